@@ -1,0 +1,3 @@
+"""Gainboard: evaluation of information retrieval with graded relevance, as a service."""
+
+__version__ = "0.1.0"
