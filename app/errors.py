@@ -9,6 +9,7 @@
     │   ├── FaultyFile                a qrels or run file with faults, each with its line
     │   ├── TooLarge                  a body, line or ratio over a limit
     │   ├── UnsupportedEncoding       a Content-Encoding or archive that is not read
+    │   ├── KeyReused                 an Idempotency-Key seen with another body
     │   ├── TeamRequired              an organiser's upload without a team
     │   └── NameRequired              a run whose tag cannot serve as its name
     ├── Refused                   understood, and not done
@@ -22,7 +23,6 @@
     │       ├── RunExists
     │       ├── NoQrels
     │       ├── SettingFixed
-    │       ├── KeyReused             an Idempotency-Key seen with another body
     │       └── KeyInUse              an Idempotency-Key whose first request is not over
     └── Unavailable               not the sender's fault; trying again may help
         ├── DatabaseBusy
@@ -235,7 +235,7 @@ class SettingFixed(Conflict):
     slug, title = "setting-fixed", "Setting fixed"
 
 
-class KeyReused(Conflict):
+class KeyReused(BadInput):
     """The `Idempotency-Key` was used within 24 hours for a different request."""
 
     slug, title = "idempotency-key-reused", "Idempotency key reused"
