@@ -1,0 +1,116 @@
+"""What the store gives out: plain, immutable records, detached from the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+Role = Literal["organiser", "participant", "reader"]
+Phase = Literal["hidden", "released"]
+OrderBy = Literal["score", "score32", "rank"]
+Warnings = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A test collection: its scale, its defaults, and who may see what."""
+
+    id: int
+    uuid: str
+    name: str
+    title: str
+    level_names: list[str] | None
+    highest_level: int
+    gains: str
+    depth: int
+    order_by: OrderBy
+    topics: list[str] | None
+    metrics: list[str] | None
+    phase: Phase
+    public: bool
+    revision: int
+    created_at: datetime
+    deleted_at: datetime | None
+
+    @property
+    def levels(self) -> list[str] | int:
+        """The relevance levels as they were declared: names, lowest first, or their number."""
+        return self.level_names if self.level_names is not None else self.highest_level
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A participating team of one collection."""
+
+    id: int
+    collection_id: int
+    name: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A bearer token, without the token: only its hash is ever stored, and not even that leaves the store."""
+
+    id: str
+    role: Role
+    collection_id: int | None
+    team_id: int | None
+    team: str | None
+    origin: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Qrels:
+    """One immutable version of a collection's judgments; the file itself is a blob."""
+
+    id: int
+    collection_id: int
+    version: int
+    sha256: str
+    columns: str
+    topics: int
+    judged: int
+    relevant: int
+    per_level: dict[str, int]
+    warnings: Warnings
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One system's ranked lists, as stored; the file itself is a blob."""
+
+    id: int
+    collection_id: int
+    team_id: int
+    team: str
+    name: str
+    tag: str
+    description: str | None
+    type: str | None
+    pooled: bool
+    sha256: str
+    topic_count: int
+    retrieved: int
+    warnings: Warnings
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What the join of a run with a qrels version found, but for the rankings themselves."""
+
+    retrieved: int
+    unjudged: int
+    topics_missing: int
+    topics_unknown: int
+
+    @property
+    def unjudged_share(self) -> float | None:
+        """Share of the documents retrieved for judged topics that the qrels do not mention."""
+        return self.unjudged / self.retrieved if self.retrieved else None

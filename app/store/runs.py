@@ -1,0 +1,107 @@
+"""Runs and their judged rankings, as stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from app.errors import RunExists
+from app.store.database import Transaction
+from app.store.records import Judging, Run
+from app.store.tables import judged_runs, teams
+from app.store.tables import runs as table
+
+
+def _select() -> Select[Any]:
+    kept = [column for column in table.c if column.name not in ("topics", "withdrawn_at")]
+    return (
+        select(*kept, teams.c.name.label("team"))
+        .join(teams, teams.c.id == table.c.team_id)
+        .where(table.c.withdrawn_at.is_(None))
+    )
+
+
+def _record(row: Row[Any]) -> Run:
+    return Run(**row._mapping)
+
+
+def add(tx: Transaction, **values: Any) -> Run:
+    """A new run; raises RunExists where a live one of the collection has its name."""
+    try:
+        identity = tx.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
+    except IntegrityError as error:
+        raise RunExists(f"A run named {values['name']!r} exists with other content.") from error
+    return _record(tx.execute(_select().where(table.c.id == identity)).one())
+
+
+def find(tx: Transaction, collection_id: int, name: str) -> Run | None:
+    """The live run of this name."""
+    row = tx.execute(_select().where(table.c.collection_id == collection_id, table.c.name == name)).first()
+    return _record(row) if row else None
+
+
+def find_same(tx: Transaction, collection_id: int, team: str, sha256: str) -> Run | None:
+    """The team's live run with exactly this content."""
+    same = (table.c.collection_id == collection_id, teams.c.name == team, table.c.sha256 == sha256)
+    row = tx.execute(_select().where(*same).order_by(table.c.id)).first()
+    return _record(row) if row else None
+
+
+def page(
+    tx: Transaction,
+    collection_id: int,
+    *,
+    team_id: int | None = None,
+    after: str | None = None,
+    limit: int | None = None,
+) -> list[Run]:
+    """Live runs by name in byte order, of all teams or of one."""
+    query = _select().where(table.c.collection_id == collection_id).order_by(table.c.name).limit(limit)
+    if team_id is not None:
+        query = query.where(table.c.team_id == team_id)
+    if after is not None:
+        query = query.where(table.c.name > after)
+    return [_record(row) for row in tx.execute(query)]
+
+
+def topics(tx: Transaction, run_id: int) -> bytes:
+    """The packed names of the run's topics."""
+    return tx.execute(select(table.c.topics).where(table.c.id == run_id)).scalar_one()
+
+
+def withdraw(tx: Transaction, run_id: int, now: datetime) -> None:
+    """Takes the run out of everything; its name is free again."""
+    tx.execute(update(table).where(table.c.id == run_id).values(withdrawn_at=now))
+
+
+def add_judged(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The joins of runs with a qrels version."""
+    if rows:
+        tx.execute(insert(judged_runs), [dict(row) for row in rows])
+
+
+def judgings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, Judging]:
+    """What the joins of these runs with the version found, by run id."""
+    kept = (judged_runs.c.retrieved, judged_runs.c.unjudged, judged_runs.c.topics_missing)
+    query = select(judged_runs.c.run_id, *kept, judged_runs.c.topics_unknown).where(
+        judged_runs.c.qrels_id == qrels_id, judged_runs.c.run_id.in_(run_ids)
+    )
+    return {run_id: Judging(*found) for run_id, *found in tx.execute(query)}
+
+
+def rankings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, bytes]:
+    """The packed judged rankings of these runs, by run id."""
+    query = select(judged_runs.c.run_id, judged_runs.c.rankings)
+    query = query.where(judged_runs.c.qrels_id == qrels_id, judged_runs.c.run_id.in_(run_ids))
+    return {row.run_id: row[1] for row in tx.execute(query)}
+
+
+def retrieval_scores(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, bytes]:
+    """The packed retrieval scores that go with `rankings`, by run id."""
+    query = select(judged_runs.c.run_id, judged_runs.c.retrieval_scores)
+    query = query.where(judged_runs.c.qrels_id == qrels_id, judged_runs.c.run_id.in_(run_ids))
+    return {row.run_id: row[1] for row in tx.execute(query)}

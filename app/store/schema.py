@@ -1,0 +1,62 @@
+"""Bringing a database to the schema of this version, once, however many processes start at the same time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, text
+
+import app
+from app.errors import DatabaseNewer
+from app.store.database import Database
+
+_ADVISORY_LOCK = 0x6761696E
+"""Any number will do, as long as nobody else on the same PostgreSQL database takes it."""
+
+
+def migrate(database: Database) -> tuple[str | None, str]:
+    """Upgrades to the newest revision; gives the revisions before and after.
+
+    Raises DatabaseNewer where the database's revision is unknown to this version. The check and the upgrade are
+    one writing transaction: of several processes one migrates, and the others wait and find nothing to do.
+    """
+    config = _config()
+    script = ScriptDirectory.from_config(config)
+    with database.writing() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+        before, newest = _revision(connection), script.get_current_head()
+        assert newest is not None
+        _refuse_newer(script, before)
+        if before != newest:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    return before, newest
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _refuse_newer(script: ScriptDirectory, revision: str | None) -> None:
+    try:
+        script.get_revision(revision or "base")
+    except CommandError as error:
+        raise DatabaseNewer(
+            f"The database is at schema revision {revision}, which Gainboard {app.__version__} does not know: "
+            "a later version wrote it. Install that version or a newer one, or restore a backup."
+        ) from error
+
+
+def _config() -> Config:
+    package = Path(app.__file__).parent
+    # In a wheel the migrations lie inside the package, in a checkout beside it.
+    places = (package / "migrations", package.parent / "migrations")
+    config = Config()
+    config.set_main_option("script_location", str(next(place for place in places if place.is_dir())))
+    return config
