@@ -1,0 +1,175 @@
+"""The image's recipe, carried out without a container engine.
+
+Every `COPY` and `RUN` of the Dockerfile happens in one temporary directory that stands for the file system of all
+stages; absolute paths are moved below it, and `pip` and `python` are those of a fresh virtual environment in the
+place of the base image's. The one line that makes the user changes the machine, so only its form is tested.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import NamedTuple
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+ABSOLUTE_PATH = re.compile(r"(?<=[\s=])/(?=\w)")
+
+
+class Instruction(NamedTuple):
+    word: str
+    rest: str
+
+
+def instructions() -> list[Instruction]:
+    lines = (CHECKOUT / "Dockerfile").read_text().splitlines()
+    code = "\n".join(line for line in lines if not line.startswith("#")).replace("\\\n", "")
+    return [Instruction(*line.split(maxsplit=1)) for line in code.splitlines() if line]
+
+
+def the_last(word: str) -> str:
+    return [instruction.rest for instruction in instructions() if instruction.word == word][-1]
+
+
+def the_user_line() -> str:
+    return next(rest for word, rest in instructions() if word == "RUN" and rest.startswith("useradd"))
+
+
+def tracked(path: str) -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "-z", path], cwd=CHECKOUT, capture_output=True, check=True)
+    return listed.stdout.decode().rstrip("\0").split("\0")
+
+
+class Image:
+    """What the Dockerfile makes, below `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.folder = root, root
+        python = root / "usr/local"
+        subprocess.run([sys.executable, "-m", "venv", python], check=True)
+        self.environment = {**os.environ, "PATH": f"{python}/bin:{os.environ['PATH']}"}
+        self.environment.pop("PYTHONPATH", None)
+
+    def build(self) -> None:
+        steps = {"WORKDIR": self.enter, "COPY": self.copy, "RUN": self.run}
+        for word, rest in instructions():
+            if word in steps and rest != the_user_line():
+                steps[word](rest)
+
+    def enter(self, folder: str) -> None:
+        self.folder = self.root / folder.lstrip("/")
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def copy(self, rest: str) -> None:
+        if rest.startswith("--from="):
+            _, source, target = (self.root / part.lstrip("/") for part in rest.split())
+            shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
+            return
+        *sources, _ = rest.split()
+        for file in (file for source in sources for file in tracked(source)):
+            (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(CHECKOUT / file, self.folder / file)
+
+    def run(self, command: str) -> None:
+        moved = ABSOLUTE_PATH.sub(f"{self.root}/", command)
+        done = subprocess.run(
+            moved, shell=True, cwd=self.folder, env=self.environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+def name_of(requirement: str) -> str:
+    """`pytrec-eval-terrier` of `pytrec_eval-terrier>=0.5.7`: as the lock spells it."""
+    return re.split(r"[^\w.-]", requirement)[0].replace("_", "-").lower()
+
+
+def installed_in(environment: Path) -> dict[str, str]:
+    """The version of every package but our own."""
+    parts = [path.stem.split("-") for path in environment.glob("lib/*/*/*.dist-info")]
+    return {name_of(name): version for name, version in parts if name != "gainboard"}
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The virtual environment that the final stage runs, made by the Dockerfile's own commands."""
+    made = Image(tmp_path_factory.mktemp("image"))
+    made.build()
+    return made.root / "opt/gainboard"
+
+
+def output(*command: str | Path, folder: Path) -> str:
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_image_runs_the_command_that_it_starts(image: Path) -> None:
+    program, subcommand, *_ = json.loads(the_last("CMD"))
+    assert subcommand in output(image / "bin" / program, "--help", folder=image)
+    assert "--host" in output(image / "bin" / program, subcommand, "--help", folder=image)
+
+
+def test_the_image_holds_the_package_and_its_migrations(image: Path) -> None:
+    (package,) = image.glob("lib/python*/site-packages/app")
+    modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
+    expected = {path.removeprefix("app/") for path in tracked("app") if path.endswith(".py")}
+    assert modules == expected | {path for path in tracked("migrations") if path.endswith(".py")}
+
+
+def test_the_image_has_the_locked_versions_and_no_tools(image: Path) -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    tools = project["build-system"]["requires"] + project["project"]["optional-dependencies"]["dev"]
+    locked = re.findall(r"^([\w-]+)==([^ ]+)", (CHECKOUT / "requirements.lock").read_text(), re.MULTILINE)
+    installed = installed_in(image)
+    assert "fastapi" in installed
+    assert installed.items() <= set(locked)
+    assert installed.keys().isdisjoint({"pip", *map(name_of, tools)})
+
+
+@contextmanager
+def server_answering(status: int) -> Iterator[int]:
+    """A server on the port yielded, whose `/healthz` answers with `status`."""
+
+    class Health(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status if self.path == "/healthz" else 418)
+            self.end_headers()
+
+    with HTTPServer(("127.0.0.1", 0), Health) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+@pytest.mark.parametrize(("status", "healthy"), [(200, True), (404, False), (503, False)])
+def test_the_health_check_fails_exactly_when_the_server_does(status: int, healthy: bool) -> None:
+    _, command = the_last("HEALTHCHECK").split("CMD", 1)
+    environment = {**os.environ, "http_proxy": "http://127.0.0.1:9"}
+    with server_answering(status) as port:
+        _, *arguments = json.loads(command.replace("127.0.0.1:8000", f"127.0.0.1:{port}"))
+        checked = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True)
+    assert (checked.returncode == 0) is healthy
+
+
+def test_the_server_runs_as_a_user_that_owns_the_data() -> None:
+    user, data = the_last("USER"), the_last("VOLUME")
+    assert user != "root"
+    assert f"GAINBOARD_DATA={data}" in the_last("ENV").split()
+    useradd, install = the_user_line().split(" && ")
+    assert re.fullmatch(rf"useradd --system --uid \d+ --no-create-home {user}", useradd.strip())
+    assert re.fullmatch(rf"install --directory --owner {user} --mode 0750 {data}", install.strip())
+
+
+def test_the_builder_is_sent_all_that_is_copied() -> None:
+    allowed = (CHECKOUT / ".dockerignore").read_text().split()
+    copied = [rest.split()[:-1] for word, rest in instructions() if word == "COPY" and "--from" not in rest]
+    assert all(f"!{source}" in allowed for sources in copied for source in sources)
