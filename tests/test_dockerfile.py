@@ -74,7 +74,8 @@ class Image:
     def copy(self, rest: str) -> None:
         if rest.startswith("--from="):
             _, source, target = (self.root / part.lstrip("/") for part in rest.split())
-            shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
+            if source != target:  # else it is there already: the stages share one root
+                shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
             return
         *sources, _ = rest.split()
         for file in (file for source in sources for file in tracked(source)):
@@ -145,7 +146,7 @@ def server_answering(status: int) -> Iterator[int]:
             self.end_headers()
 
     with HTTPServer(("127.0.0.1", 0), Health) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         yield server.server_port
         server.shutdown()
 
