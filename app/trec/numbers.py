@@ -1,0 +1,51 @@
+"""The numbers of the formats: a grammar for one token, and the same verdict for a whole column at once.
+
+Python's own `float` and `int` take more than the formats do (`nan`, `1_000`, `1e999`), so the patterns decide.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_DECIMAL = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
+_COUNTING = [b"%d" % rank for rank in range(2049)]
+
+
+def decimal(token: bytes) -> float | None:
+    """The finite float64 that `token` writes in ASCII digits, else None."""
+    value = float(token) if _DECIMAL.fullmatch(token) else math.nan
+    return value if math.isfinite(value) else None
+
+
+def integer(token: bytes) -> int | None:
+    """The integer of at most 18 digits that `token` writes, else None."""
+    return int(token) if _INTEGER.fullmatch(token) else None
+
+
+def decimals(tokens: Sequence[bytes]) -> NDArray[np.float64] | None:
+    """`decimal` of every token, float64 of shape `(len(tokens),)`; None if one of them is no decimal."""
+    # All that `float` takes beyond the pattern has an underscore or is not finite.
+    if b"_" in b"".join(tokens):
+        return None
+    try:
+        values = np.fromiter(map(float, tokens), np.float64, len(tokens))
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
+
+
+def integers(tokens: Sequence[bytes]) -> NDArray[np.int64] | None:
+    """`integer` of every token, int64 of shape `(len(tokens),)`; None if one of them is no integer."""
+    start = 0 if tokens[:1] == [b"0"] else 1
+    stop = start + len(tokens)
+    if tokens == _COUNTING[start:stop]:
+        return np.arange(start, stop, dtype=np.int64)
+    if not all(map(_INTEGER.fullmatch, tokens)):
+        return None
+    return np.fromiter(map(int, tokens), np.int64, len(tokens))

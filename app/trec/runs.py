@@ -1,0 +1,110 @@
+"""Reading a run file: TREC's six columns in, one ranking a topic out, every fault of the file with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from app.trec.findings import FileWarning
+from app.trec.limits import DEFAULT_LIMITS, Limits
+from app.trec.lines import Block, Text
+from app.trec.rankings import OrderBy, Ranking, ranking
+from app.trec.topics import Columns, contiguous, gathered
+
+COLUMNS = "topic, Q0, document id, rank, score, run tag"
+WIDTH = 6
+TAGS_COUNTED = 1000
+
+
+class RunReader:
+    """Reads a run once, from chunks of any size, and yields its rankings as their topics end.
+
+    Args:
+        order_by: what orders a ranking: `score`, `score32` (scores in single precision) or `rank`.
+        depth: documents kept a topic, after faults were looked for in all of them.
+        gather: hold the whole file and yield its topics at the end, in the order of their first lines.
+        plain: read line by line throughout. Slower, with the same result: the definition of the format.
+
+    Iterating raises FaultyFile at the end, with all faults of the file: what was yielded before then is void.
+    It raises TooLarge at once, and TopicsInterleaved where a topic reappears and `gather` is not set.
+    """
+
+    def __init__(
+        self,
+        chunks: Iterable[bytes],
+        *,
+        order_by: OrderBy = "score",
+        depth: int = 1000,
+        limits: Limits = DEFAULT_LIMITS,
+        gather: bool = False,
+        plain: bool = False,
+    ) -> None:
+        self._text = Text(chunks, limits)
+        self._order_by, self._depth, self._gather, self._plain = order_by, depth, gather, plain
+        self._tags: set[bytes] = set()
+        self._order_differs = 0
+        self.tag = ""
+        """The run tag of the first line."""
+        self.topics = 0
+        """Topics with at least one document."""
+        self.retrieved = 0
+        """Documents of all topics, before truncation."""
+        self.warnings: list[FileWarning] = []
+
+    @property
+    def tags(self) -> int:
+        """Distinct run tags, counted up to 1,000."""
+        return min(len(self._tags), TAGS_COUNTED)
+
+    def __iter__(self) -> Iterator[Ranking]:
+        faults = self._text.faults
+        topics = gathered(self._columns()) if self._gather else contiguous(self._columns())
+        for lines in topics:
+            self.topics += 1
+            self.retrieved += len(lines.documents)
+            found = ranking(lines, self._order_by, self._depth, faults)
+            if found and not faults:
+                self._order_differs += found[1]
+                yield found[0]
+        if not faults and not self.retrieved:
+            faults.add("empty-file", f"The file has no lines of the form: {COLUMNS}")
+        if faults:
+            raise faults.error()
+        self.warnings = [*self._text.warnings(), *self._run_warnings()]
+
+    def _run_warnings(self) -> Iterator[FileWarning]:
+        if self.tags > 1:
+            yield FileWarning("mixed-tags", f"Several run tags; the first is {self.tag!r}", self.tags)
+        if self._order_differs:
+            message = f"Topics whose ranks and scores give different orders; ordered by {self._order_by}"
+            yield FileWarning("order-differs", message, self._order_differs)
+
+    def _columns(self) -> Iterator[Columns]:
+        for block in self._text.blocks():
+            table = None if self._plain else self._text.table(block, WIDTH)
+            columns = self._plain_columns(block) if table is None else _sliced(table, WIDTH + 1, block.numbers)
+            if columns.topics:
+                self._note_tags(columns.tags)
+                yield columns
+
+    def _plain_columns(self, block: Block) -> Columns:
+        numbers: list[int] = []
+        tokens: list[bytes] = []
+        for number, row in self._text.rows(block):
+            if len(row) == WIDTH:
+                numbers.append(number)
+                tokens += row
+            else:
+                problem = f"{len(row)} columns instead of {WIDTH}: {COLUMNS}"
+                self._text.faults.add("bad-columns", problem, number)
+        return _sliced(tokens, WIDTH, numbers)
+
+    def _note_tags(self, tags: list[bytes]) -> None:
+        if not self._tags:
+            self.tag = tags[0].decode()
+        if len(self._tags) < TAGS_COUNTED:
+            self._tags.update(tags)
+
+
+def _sliced(tokens: list[bytes], stride: int, numbers: Sequence[int]) -> Columns:
+    topics, documents, ranks, scores, tags = (tokens[column::stride] for column in (0, 2, 3, 4, 5))
+    return Columns(numbers, topics, documents, ranks, scores, tags)
