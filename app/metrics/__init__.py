@@ -1,1 +1,32 @@
+"""Effectiveness metrics: a judged run in, one score a topic out. NumPy and the standard library only.
 
+Start at `catalogue` for what a metric is, at `precision` for what one looks like, at `resolve` for how one is
+named, and at `BoundMetric.score` for how one is computed.
+"""
+
+# Importing a family enters its metrics into the catalogue.
+from app.metrics import blended, cumulative, distance, precision, reciprocal, weighted  # noqa: F401
+from app.metrics.bound import BoundMetric
+from app.metrics.catalogue import Metric, every_metric, query_parameters
+from app.metrics.expressions import resolve
+from app.metrics.gains import GainSetting, parse_gains
+from app.metrics.parameters import Parameter
+from app.metrics.rankings import UNJUDGED, JudgedRun, Judgments, RetrievalScores, Scale
+from app.metrics.views import JudgedRankings
+
+__all__ = [
+    "UNJUDGED",
+    "BoundMetric",
+    "GainSetting",
+    "JudgedRankings",
+    "JudgedRun",
+    "Judgments",
+    "Metric",
+    "Parameter",
+    "RetrievalScores",
+    "Scale",
+    "every_metric",
+    "parse_gains",
+    "query_parameters",
+    "resolve",
+]

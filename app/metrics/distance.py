@@ -1,0 +1,59 @@
+"""Metrics that compare the run's own scores with relevance."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.metrics.catalogue import metric
+from app.metrics.discounts import Scores
+from app.metrics.parameters import SystemScores, UserScores
+from app.metrics.views import ScoredRankings
+
+
+@metric(
+    "ADM",
+    title="Average Distance Measure",
+    reference="Della Mea and Mizzaro, Measuring retrieval effectiveness: a new proposal, JASIST 55(6), 2004",
+)
+def average_distance(
+    rankings: ScoredRankings, *, urs: UserScores = "scaled", srs: SystemScores = "minmax"
+) -> Scores:
+    """One minus the mean distance between user and system score over the documents judged or retrieved.
+
+    A document not retrieved has system score 0, one that is not relevant user score 0. It looks at scores and
+    not at ranks, so a run that ranks perfectly may lose to one that does not (Sakai, IPSJ, 2004, section 6).
+    """
+    found = rankings.relevant()
+    unit = rankings.highest_gain if urs == "scaled" else 1.0
+    distances = _system_scores(rankings, srs)
+    distances[found.row] -= found.gain / unit
+    missed = (rankings.ideal.total - found.sum_by_topic(found.gain)) / unit
+    distance = np.bincount(rankings.row_topic, np.abs(distances), len(missed)) + missed
+    documents = rankings.judgments.judged_count
+    if not rankings.reading.condensed:
+        scores = rankings.retrieval_scores
+        distance += scores.unjudged_scaled if srs == "minmax" else scores.unjudged_absolute
+        documents = documents + rankings.run.retrieved - np.diff(rankings.run.starts)
+    return 1.0 - distance / documents
+
+
+def _system_scores(rankings: ScoredRankings, srs: str) -> Scores:
+    """The score of every judged document retrieved: as it is, or scaled to [0, 1] over its ranking."""
+    scores, topic = rankings.retrieval_scores, rankings.row_topic
+    if srs == "raw":
+        return scores.judged.copy()
+    lowest, highest = scores.lowest, scores.highest
+    if rankings.reading.condensed:
+        lowest, highest = _extremes(scores.judged, topic, len(lowest))
+    spread = (highest - lowest)[topic]
+    return np.where(spread > 0, (scores.judged - lowest[topic]) / spread, 1.0)
+
+
+def _extremes(values: Scores, topic: NDArray[np.intp], topics: int) -> tuple[Scores, Scores]:
+    lowest, highest = np.zeros(topics), np.zeros(topics)
+    if len(values):
+        first = np.flatnonzero(np.diff(topic, prepend=-1))
+        lowest[topic[first]] = np.minimum.reduceat(values, first)
+        highest[topic[first]] = np.maximum.reduceat(values, first)
+    return lowest, highest

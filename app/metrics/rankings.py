@@ -1,0 +1,108 @@
+"""Qrels and runs as the metrics see them: arrays by topic, without any document.
+
+Topics are rows. All arrays of one qrels version, and of the runs joined with it, have the same n topics in the
+same order. Documents are gone: of each one that is both judged and retrieved, a rank and a level are left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.metrics.discounts import Scores
+from app.metrics.gains import GainSetting
+from app.metrics.ideal import IdealRankings
+
+UNJUDGED: Final = -128
+"""The level code (int8) of a retrieved document that the qrels do not mention; real levels are -127 to 127."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a metric expression is resolved against: the levels of a collection and the depth of its runs.
+
+    `highest_level` h >= 1; `depth` >= 1 is the rank to which runs were truncated.
+    """
+
+    highest_level: int
+    depth: int = 1000
+
+
+class Judgments:
+    """What one qrels version says of its topics.
+
+    `level_counts` int64 [n, h+1] holds the documents judged at level 0, 1, ..., h; `negative_counts` int64 [n]
+    those judged below 0, which count as judged and as nonrelevant. It keeps what depends on the qrels alone,
+    so share one object among all runs of a version; threads may share it too.
+    """
+
+    def __init__(self, level_counts: NDArray[np.int64], negative_counts: NDArray[np.int64]) -> None:
+        self.level_counts = level_counts
+        self.negative_counts = negative_counts
+        self.ideal = lru_cache(maxsize=8)(self._ideal)
+        self.relevant_count = lru_cache(maxsize=8)(self._relevant_count)
+
+    @property
+    def topics(self) -> int:
+        """The number of topics, n."""
+        return len(self.level_counts)
+
+    @cached_property
+    def judged_count(self) -> NDArray[np.int64]:
+        """The number of judged documents of each topic, int64 [n], whatever their level."""
+        counts: NDArray[np.int64] = self.level_counts.sum(axis=1) + self.negative_counts
+        return counts
+
+    @cached_property
+    def highest_level(self) -> NDArray[np.intp]:
+        """The highest level at which a document of the topic is judged, int64 [n]; 0 if none is above 0."""
+        levels = np.arange(self.level_counts.shape[1])
+        highest: NDArray[np.intp] = np.where(self.level_counts > 0, levels, 0).max(axis=1)
+        return highest
+
+    def relevant_levels(self, rel: int) -> NDArray[np.int64]:
+        """R(X) for each level X >= `rel`, lowest first: int64 [k, n]."""
+        return np.ascontiguousarray(self.level_counts[:, rel:].T)
+
+    def _relevant_count(self, rel: int) -> Scores:
+        return np.asarray(self.level_counts[:, rel:].sum(axis=1), dtype=np.float64)
+
+    def _ideal(self, gains: GainSetting, rel: int) -> IdealRankings:
+        relevant = self.relevant_levels(rel)
+        return IdealRankings(relevant, gains.by_topic(relevant))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RetrievalScores:
+    """The run's own scores, as far as the Average Distance Measure needs them.
+
+    `judged` float64 [rows] is parallel to the rows of the run. By topic, float64 [n]: `lowest` and `highest`
+    over all retrieved documents; `unjudged_scaled`, the sum over retrieved unjudged documents of their score
+    scaled to [0, 1] by those two (1 where the two are equal); `unjudged_absolute`, the sum of their |score|.
+    """
+
+    judged: Scores
+    lowest: Scores
+    highest: Scores
+    unjudged_scaled: Scores
+    unjudged_absolute: Scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRun:
+    """One run joined with one qrels version: a row for every judged document retrieved, by topic, then rank.
+
+    `starts` int64 [n+1]: topic t owns rows starts[t] to starts[t+1]. `rank` uint16 or uint32 [rows] is 1-based
+    and counts the unjudged too. `level` int8 [rows] may be negative, but is never UNJUDGED. `retrieved`
+    int64 [n] is L, after truncation; 0 says that the run lacks the topic.
+    """
+
+    starts: NDArray[np.int64]
+    rank: NDArray[np.uint16] | NDArray[np.uint32]
+    level: NDArray[np.int8]
+    retrieved: NDArray[np.int64]
+    retrieval_scores: RetrievalScores | None = None

@@ -1,0 +1,39 @@
+"""Weighted reciprocal ranks: how far down the first relevant document is, and how relevant it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.metrics.catalogue import metric
+from app.metrics.discounts import Scores
+from app.metrics.parameters import Cutoff, Penalties
+from app.metrics.views import BinaryRankings
+
+_WEB = (
+    "Eguchi et al., Overview of the Web retrieval task at the third NTCIR workshop, 2003, in Sakai's form of 2004"
+)
+
+
+def bonus(b: Penalties) -> Scores:
+    """What each level, from 1 up, takes off the rank: 1/b(X)."""
+    return 1.0 / np.array(b[::-1])
+
+
+@metric("WRR", title="Weighted Reciprocal Rank", reference=_WEB, bounded=False)
+def weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None) -> Scores:
+    """1/(r - 1/b(X)) for the first relevant document, of level X at rank r; 0 if none is retrieved.
+
+    The higher the level, the smaller its penalty b(X), and the more is taken off the rank.
+    """
+    found = rankings.relevant(upto=cutoff)
+    return found.sum_by_topic((found.count == 1) / (found.rank - bonus(b)[found.level - 1]))
+
+
+@metric("NWRR", title="Normalised Weighted Reciprocal Rank", reference=_WEB)
+def normalised_weighted_reciprocal_rank(
+    rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None
+) -> Scores:
+    """WRR over that of a document of the topic's highest level at rank 1."""
+    found = rankings.relevant(upto=cutoff)
+    weighted = found.sum_by_topic((found.count == 1) / (found.rank - bonus(b)[found.level - 1]))
+    return weighted * (1.0 - bonus(b)[rankings.judgments.highest_level - 1])

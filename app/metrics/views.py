@@ -1,0 +1,142 @@
+"""How a metric reads a judged run. A kernel says by the type of its first parameter what it may look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.metrics.discounts import Scores
+from app.metrics.found import Found, GradedFound, RelevantRows, RowGains, Upto
+from app.metrics.gains import FLAT, GainSetting
+from app.metrics.ideal import IdealRankings
+from app.metrics.rankings import JudgedRun, Judgments, RetrievalScores
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The parameters that say how a run is read, before any metric computes on it."""
+
+    gains: GainSetting = FLAT
+    rel: int = 1
+    condensed: bool = False
+
+
+class BinaryRankings:
+    """A run as metrics of binary relevance read it: documents are relevant (level >= `rel`) or not."""
+
+    def __init__(self, rankings: JudgedRankings, reading: Reading) -> None:
+        self._found: dict[int | None, Found] = {}
+        self._rows = rankings.relevant_rows(reading.rel, reading.condensed)
+        self.reading = reading
+        self.run = rankings.run
+        self.judgments = rankings.judgments
+        self.row_topic = rankings.row_topic
+
+    @property
+    def relevant_count(self) -> Scores:
+        """R: the relevant documents of each topic, retrieved or not, float64 [n]."""
+        return self.judgments.relevant_count(self.reading.rel)
+
+    @cached_property
+    def undefined(self) -> NDArray[np.intp]:
+        """The indices of the topics for which nothing of this kind is defined."""
+        return np.flatnonzero(self.relevant_count == 0)
+
+    def relevant(self, *, upto: Upto = None) -> Found:
+        """The relevant documents retrieved at ranks <= `upto` (all of them if None)."""
+        if isinstance(upto, np.ndarray):
+            return self._find(upto)
+        if upto not in self._found:
+            self._found[upto] = self._find(upto)
+        return self._found[upto]
+
+    def _find(self, upto: Upto) -> Found:
+        return Found(self._rows, upto)
+
+
+class GradedRankings(BinaryRankings):
+    """A run as metrics of graded relevance read it: each relevant document is worth a gain."""
+
+    @cached_property
+    def ideal(self) -> IdealRankings:
+        """The ideal rankings of the same topics."""
+        return self.judgments.ideal(self.reading.gains, self.reading.rel)
+
+    @property
+    def highest_gain(self) -> float:
+        """The gain of the scale's highest level before any adjustment, H."""
+        return self.reading.gains.highest
+
+    @cached_property
+    def undefined(self) -> NDArray[np.intp]:
+        """The indices of the topics whose ideal ranking is worth nothing."""
+        return np.flatnonzero(self.ideal.total == 0)
+
+    def relevant(self, *, upto: Upto = None) -> GradedFound:
+        """The relevant documents retrieved at ranks <= `upto` (all of them if None)."""
+        found = super().relevant(upto=upto)
+        assert isinstance(found, GradedFound)
+        return found
+
+    def _find(self, upto: Upto) -> GradedFound:
+        return GradedFound(self._rows, upto, self._gains)
+
+    @cached_property
+    def _gains(self) -> RowGains:
+        return RowGains(self._rows, self.ideal)
+
+
+class ScoredRankings(GradedRankings):
+    """A run as a metric reads it that needs the run's own retrieval scores too."""
+
+    @property
+    def retrieval_scores(self) -> RetrievalScores:
+        """The scores that the run gave its documents; ValueError if they were not loaded."""
+        if self.run.retrieval_scores is None:
+            raise ValueError(
+                "this metric needs the run's retrieval scores: see BoundMetric.needs_retrieval_scores"
+            )
+        return self.run.retrieval_scores
+
+
+View = TypeVar("View", bound=BinaryRankings)
+
+
+class JudgedRankings:
+    """One run against one qrels version, for the time of one request.
+
+    Metrics share through it whatever does not depend on the metric, so score all of them on one object.
+    """
+
+    def __init__(self, run: JudgedRun, judgments: Judgments) -> None:
+        self.run = run
+        self.judgments = judgments
+        self._views: dict[tuple[type[BinaryRankings], Reading], BinaryRankings] = {}
+        self._rows: dict[tuple[int, bool], RelevantRows] = {}
+
+    @cached_property
+    def missing(self) -> NDArray[np.intp]:
+        """The indices of the topics that the run lacks."""
+        return np.flatnonzero(self.run.retrieved == 0)
+
+    @cached_property
+    def row_topic(self) -> NDArray[np.intp]:
+        """The topic of every row of the run."""
+        return np.repeat(np.arange(len(self.run.retrieved)), np.diff(self.run.starts))
+
+    def view(self, kind: type[View], reading: Reading) -> View:
+        """The run as `kind` reads it."""
+        view = self._views.get((kind, reading))
+        if not isinstance(view, kind):
+            view = self._views[kind, reading] = kind(self, reading)
+        return view
+
+    def relevant_rows(self, rel: int, condensed: bool) -> RelevantRows:
+        """The rows of level >= `rel`, shared by all gain settings."""
+        if (rel, condensed) not in self._rows:
+            self._rows[rel, condensed] = RelevantRows(self.run, self.row_topic, rel, condensed)
+        return self._rows[rel, condensed]
