@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from app.errors import BadExpression
@@ -18,6 +19,7 @@ from app.metrics.names import Spelling, find
 from app.metrics.parameters import Parameter
 from app.metrics.rankings import Scale
 
+_Items = tuple[tuple[str, str], ...]
 _LONGEST: Final = 1000
 _DEEPEST: Final = 10**9
 _FORM: Final = re.compile(
@@ -30,7 +32,7 @@ _FORM: Final = re.compile(
 class _Parsed(NamedTuple):
     text: str
     name: str
-    arguments: Mapping[str, str]
+    arguments: dict[str, str]
     cutoff: str | None
 
 
@@ -44,14 +46,17 @@ def resolve(
     trec_eval's own spellings (`map`, `P_10`) take no defaults from query and collection: they mean what
     trec_eval means. Raises BadExpression, or BadGains for a gain setting.
     """
+    return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
+
+
+@lru_cache(maxsize=1024)
+def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
     parsed = _parse(expression)
     spelling = find(parsed.name, bare=parsed.name == expression)
     metric = spelling.metric
     _check_keys(parsed, metric)
-    _check_defaults(query, scale)
-    _check_defaults(collection, scale)
-    given = {} if spelling.pinned else {**collection, **query}
-    texts = {**given, **parsed.arguments}
+    _check_defaults(query + collection, scale)
+    texts = dict(() if spelling.pinned else collection + query) | parsed.arguments
     values = {parameter.name: _value(parameter, texts, scale) for parameter in metric.parameters}
     return BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
 
@@ -85,10 +90,11 @@ def _check_keys(parsed: _Parsed, metric: Metric) -> None:
             raise BadExpression(f"{parsed.text}: {metric.name} has no parameter {key}; it has {', '.join(known)}")
 
 
-def _check_defaults(defaults: Mapping[str, str], scale: Scale) -> None:
+def _check_defaults(defaults: _Items, scale: Scale) -> None:
     known = query_parameters()
-    for key in defaults.keys() & known.keys():
-        known[key].read(defaults[key], scale)
+    for key, text in defaults:
+        if key in known:
+            known[key].read(text, scale)
 
 
 def _value(parameter: Parameter, texts: Mapping[str, str], scale: Scale) -> Any:

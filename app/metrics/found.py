@@ -78,6 +78,7 @@ class RowGains:
     def __init__(self, rows: RelevantRows, ideal: IdealRankings) -> None:
         self._rows = rows
         self._ideal = ideal
+        self._reciprocals: dict[Discount, Scores] = {}
         self._gains = ideal.gains if ideal.gains.shape[1] == 1 else ideal.gains[:, rows.topic]
 
     @cached_property
@@ -96,6 +97,12 @@ class RowGains:
         rank, topic = self._rows.rank, self._rows.topic
         counts = np.minimum(rank, self._ideal.last[:, topic]) - np.minimum(rank, self._ideal.above[:, topic])
         return worth(self._gains, counts)
+
+    def reciprocals_above(self, discount: Discount) -> Scores:
+        if discount not in self._reciprocals:
+            above = self._rows.rank.astype(np.intp) - 1
+            self._reciprocals[discount] = self._ideal.reciprocal_sums(discount).at(self._rows.topic, above)
+        return self._reciprocals[discount]
 
 
 class Found:
@@ -169,3 +176,7 @@ class GradedFound(Found):
     def ideal_cumulative_gain(self) -> Scores:
         """cg_I(r), the gain of the first r documents of the ideal ranking."""
         return self._pick(self._gains.ideal_cumulative)
+
+    def reciprocals_above(self, discount: Discount) -> Scores:
+        """The sum of 1/cg_I(i), discounted, over the ranks i above this document."""
+        return self._pick(self._gains.reciprocals_above(discount))

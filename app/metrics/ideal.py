@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.metrics.discounts import NO_DISCOUNT, Discount, Scores
+from app.metrics.discounts import Discount, Scores
 
 
 def worth(gains: Scores, counts: NDArray[np.float64] | NDArray[np.int64]) -> Scores:
@@ -30,7 +30,7 @@ class IdealRankings:
         self.above = self.last - relevant
         self.relevant_count: NDArray[np.int64] = self.last[0]
         # Bounded: the object lives as long as the qrels version, and cut-offs and bases are the client's choice.
-        self.cumulative_gain = lru_cache(maxsize=32)(self._cumulative_gain)
+        self._cached_gain = lru_cache(maxsize=32)(self._cumulative_gain)
         self.reciprocal_sums = lru_cache(maxsize=4)(self._reciprocal_sums)
 
     @cached_property
@@ -44,18 +44,26 @@ class IdealRankings:
 
         A level of x documents below a others adds (r-a)/r at its own ranks and x/r at those below it.
         """
-        harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, self.relevant_count.max(initial=0) + 1))))
+        harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, self.deepest + 1))))
         own = harmonic[self.last] - harmonic[self.above]
         below = harmonic[self.relevant_count] - harmonic[self.last]
         size = self.last - self.above
         return worth(self.gains, size - self.above * own + size * below)
 
-    def _cumulative_gain(self, upto: int, discount: Discount = NO_DISCOUNT) -> Scores:
+    @cached_property
+    def deepest(self) -> int:
+        """The largest R, below which no ideal ranking gains anything."""
+        return int(self.relevant_count.max(initial=0))
+
+    def cumulative_gain(self, upto: int, discount: Discount) -> Scores:
         """The discounted gain of the first `upto` ranks, float64 [n]."""
+        return self._cached_gain(min(upto, self.deepest), discount)
+
+    def _cumulative_gain(self, upto: int, discount: Discount) -> Scores:
         last, above = np.minimum(self.last, upto), np.minimum(self.above, upto)
         return worth(self.gains, discount.sums(last) - discount.sums(above))
 
-    def _reciprocal_sums(self, discount: Discount = NO_DISCOUNT) -> ReciprocalSums:
+    def _reciprocal_sums(self, discount: Discount) -> ReciprocalSums:
         starts = np.concatenate(([0], np.cumsum(self.relevant_count + 1)))
         sums = np.zeros(starts[-1])
         # Topics of like R share a block, so that padding at most doubles the work; each row has its own
@@ -67,7 +75,7 @@ class IdealRankings:
             inside = ranks <= self.relevant_count[topics, np.newaxis]
             places = starts[topics, np.newaxis] + ranks
             sums[places[inside]] = np.cumsum(1.0 / self._gain_by_rank(topics, ranks, discount), axis=1)[inside]
-        whole = self._cumulative_gain(int(self.relevant_count.max(initial=0)), discount)
+        whole = self.cumulative_gain(self.deepest, discount)
         return ReciprocalSums(sums, starts[:-1], self.relevant_count, 1.0 / whole)
 
     def _gain_by_rank(self, topics: NDArray[np.intp], ranks: NDArray[np.intp], discount: Discount) -> Scores:
