@@ -15,6 +15,8 @@ from app.trec.topics import TopicLines
 
 OrderBy = Literal["score", "score32", "rank"]
 T = TypeVar("T")
+Order = NDArray[np.intp] | slice
+_AS_IT_IS = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +49,21 @@ def ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) ->
         return None
     by_score = _best_first(_single(scores) if order_by == "score32" else scores, lines.documents)
     differs = ranks is not None and bool((np.diff(ranks[by_score]) < 0).any())
-    order = (_best_first(-ranks, lines.documents) if ranked and ranks is not None else by_score)[:depth]
-    documents = [lines.documents[place] for place in order.tolist()]
-    return Ranking(lines.topic.decode(), documents, scores[order]), differs
+    order = _best_first(-ranks, lines.documents) if ranked and ranks is not None else by_score
+    return Ranking(lines.topic.decode(), _taken(lines.documents, order)[:depth], scores[order][:depth]), differs
 
 
-def _best_first(keys: NDArray[Any], documents: list[bytes]) -> NDArray[np.intp]:
-    """The places of `documents` in descending order of (key, document)."""
+def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
+    """An index that puts keys and documents in descending order of (key, document)."""
     in_doubt = np.flatnonzero(keys[:-1] <= keys[1:]).tolist()
     if all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
-        return np.arange(len(keys))
+        return _AS_IT_IS
     best = sorted(zip(keys.tolist(), documents, range(len(keys)), strict=True), reverse=True)
     return np.fromiter((place for *_, place in best), np.intp, len(best))
+
+
+def _taken(documents: list[bytes], order: Order) -> list[bytes]:
+    return documents[order] if isinstance(order, slice) else [documents[place] for place in order.tolist()]
 
 
 def _single(scores: NDArray[np.float64]) -> NDArray[np.float32]:

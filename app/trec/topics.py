@@ -102,6 +102,6 @@ def _stretches(parts: Iterable[Columns]) -> Iterator[tuple[bytes, Columns, slice
     for columns in parts:
         start = 0
         for topic, lines in groupby(columns.topics):
-            stop = start + sum(1 for _ in lines)
+            stop = start + len(list(lines))
             yield topic, columns, slice(start, stop)
             start = stop
