@@ -12,9 +12,8 @@ from app.metrics.precision import recall_divisor
 from app.metrics.views import GradedRankings
 
 _NTCIR4 = "Sakai, New performance metrics based on multigrade relevance, NTCIR-4, 2004"
-_FIRST = (
-    "Sakai, On the task of finding one highly relevant document with high precision, IPSJ Digital Courier 2, 2006"
-)
+_FIRST = "Sakai, On the task of finding one highly relevant document with high precision, IPSJ TOD 47(SIG4), 2006"
+_PREFERRED = "Sakai, Give me just one highly relevant document: P-measure, SIGIR 2006"
 
 
 def blended_ratio(found: GradedFound, beta: float) -> Scores:
@@ -61,7 +60,7 @@ def o_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = No
     return found.sum_by_topic((found.count == 1) * blended_ratio(found, beta))
 
 
-@metric("P-measure", title="P-measure", reference=_FIRST)
+@metric("P-measure", title="P-measure", reference=_PREFERRED)
 def p_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Scores:
     """The blended ratio at the preferred rank, that of the topmost document of the highest level retrieved."""
     found = rankings.relevant(upto=cutoff)
@@ -69,7 +68,7 @@ def p_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = No
     return found.sum_by_topic(preferred * blended_ratio(found, beta))
 
 
-@metric("Pplus", aliases=["P+"], title="P-plus", reference=_FIRST)
+@metric("Pplus", aliases=["P+"], title="P-plus", reference=_PREFERRED)
 def p_plus(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Scores:
     """The mean of the blended ratio over the relevant documents down to the preferred rank of P-measure."""
     found = rankings.relevant(upto=preferred_rank(rankings.relevant(upto=cutoff)))

@@ -40,7 +40,8 @@ class GainSetting:
         """The gains of the levels that count as relevant: float64 [k, 1], or [k, n] if they differ by topic.
 
         `relevant` int64 [k, n] holds the number of relevant documents of the k highest levels, lowest first.
-        Source of the adjustment: Sakai, ACM TALIP 2003; R(X)/R of the step down to the next level is taken off.
+        The adjustment takes R(X)/R of the step down to the next level off, so that what is common is worth less
+        (Sakai, Average gain ratio, SIGIR 2003).
         """
         kept = np.array(self.values[len(self.values) - len(relevant) :])[:, np.newaxis]
         if not self.adjusted:

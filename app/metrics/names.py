@@ -23,13 +23,18 @@ class Spelling(NamedTuple):
     pinned: bool = False
 
 
+def is_pinned(alias: str) -> bool:
+    """Whether an alias is one of trec_eval's own names."""
+    return "_" in alias or alias == "map"
+
+
 class _Names:
     """All spellings of some metrics; first by their exact text, then by their text in lower case."""
 
     def __init__(self, metrics: tuple[Metric, ...]) -> None:
         self.exact = {name: Spelling(metric) for metric in metrics for name in (metric.name, *metric.aliases)}
         for name, spelling in self.exact.items():
-            if name != spelling.metric.name and ("_" in name or name == "map"):
+            if name != spelling.metric.name and is_pinned(name):
                 self.exact[name] = spelling._replace(pinned=True)
         self.folded = {name.lower(): spelling for name, spelling in reversed(self.exact.items())}
 
