@@ -1,0 +1,244 @@
+"""The definitions as plain loops over one topic, slow and close to the page: what the kernels must agree with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Topic:
+    """One ranking of one topic. Levels of retrieved documents are None where the qrels do not mention them."""
+
+    judged: Sequence[int]
+    retrieved: Sequence[int | None]
+    scores: Sequence[float]
+    ratio: Sequence[float]
+    """Gains of levels 1 to h."""
+    adjust: bool = False
+    rel: int = 1
+    condensed: bool = False
+    ideal: list[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.condensed:
+            kept = [(x, s) for x, s in zip(self.retrieved, self.scores, strict=True) if x is not None]
+            self.retrieved, self.scores = [x for x, _ in kept], [s for _, s in kept]
+        self.R = sum(level >= self.rel for level in self.judged)
+        self.gains = {level: self.gain_of(level) for level in range(-127, len(self.ratio) + 1)}
+        self.ideal = sorted((self.gains[level] for level in self.judged if level >= self.rel), reverse=True)
+
+    def gain_of(self, level: int) -> float:
+        if level < self.rel:
+            return 0.0
+        gain = self.ratio[level - 1]
+        of_level = sum(judged == level for judged in self.judged)
+        if not self.adjust or not self.R or of_level == self.R:
+            return gain
+        below = self.ratio[level - 2] if level > self.rel else 0.0
+        return gain - of_level / self.R * (gain - below)
+
+    def cut(self, cutoff: int | None) -> range:
+        """The ranks 1..L, or 1..min(l, L)."""
+        length = len(self.retrieved)
+        return range(1, (length if cutoff is None else min(cutoff, length)) + 1)
+
+    def isrel(self, r: int) -> int:
+        level = self.retrieved[r - 1] if r <= len(self.retrieved) else None
+        return int(level is not None and level >= self.rel)
+
+    def g(self, r: int) -> float:
+        level = self.retrieved[r - 1] if r <= len(self.retrieved) else None
+        return 0.0 if level is None else self.gains[level]
+
+    def g_ideal(self, r: int) -> float:
+        return self.ideal[r - 1] if r <= len(self.ideal) else 0.0
+
+    def count(self, r: int) -> int:
+        return sum(self.isrel(i) for i in range(1, r + 1))
+
+    def cg(self, r: int) -> float:
+        return sum(self.g(i) for i in range(1, r + 1))
+
+    def cg_ideal(self, r: int) -> float:
+        return sum(self.g_ideal(i) for i in range(1, r + 1))
+
+    def blended(self, r: int, beta: float) -> float:
+        return (beta * self.cg(r) + self.count(r)) / (beta * self.cg_ideal(r) + r)
+
+    def relevant_ranks(self, cutoff: int | None) -> list[int]:
+        return [r for r in self.cut(cutoff) if self.isrel(r)]
+
+    def preferred_rank(self, cutoff: int | None) -> int:
+        ranks = self.relevant_ranks(cutoff)
+        return min(ranks, key=lambda r: (-(self.retrieved[r - 1] or 0), r), default=0)
+
+    def base(self, recall_base: str, cutoff: int | None) -> int:
+        return min(cutoff, self.R) if recall_base == "cutoff" and cutoff else self.R
+
+
+Definition = Callable[..., float]
+DEFINITIONS: dict[str, Definition] = {}
+
+
+def define(name: str) -> Callable[[Definition], Definition]:
+    return lambda definition: DEFINITIONS.setdefault(name, definition)
+
+
+def discount(a: float, i: int) -> float:
+    return 1.0 if i <= a else 1.0 / math.log(i, a)
+
+
+def microsoft(i: int) -> float:
+    return 1.0 / math.log2(i + 1)
+
+
+def discounted(gain: Callable[[int], float], weight: Callable[[int], float], upto: int) -> float:
+    return sum(gain(i) * weight(i) for i in range(1, upto + 1))
+
+
+@define("AP")
+def ap(t: Topic, cutoff: int | None, recall_base: str) -> float:
+    return sum(t.count(r) / r for r in t.relevant_ranks(cutoff)) / t.base(recall_base, cutoff)
+
+
+@define("Rprec")
+def rprec(t: Topic) -> float:
+    return t.count(t.R) / t.R
+
+
+@define("P")
+def p(t: Topic, cutoff: int) -> float:
+    return t.count(cutoff) / cutoff
+
+
+@define("Recall")
+def recall(t: Topic, cutoff: int) -> float:
+    return t.count(cutoff) / t.R
+
+
+@define("RR")
+def rr(t: Topic, cutoff: int | None) -> float:
+    return next((1.0 / r for r in t.relevant_ranks(cutoff)), 0.0)
+
+
+@define("Q")
+def q(t: Topic, cutoff: int | None, beta: float, recall_base: str) -> float:
+    return sum(t.blended(r, beta) for r in t.relevant_ranks(cutoff)) / t.base(recall_base, cutoff)
+
+
+@define("Rmeasure")
+def rmeasure(t: Topic, beta: float) -> float:
+    return t.blended(t.R, beta)
+
+
+@define("AWP")
+def awp(t: Topic, cutoff: int | None) -> float:
+    return sum(t.cg(r) / t.cg_ideal(r) for r in t.relevant_ranks(cutoff)) / t.R
+
+
+@define("RWP")
+def rwp(t: Topic) -> float:
+    return t.cg(t.R) / t.cg_ideal(t.R)
+
+
+@define("genAP")
+def genap(t: Topic, cutoff: int | None) -> float:
+    ideal = sum(t.cg_ideal(r) / r for r in range(1, t.R + 1))
+    return sum(t.cg(r) / r for r in t.relevant_ranks(cutoff)) / ideal
+
+
+@define("genP")
+def genp(t: Topic, cutoff: int) -> float:
+    return t.cg(cutoff) / cutoff
+
+
+@define("CG")
+def cg(t: Topic, cutoff: int) -> float:
+    return t.cg(cutoff)
+
+
+@define("DCG")
+def dcg(t: Topic, cutoff: int, base: float) -> float:
+    return discounted(t.g, lambda i: discount(base, i), cutoff)
+
+
+@define("nCG")
+def ncg(t: Topic, cutoff: int) -> float:
+    return t.cg(cutoff) / t.cg_ideal(cutoff)
+
+
+@define("nDCG")
+def ndcg(t: Topic, cutoff: int, base: float) -> float:
+    return dcg(t, cutoff, base) / discounted(t.g_ideal, lambda i: discount(base, i), cutoff)
+
+
+@define("AnCG")
+def ancg(t: Topic, cutoff: int) -> float:
+    return sum(ncg(t, r) for r in range(1, cutoff + 1)) / cutoff
+
+
+@define("AnDCG")
+def andcg(t: Topic, cutoff: int, base: float) -> float:
+    return sum(ndcg(t, r, base) for r in range(1, cutoff + 1)) / cutoff
+
+
+@define("MSnDCG")
+def msndcg(t: Topic, cutoff: int) -> float:
+    return discounted(t.g, microsoft, cutoff) / discounted(t.g_ideal, microsoft, cutoff)
+
+
+@define("WRR")
+def wrr(t: Topic, cutoff: int | None, b: Sequence[float]) -> float:
+    penalty = [math.inf, *reversed(b)]
+    ranks = t.relevant_ranks(cutoff)
+    return 1 / (ranks[0] - 1 / penalty[t.retrieved[ranks[0] - 1] or 0]) if ranks else 0.0
+
+
+@define("NWRR")
+def nwrr(t: Topic, cutoff: int | None, b: Sequence[float]) -> float:
+    return wrr(t, cutoff, b) * (1 - 1 / [math.inf, *reversed(b)][max(t.judged)])
+
+
+@define("O-measure")
+def o_measure(t: Topic, cutoff: int | None, beta: float) -> float:
+    return next((t.blended(r, beta) for r in t.relevant_ranks(cutoff)), 0.0)
+
+
+@define("P-measure")
+def p_measure(t: Topic, cutoff: int | None, beta: float) -> float:
+    preferred = t.preferred_rank(cutoff)
+    return t.blended(preferred, beta) if preferred else 0.0
+
+
+@define("Pplus")
+def p_plus(t: Topic, cutoff: int | None, beta: float) -> float:
+    ratios = [t.blended(r, beta) for r in t.relevant_ranks(t.preferred_rank(cutoff))]
+    return sum(ratios) / len(ratios) if ratios else 0.0
+
+
+@define("ADM")
+def adm(t: Topic, urs: str, srs: str) -> float:
+    low, high = min(t.scores, default=0.0), max(t.scores, default=0.0)
+    unit = 1.0 if urs == "raw" else t.ratio[-1]
+
+    def system(value: float) -> float:
+        return value if srs == "raw" else (value - low) / (high - low) if high > low else 1.0
+
+    retrieved = list(zip(t.retrieved, t.scores, strict=True))
+    missed = list(t.judged)
+    for level in t.retrieved:
+        if level is not None:
+            missed.remove(level)
+    distances = [abs((0.0 if x is None else t.gains[x]) / unit - system(s)) for x, s in retrieved]
+    distances += [t.gains[level] / unit for level in missed]
+    return 1 - sum(distances) / len(distances)
+
+
+def plain_score(name: str, topic: Topic, missing: bool, graded: bool, **parameters: Any) -> float:
+    """The definition, with the edge cases that hold for every metric."""
+    if topic.R == 0 or (graded and not any(topic.ideal)):
+        return math.nan
+    return 0.0 if missing else DEFINITIONS[name](topic, **parameters)

@@ -1,0 +1,96 @@
+"""Every metric of the catalogue agrees with a plain loop over its definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.metrics import BoundMetric, Metric, Scale, every_metric, resolve
+
+from .judged import judged
+from .plain import Topic, plain_score
+
+H = 3
+RATIOS = ("1:1:1", "3:2:1", "10:5:1", "0.3:0.2:0.1", "5:0:0", "2.5:2.5:0", "0:0:0")
+SETTINGS = (*RATIOS, *(f"adjust({ratio})" for ratio in RATIOS), "linear", "exp")
+VALUES = {
+    "beta": ("0", "0.1", "1", "10"),
+    "base": ("1.5", "2", "2.7", "10", "200"),
+    "gains": SETTINGS,
+    "rel": ("1", "2", "3"),
+    "condensed": ("true", "false"),
+    "recall_base": ("relevant", "cutoff"),
+    "b": ("2:3:4", "1.5:1.5:9"),
+    "urs": ("scaled", "raw"),
+    "srs": ("minmax", "raw"),
+}
+"""What the tests choose from; `mean` is not about topics."""
+
+
+@st.composite
+def topics(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, float]]:
+    """Qrels and a ranking of one topic: short, long or empty, with unjudged documents and negative levels."""
+    levels = draw(st.lists(st.integers(-2, H), max_size=14))
+    qrels = {f"d{number}": level for number, level in enumerate(levels)}
+    unjudged = [f"u{number}" for number in range(draw(st.integers(0, 10)))]
+    ranking = draw(st.permutations([*qrels, *unjudged]))
+    ranking = ranking[: draw(st.integers(0, len(ranking)))]
+    scores = draw(st.lists(st.integers(-5, 5), min_size=len(ranking), max_size=len(ranking)))
+    return qrels, dict(zip(ranking, sorted(map(float, scores), reverse=True), strict=True))
+
+
+@st.composite
+def expressions(draw: st.DrawFn, metric: Metric) -> BoundMetric:
+    names = [parameter.name for parameter in metric.parameters if parameter.name in VALUES]
+    chosen = {name: draw(st.sampled_from(VALUES[name])) for name in names}
+    arguments = ",".join(f"{name}={value}" for name, value in chosen.items())
+    cutoff = draw(st.none() | st.integers(1, 30)) if metric.takes_cutoff else None
+    return resolve(f"{metric.name}({arguments})" + (f"@{cutoff}" if cutoff else ""), Scale(H, depth=30))
+
+
+def plain(metric: BoundMetric, qrels: dict[str, int], ranking: dict[str, float]) -> float:
+    values: dict[str, Any] = {key: value for key, value in metric.parameters.items() if key != "mean"}
+    gains = values.pop("gains", None)
+    topic = Topic(
+        judged=list(qrels.values()),
+        retrieved=[qrels.get(document) for document in ranking],
+        scores=list(ranking.values()),
+        ratio=gains.values if gains else (1.0,) * H,
+        adjust=bool(gains and gains.adjusted),
+        rel=values.pop("rel"),
+        condensed=values.pop("condensed"),
+    )
+    if metric.metric.takes_cutoff:
+        values["cutoff"] = metric.cutoff
+    return plain_score(metric.metric.name, topic, not ranking, metric.metric.graded, **values)
+
+
+@pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
+@settings(max_examples=120, deadline=None)
+@given(data=st.data())
+def test_a_score_is_what_the_definition_says(metric: Metric, data: st.DataObject) -> None:
+    cases = data.draw(st.lists(topics(), min_size=1, max_size=4))
+    bound = data.draw(expressions(metric))
+    qrels = {f"t{number}": case[0] for number, case in enumerate(cases)}
+    run = {f"t{number}": case[1] for number, case in enumerate(cases)}
+    expected = [plain(bound, *case) for case in cases]
+    np.testing.assert_allclose(bound.score(judged(qrels, run)), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
+def test_long_lists_lose_no_digits(metric: Metric) -> None:
+    rng = np.random.default_rng(20)
+    qrels = {f"t{size}": {f"d{i}": int(rng.integers(-1, H + 1)) for i in range(size)} for size in (3, 90, 260)}
+    documents = {topic: [*levels, *(f"u{i}" for i in range(150))] for topic, levels in qrels.items()}
+    run = {
+        topic: {str(document): 1000.0 - rank for rank, document in enumerate(rng.permutation(ids))}
+        for topic, ids in documents.items()
+    }
+    defaults = {"gains": "0.3:0.2:0.1", "base": "1.7", "beta": "0.3"}
+    bound = resolve(f"{metric.name}@300" if metric.needs_cutoff else metric.name, Scale(H), query=defaults)
+    expected = [plain(bound, qrels[topic], run[topic]) for topic in qrels]
+    np.testing.assert_allclose(bound.score(judged(qrels, run)), expected, rtol=1e-12, atol=1e-12)
