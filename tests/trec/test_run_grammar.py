@@ -120,9 +120,7 @@ def expected(data: bytes, order_by: str, depth: int) -> tuple:
 def outcome(reader: RunReader) -> tuple:
     """What the reader makes of a file, in the shape of `expected`."""
     try:
-        rankings = [
-            (found.topic, list(zip(found.documents, found.scores.tolist(), strict=True))) for found in reader
-        ]
+        rankings = [(found.topic, list(zip(found.documents, found.scores.tolist(), strict=True))) for found in reader]
     except FaultyFile as error:
         assert error.total == len(error.faults)
         return ("faults", [(fault.line, fault.code, fault.topic, fault.lines) for fault in error.faults])
