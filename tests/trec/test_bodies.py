@@ -2,6 +2,8 @@ import gzip
 import io
 import tracemalloc
 import zlib
+from collections import deque
+from collections.abc import Callable
 
 import pytest
 
@@ -11,7 +13,7 @@ from app.trec.zstd import compress
 
 MIB = 1 << 20
 LINES = b"301 Q0 FR-1 1 2.5 tag\n" * 1000
-SQUEEZED = {"gzip": gzip.compress, "zstd": compress}
+SQUEEZED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": compress}
 FORMATS = pytest.mark.parametrize("form", ["gzip", "zstd"])
 
 
@@ -20,7 +22,7 @@ class CountedSource(io.BytesIO):
 
     taken = 0
 
-    def read(self, size=-1):
+    def read(self, size: int | None = -1) -> bytes:
         data = super().read(size)
         self.taken += len(data)
         return data
@@ -29,7 +31,7 @@ class CountedSource(io.BytesIO):
 class DrippingSource(io.BytesIO):
     """A body that arrives three bytes at a time."""
 
-    def read(self, size=-1):
+    def read(self, size: int | None = -1) -> bytes:
         return super().read(3)
 
 
@@ -45,41 +47,41 @@ def zeros_in_gzip(gibibytes: int) -> bytes:
 
 
 @pytest.mark.parametrize("encoding", [None, "", "identity", "Identity "])
-def test_a_plain_body_passes_unchanged(encoding):
+def test_a_plain_body_passes_unchanged(encoding: str | None) -> None:
     assert read(LINES, encoding) == LINES
 
 
 @pytest.mark.parametrize(
     ("encoding", "form"), [("gzip", "gzip"), ("x-gzip", "gzip"), ("GZIP", "gzip"), ("zstd", "zstd")]
 )
-def test_content_encoding_says_how_to_decompress(encoding, form):
+def test_content_encoding_says_how_to_decompress(encoding: str | None, form: str) -> None:
     assert read(SQUEEZED[form](LINES), encoding) == LINES
 
 
 @FORMATS
 @pytest.mark.parametrize("encoding", [None, "identity"])
-def test_without_content_encoding_the_first_bytes_say_it(form, encoding):
+def test_without_content_encoding_the_first_bytes_say_it(form: str, encoding: str | None) -> None:
     assert read(SQUEEZED[form](LINES), encoding) == LINES
 
 
 @FORMATS
-def test_several_members_are_one_body(form):
+def test_several_members_are_one_body(form: str) -> None:
     squeeze = SQUEEZED[form]
     assert read(squeeze(LINES) + squeeze(b"") + squeeze(b"302\n")) == LINES + b"302\n"
 
 
-def test_a_zstd_body_may_open_with_a_skippable_frame():
+def test_a_zstd_body_may_open_with_a_skippable_frame() -> None:
     assert read(b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd" + compress(LINES)) == LINES
 
 
 @FORMATS
-def test_a_body_that_drips_in_is_read_all_the_same(form):
+def test_a_body_that_drips_in_is_read_all_the_same(form: str) -> None:
     source = DrippingSource(SQUEEZED[form](LINES))
     assert b"".join(decompressed(source, None, Limits())) == LINES
 
 
 @FORMATS
-def test_chunks_are_at_most_one_mebibyte(form):
+def test_chunks_are_at_most_one_mebibyte(form: str) -> None:
     body = SQUEEZED[form](bytes(5 * MIB))
     sizes = [len(chunk) for chunk in decompressed(io.BytesIO(body), None, Limits())]
     assert max(sizes) <= MIB
@@ -88,7 +90,7 @@ def test_chunks_are_at_most_one_mebibyte(form):
 
 @FORMATS
 @pytest.mark.parametrize("length", [MIB, MIB - 1, 3 * MIB])
-def test_a_body_that_ends_where_a_chunk_does_is_whole(form, length):
+def test_a_body_that_ends_where_a_chunk_does_is_whole(form: str, length: int) -> None:
     assert len(read(SQUEEZED[form](bytes(length)))) == length
 
 
@@ -104,76 +106,75 @@ def test_a_body_that_ends_where_a_chunk_does_is_whole(form, length):
         pytest.param(lambda body: body[:10] + b"\xff\xff" + body[12:], id="bytes changed"),
     ],
 )
-def test_damaged_data_is_a_fault_of_the_file(form, damage):
+def test_damaged_data_is_a_fault_of_the_file(form: str, damage: Callable[[bytes], bytes]) -> None:
     with pytest.raises(FaultyFile) as refused:
         read(damage(SQUEEZED[form](LINES)), form)
     assert [(fault.code, fault.line) for fault in refused.value.faults] == [("bad-compression", None)]
 
 
 @FORMATS
-def test_a_plain_body_that_claims_to_be_compressed_is_a_fault(form):
+def test_a_plain_body_that_claims_to_be_compressed_is_a_fault(form: str) -> None:
     with pytest.raises(FaultyFile, match="cannot be read"):
         read(LINES, form)
 
 
-def test_a_wrong_checksum_is_a_fault():
+def test_a_wrong_checksum_is_a_fault() -> None:
     body = bytearray(gzip.compress(LINES))
     body[-6] ^= 1
     with pytest.raises(FaultyFile, match="check"):
         read(bytes(body))
 
 
-def test_an_empty_body_has_no_chunks():
+def test_an_empty_body_has_no_chunks() -> None:
     assert read(b"") == b""
 
 
 @pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, gzip", "compress"])
-def test_other_encodings_are_not_read(encoding):
+def test_other_encodings_are_not_read(encoding: str | None) -> None:
     with pytest.raises(UnsupportedEncoding, match="gzip and zstd"):
         read(LINES, encoding)
 
 
 @pytest.mark.parametrize("magic", [b"PK\x03\x04", b"BZh91AY&SY", b"\xfd7zXZ\x00"])
-def test_other_archives_are_named_for_what_they_are(magic):
+def test_other_archives_are_named_for_what_they_are(magic: bytes) -> None:
     with pytest.raises(UnsupportedEncoding, match="send it plain"):
         read(magic + bytes(100))
 
 
-def test_a_bomb_of_ten_gibibytes_is_refused_after_its_first_bytes():
+def test_a_bomb_of_ten_gibibytes_is_refused_after_its_first_bytes() -> None:
     source = CountedSource(zeros_in_gzip(10))
     tracemalloc.start()
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
-        for chunk in decompressed(source, None, Limits()):
-            assert not chunk.strip(b"\x00")
+        deque(decompressed(source, None, Limits()), maxlen=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert source.taken <= 256 * 1024
     assert peak < 16 * MIB
 
 
-def test_a_bomb_of_many_members_is_refused_too():
+def test_a_bomb_of_many_members_is_refused_too() -> None:
     body = gzip.compress(bytes(MIB)) * 100
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
         read(body)
 
 
-def test_a_zstd_bomb_is_refused():
+def test_a_zstd_bomb_is_refused() -> None:
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
         read(compress(bytes(64 * MIB)))
 
 
-def test_a_zstd_frame_cannot_ask_for_a_large_window():
+def test_a_zstd_frame_cannot_ask_for_a_large_window() -> None:
     frame = b"\x28\xb5\x2f\xfd" + b"\x00" + bytes([(31 - 10) << 3]) + bytes(64)
     with pytest.raises(FaultyFile, match="memory"):
         read(frame)
 
 
-def test_members_without_end_are_refused():
+def test_members_without_end_are_refused() -> None:
     with pytest.raises(TooLarge, match="100,000"):
         read(gzip.compress(b"") * 100_001)
 
 
-def test_the_compressed_size_is_limited():
+def test_the_compressed_size_is_limited() -> None:
     body = gzip.compress(LINES)
     assert read(body, compressed_bytes=len(body)) == LINES
     with pytest.raises(TooLarge, match=f"{len(body) - 1:,}.*GAINBOARD_MAX_COMPRESSED_BYTES"):
@@ -181,18 +182,18 @@ def test_the_compressed_size_is_limited():
 
 
 @pytest.mark.parametrize("squeeze", [bytes, *SQUEEZED.values()])
-def test_the_decompressed_size_is_limited_however_it_was_sent(squeeze):
+def test_the_decompressed_size_is_limited_however_it_was_sent(squeeze: Callable[[bytes], bytes]) -> None:
     assert read(squeeze(LINES), decompressed_bytes=len(LINES)) == LINES
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_DECOMPRESSED_BYTES"):
         read(squeeze(LINES), decompressed_bytes=len(LINES) - 1)
 
 
-def test_a_high_ratio_is_no_matter_in_a_small_file():
+def test_a_high_ratio_is_no_matter_in_a_small_file() -> None:
     body = gzip.compress(bytes(MIB))
     assert len(read(body, ratio=2, ratio_after=MIB)) == MIB
     with pytest.raises(TooLarge, match="times 2 "):
         read(body, ratio=2, ratio_after=MIB - 1)
 
 
-def test_the_limits_are_those_that_the_service_promises():
+def test_the_limits_are_those_that_the_service_promises() -> None:
     assert Limits() == Limits(256 * MIB, 1024 * MIB, 20_000_000, 4096, 200, 16 * MIB)

@@ -1,53 +1,59 @@
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import FaultyFile, InvalidRequest, TooLarge
-from app.trec import Limits, read_qrels
+from app.trec import Limits, QrelsFile, read_qrels
+
+Row = tuple[str, int | None, tuple[int, ...] | None, str | None]
+"""A fault: code, line, lines, topic."""
 
 BAS = ["B", "A", "S"]
 
 
-def read(*lines: str, levels=3, **options):
+def read(*lines: str, levels: Sequence[str] | int = 3, **options: Any) -> QrelsFile:
     return read_qrels(["\n".join([*lines, ""]).encode()], levels=levels, **options)
 
 
-def faults_of(*lines: str, **options) -> list[tuple]:
+def faults_of(*lines: str, **options: Any) -> list[Row]:
     with pytest.raises(FaultyFile) as refused:
         read(*lines, **options)
     return [(fault.code, fault.line, fault.lines, fault.topic) for fault in refused.value.faults]
 
 
-def test_trec_has_an_integer_in_the_fourth_column_and_ignores_the_second():
+def test_trec_has_an_integer_in_the_fourth_column_and_ignores_the_second() -> None:
     found = read("301 0 a 1", "301 Q0 b 0", "302 x a 3", "302 0 c -2")
     assert found.columns == "trec"
     assert found.judgments == {"301": {b"a": 1, b"b": 0}, "302": {b"a": 3, b"c": -2}}
     assert found.warnings == []
 
 
-def test_ntcir_has_the_level_third():
+def test_ntcir_has_the_level_third() -> None:
     found = read("0001 d1 S", "0001 d2 B", "0001 d3 L2", "0001 d4 L0", levels=BAS)
     assert found.columns == "topic-document-level"
     assert found.judgments == {"0001": {b"d1": 3, b"d2": 1, b"d3": 2, b"d4": 0}}
 
 
 @pytest.mark.parametrize("flag", ["", " 0", " 1"])
-def test_or_second_with_a_flag_that_is_ignored(flag):
+def test_or_second_with_a_flag_that_is_ignored(flag: str) -> None:
     found = read(f"0001 S d1{flag}", f"0001 B d2{flag}", f"0001 C d3{flag}", levels=BAS)
     assert found.columns == "topic-level-document"
     assert found.judgments == {"0001": {b"d1": 3, b"d2": 1, b"d3": 0}}
 
 
 @pytest.mark.parametrize("letter", ["C", "D", "L0"])
-def test_c_and_d_of_early_ntcir_are_judged_nonrelevant(letter):
+def test_c_and_d_of_early_ntcir_are_judged_nonrelevant(letter: str) -> None:
     assert read(f"1 d {letter}", "1 e L1").judgments["1"] == {b"d": 0, b"e": 1}
 
 
-def test_a_declared_name_means_what_the_collection_says():
+def test_a_declared_name_means_what_the_collection_says() -> None:
     assert read("1 d C", "1 e D", levels=["D", "C"]).judgments["1"] == {b"d": 2, b"e": 1}
 
 
-def test_an_iteration_is_no_level_even_where_levels_are_named_by_integers():
+def test_an_iteration_is_no_level_even_where_levels_are_named_by_integers() -> None:
     found = read("1 0 d 1", "1 0 e 0", levels=["0", "1"])
     assert (found.columns, found.judgments["1"]) == ("trec", {b"d": 1, b"e": 0})
 
@@ -56,11 +62,11 @@ def test_an_iteration_is_no_level_even_where_levels_are_named_by_integers():
     "lines",
     [("1 L1 L2", "1 L2 L1"), ("1 d e", "1 f g"), ("1 d 2",), ("1 L1 d", "1 d L1"), ("1 0 d 1", "1 d L1")],
 )
-def test_a_file_that_fits_two_layouts_or_none_is_ambiguous(lines):
+def test_a_file_that_fits_two_layouts_or_none_is_ambiguous(lines: tuple[str, ...]) -> None:
     assert faults_of(*lines) == [("ambiguous-columns", None, None, None)]
 
 
-def test_the_caller_can_say_which_columns_they_are():
+def test_the_caller_can_say_which_columns_they_are() -> None:
     lines = ("1 L1 L2", "1 L2 L1")
     third = read(*lines, columns="topic-document-level")
     second = read(*lines, columns="topic-level-document")
@@ -68,81 +74,81 @@ def test_the_caller_can_say_which_columns_they_are():
     assert second.judgments == {"1": {b"L2": 1, b"L1": 2}}
 
 
-def test_a_layout_that_there_is_not_is_named_with_those_there_are():
+def test_a_layout_that_there_is_not_is_named_with_those_there_are() -> None:
     with pytest.raises(InvalidRequest, match="trec, topic-document-level, topic-level-document"):
         read("1 0 d 1", columns="ntcir")
 
 
 @pytest.mark.parametrize("level", ["4", "-128", "x", "1.0", "L2", "1_0", "+", "9" * 30])
-def test_a_level_outside_the_scale_is_a_fault_of_its_line(level):
+def test_a_level_outside_the_scale_is_a_fault_of_its_line(level: str) -> None:
     assert faults_of("301 0 a 1", f"301 0 b {level}", "301 0 c 3") == [("bad-level", 2, None, "301")]
 
 
 @pytest.mark.parametrize("line", ["1 d L4", "1 d s", "1 d 2"])
-def test_a_token_that_is_no_level_is_a_fault_of_its_line(line):
+def test_a_token_that_is_no_level_is_a_fault_of_its_line(line: str) -> None:
     assert faults_of("1 a S", "1 b L1", line, levels=BAS) == [("bad-level", 3, None, "1")]
 
 
-def test_the_message_names_the_levels_there_are():
+def test_the_message_names_the_levels_there_are() -> None:
     with pytest.raises(FaultyFile, match="'X' of document 'd' is not one of C, D, L0, L1, L2, L3, B, A, S"):
         read("1 a S", "1 d X", levels=BAS)
     with pytest.raises(FaultyFile, match="'7' of document 'd' is not an integer from -127 to 3"):
         read("1 0 d 7")
 
 
-def test_one_misspelt_level_does_not_turn_a_file_of_letters_into_one_of_flags():
+def test_one_misspelt_level_does_not_turn_a_file_of_letters_into_one_of_flags() -> None:
     assert faults_of("1 A a 1", "1 B b 0", "1 Q c 1", levels=BAS) == [("bad-level", 3, None, "1")]
 
 
 @pytest.mark.parametrize("line", ["301 0 a", "301 0 a 1 x", "301"])
-def test_a_line_with_other_columns_than_the_rest_is_at_fault(line):
+def test_a_line_with_other_columns_than_the_rest_is_at_fault(line: str) -> None:
     assert faults_of("301 0 c 1", "301 0 d 1", line) == [("bad-columns", 3, None, None)]
 
 
-def test_a_run_sent_as_qrels_has_a_fault_in_every_line():
+def test_a_run_sent_as_qrels_has_a_fault_in_every_line() -> None:
     assert [fault[:2] for fault in faults_of("1 Q0 a 1 9 t", "1 Q0 b 2 8 t")] == [
         ("bad-columns", 1),
         ("bad-columns", 2),
     ]
 
 
-def test_a_document_judged_twice_at_different_levels_names_both_lines():
+def test_a_document_judged_twice_at_different_levels_names_both_lines() -> None:
     faults = faults_of("301 0 a 1", "301 0 b 1", "301 0 a 2")
     assert faults == [("conflicting-judgment", 3, (1, 3), "301")]
 
 
-def test_a_document_judged_twice_at_the_same_level_is_a_warning():
+def test_a_document_judged_twice_at_the_same_level_is_a_warning() -> None:
     found = read("301 0 a 1", "301 0 a 1", "302 0 a 2", "301 0 a 01")
     assert found.judgments == {"301": {b"a": 1}, "302": {b"a": 2}}
     assert [(warning.code, warning.count) for warning in found.warnings] == [("repeated-judgment", 2)]
 
 
-def test_the_topic_all_is_reserved():
+def test_the_topic_all_is_reserved() -> None:
     assert faults_of("all 0 a 1", "all 0 b 1") == [("reserved-topic", 1, None, "all")]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n", b"# only\n"])
 @pytest.mark.parametrize("columns", [None, "trec"])
-def test_a_file_without_judgments_is_empty(data, columns):
+def test_a_file_without_judgments_is_empty(data: bytes, columns: str | None) -> None:
     with pytest.raises(FaultyFile) as refused:
         read_qrels([data], levels=3, columns=columns)
     assert [fault.code for fault in refused.value.faults] == ["empty-file"]
 
 
-def test_unreadable_lines_are_faults_beside_the_others():
+def test_unreadable_lines_are_faults_beside_the_others() -> None:
     assert [fault[:2] for fault in faults_of("1 0 a\x00 1", "1 0 b 9", "1 0 c 1")] == [
         ("bad-encoding", 1),
         ("bad-level", 2),
     ]
 
 
-def test_oddities_of_form_are_warnings():
+def test_oddities_of_form_are_warnings() -> None:
     found = read_qrels([b"\xef\xbb\xbf1\t0\ta 1\r\n\r\n1 0 b 0"], levels=1)
     codes = [warning.code for warning in found.warnings]
     assert codes == ["byte-order-mark", "crlf", "no-final-newline", "mixed-whitespace", "blank-lines"]
 
 
-def test_limits_hold_for_qrels():
+def test_limits_hold_for_qrels() -> None:
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINES"):
         read("1 0 a 1", "1 0 b 1", limits=Limits(lines=1))
 
@@ -155,7 +161,9 @@ JUDGED = st.dictionaries(
 
 
 @given(JUDGED, st.integers(1, 50))
-def test_every_layout_gives_the_same_judgments_from_chunks_of_any_size(judged, size):
+def test_every_layout_gives_the_same_judgments_from_chunks_of_any_size(
+    judged: dict[str, dict[str, int]], size: int
+) -> None:
     flat = [(topic, document, level) for topic, its in judged.items() for document, level in its.items()]
     texts = {
         "trec": "".join(f"{topic} 0 {document} {level}\n" for topic, document, level in flat),

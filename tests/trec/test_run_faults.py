@@ -1,14 +1,15 @@
 import tracemalloc
+from typing import Any
 
 import pytest
 
-from app.errors import FaultyFile, TooLarge
+from app.errors import Fault, FaultyFile, TooLarge
 from app.trec import Limits, RunReader, TopicsInterleaved
 
 GOOD = b"301 Q0 a 1 9.5 tag\n301 Q0 b 2 8.5 tag\n"
 
 
-def faults_of(data: bytes, **options) -> list:
+def faults_of(data: bytes, **options: Any) -> list[Fault]:
     with pytest.raises(FaultyFile) as refused:
         list(RunReader([data], **options))
     return list(refused.value.faults)
@@ -18,20 +19,20 @@ def line(document: bytes = b"c", score: bytes = b"7", rank: bytes = b"3", topic:
     return b" ".join([topic, b"Q0", document, rank, score, b"tag"]) + b"\n"
 
 
-def test_a_duplicate_document_names_both_lines():
+def test_a_duplicate_document_names_both_lines() -> None:
     (fault,) = faults_of(GOOD + line(b"a"))
     assert (fault.code, fault.line, fault.lines, fault.topic) == ("duplicate-document", 3, (1, 3), "301")
     assert "'a'" in fault.message
 
 
-def test_a_document_may_be_retrieved_for_two_topics():
+def test_a_document_may_be_retrieved_for_two_topics() -> None:
     assert [found.documents for found in RunReader([GOOD + line(b"a", topic=b"302")])] == [[b"a", b"b"], [b"a"]]
 
 
 @pytest.mark.parametrize(
     "score", ["nan", "inf", "-Infinity", "1e999", "1_000", "\uff11\uff12", "0x1p3", "1e", ".", "1,5", "+-1", "１"]
 )
-def test_a_score_that_is_no_finite_decimal_is_a_bad_number(score):
+def test_a_score_that_is_no_finite_decimal_is_a_bad_number(score: str) -> None:
     (fault,) = faults_of(GOOD + line(score=score.encode()))
     assert (fault.code, fault.line, fault.topic) == ("bad-number", 3, "301")
     assert repr(score) in fault.message
@@ -39,69 +40,69 @@ def test_a_score_that_is_no_finite_decimal_is_a_bad_number(score):
 
 
 @pytest.mark.parametrize("score", ["1", "-1.", "+.5", "1e3", "1E-3", "00012.50", "1e-999", "-0"])
-def test_every_finite_decimal_is_a_score(score):
+def test_every_finite_decimal_is_a_score(score: str) -> None:
     (ranking,) = RunReader([line(score=score.encode())])
     assert ranking.scores.tolist() == [float(score)]
 
 
 @pytest.mark.parametrize("row", [b"301 Q0 c 3 7\n", b"301 Q0 c 3 7 tag more\n", b"301\n"])
-def test_a_wrong_number_of_columns_says_what_columns_there_should_be(row):
+def test_a_wrong_number_of_columns_says_what_columns_there_should_be(row: bytes) -> None:
     (fault,) = faults_of(GOOD + row)
     assert (fault.code, fault.line) == ("bad-columns", 3)
     assert "6: topic, Q0, document id, rank, score, run tag" in fault.message
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\xef\xbb\xbf", b"# nothing\n\n", b"<SYSDESC>x</SYSDESC>", b" \t\n"])
-def test_a_file_without_lines_of_data_is_empty(data):
+def test_a_file_without_lines_of_data_is_empty(data: bytes) -> None:
     (fault,) = faults_of(data)
     assert (fault.code, fault.line) == ("empty-file", None)
 
 
 @pytest.mark.parametrize("byte", [b"\x00", b"\x0b", b"\x0c", b"\x1c", b"\x1f", b"\x7f", b"\r", b"\xff", b"\xc3"])
-def test_control_characters_and_broken_utf_8_are_bad_encoding(byte):
+def test_control_characters_and_broken_utf_8_are_bad_encoding(byte: bytes) -> None:
     (fault,) = faults_of(GOOD + line(b"c" + byte + b"d"))
     assert (fault.code, fault.line) == ("bad-encoding", 3)
 
 
-def test_a_character_cut_in_two_by_a_line_feed_is_two_faults():
+def test_a_character_cut_in_two_by_a_line_feed_is_two_faults() -> None:
     cut = b"301 Q0 c 3 7 \xc3\n\xa91 Q0 d 4 6 tag\n"
     assert [(fault.code, fault.line) for fault in faults_of(GOOD + cut)] == [("bad-encoding", 3), ("bad-encoding", 4)]
 
 
 @pytest.mark.parametrize("character", ["\u2028", "\u00a0", "\u0085", "\u3000", "\ufeff", "é"])
-def test_only_space_and_tab_separate_columns(character):
+def test_only_space_and_tab_separate_columns(character: str) -> None:
     document = f"c{character}d".encode()
     (ranking,) = RunReader([GOOD + line(document)])
     assert ranking.documents == [b"a", b"b", document]
 
 
-def test_what_is_skipped_is_not_even_looked_at():
+def test_what_is_skipped_is_not_even_looked_at() -> None:
     skipped = b"# \x00\xff\r\n<SYSDESC>\x8e\xb1</SYSDESC>\n# 2 3 4 5 6\n"
     (ranking,) = RunReader([skipped + GOOD])
     assert ranking.documents == [b"a", b"b"]
 
 
-def test_a_hash_inside_a_line_is_part_of_an_id():
+def test_a_hash_inside_a_line_is_part_of_an_id() -> None:
     (ranking,) = RunReader([line(b"#c") + line(b"c#")])
     assert ranking.documents == [b"c#", b"#c"]
 
 
-def test_the_topic_all_is_reserved_and_said_once():
+def test_the_topic_all_is_reserved_and_said_once() -> None:
     (fault,) = faults_of(GOOD + line(topic=b"all") + line(b"d", topic=b"all"))
     assert (fault.code, fault.line, fault.topic) == ("reserved-topic", 3, "all")
 
 
-def test_a_line_has_one_fault_in_its_columns():
+def test_a_line_has_one_fault_in_its_columns() -> None:
     (fault,) = faults_of(line(score=b"x", rank=b"y"), order_by="rank")
     assert fault.code == "bad-rank"
 
 
-def test_duplicates_are_found_among_lines_with_other_faults():
+def test_duplicates_are_found_among_lines_with_other_faults() -> None:
     faults = faults_of(line(score=b"x") + line())
     assert [(fault.code, fault.line) for fault in faults] == [("bad-number", 1), ("duplicate-document", 2)]
 
 
-def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines():
+def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines() -> None:
     data = GOOD + line(score=b"x") * 1500 + b"short\n" * 1500
     with pytest.raises(FaultyFile) as refused:
         list(RunReader([data]))
@@ -115,12 +116,12 @@ def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines
     assert len(shown) == 100
 
 
-def test_faults_beyond_depth_are_faults():
+def test_faults_beyond_depth_are_faults() -> None:
     (fault,) = faults_of(GOOD + line(b"a", score=b"1"), depth=1)
     assert fault.code == "duplicate-document"
 
 
-def test_a_long_token_is_shortened_and_shown_without_its_power_over_the_terminal():
+def test_a_long_token_is_shortened_and_shown_without_its_power_over_the_terminal() -> None:
     (fault,) = faults_of(line("\u202e".encode() + b"x" * 4000, score=b"y"))
     assert len(fault.message) < 250
     assert "\u202e" not in fault.message
@@ -128,7 +129,7 @@ def test_a_long_token_is_shortened_and_shown_without_its_power_over_the_terminal
 
 @pytest.mark.parametrize("gather", [False, True])
 @pytest.mark.parametrize("size", [1 << 14, 1 << 17, 1 << 22])
-def test_line_numbers_hold_far_into_a_long_file(size, gather):
+def test_line_numbers_hold_far_into_a_long_file(size: int, gather: bool) -> None:
     rows = [line(b"doc-%d" % n, b"%d" % -n, topic=b"%d" % (n // 7000)) for n in range(20_000)]
     rows[15_000] = line(b"doc-14001", b"-1", topic=b"2")
     rows[17_000] = b"\n"
@@ -139,7 +140,7 @@ def test_line_numbers_hold_far_into_a_long_file(size, gather):
     assert [(fault.line, fault.lines) for fault in refused.value.faults] == [(15_001, (14_002, 15_001)), (18_001, None)]
 
 
-def test_a_topic_that_reappears_must_be_read_gathering():
+def test_a_topic_that_reappears_must_be_read_gathering() -> None:
     data = line(b"a") + line(b"b", topic=b"302") + line(b"c") + line(b"d", topic=b"302")
     with pytest.raises(TopicsInterleaved, match="301 goes on at line 3"):
         list(RunReader([data]))
@@ -147,27 +148,27 @@ def test_a_topic_that_reappears_must_be_read_gathering():
     assert found == [("301", [b"c", b"a"]), ("302", [b"d", b"b"])]
 
 
-def test_a_line_over_the_limit_is_refused_at_once():
+def test_a_line_over_the_limit_is_refused_at_once() -> None:
     limits = Limits(line_bytes=len(line()) - 1)
     assert list(RunReader([line()], limits=limits))
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINE_BYTES"):
         list(RunReader([line() + line(b"cc")], limits=limits))
 
 
-def test_a_line_without_end_is_refused_before_it_has_all_arrived():
+def test_a_line_without_end_is_refused_before_it_has_all_arrived() -> None:
     endless = iter(lambda: bytes(1 << 16), None)
     with pytest.raises(TooLarge, match="4,096"):
         list(RunReader(endless))
 
 
-def test_lines_over_the_limit_are_refused_at_once():
+def test_lines_over_the_limit_are_refused_at_once() -> None:
     endless = iter(lambda: b"# skipped\n" * 1000, None)
     with pytest.raises(TooLarge, match="GAINBOARD_MAX_LINES"):
         list(RunReader(endless, limits=Limits(lines=50_000)))
     assert len(list(RunReader([GOOD], limits=Limits(lines=2)))) == 1
 
 
-def test_memory_does_not_grow_with_the_file():
+def test_memory_does_not_grow_with_the_file() -> None:
     topics = (
         b"".join(line(b"doc-%d" % n, b"%d" % -n, topic=b"%d" % topic) for n in range(1000)) for topic in range(60)
     )

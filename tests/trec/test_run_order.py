@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,55 +12,55 @@ def run(*rows: str) -> bytes:
     return "".join(f"301 Q0 {row} tag\n" for row in rows).encode()
 
 
-def documents(data: bytes, **options) -> list[str]:
+def documents(data: bytes, **options: Any) -> list[str]:
     (ranking,) = RunReader([data], **options)
     return [document.decode() for document in ranking.documents]
 
 
-def warnings(data: bytes, **options) -> dict[str, int | None]:
+def warnings(data: bytes, **options: Any) -> dict[str, int | None]:
     reader = RunReader([data], **options)
     list(reader)
     return {warning.code: warning.count for warning in reader.warnings}
 
 
-def test_documents_go_by_score_whatever_the_lines_and_ranks_say():
+def test_documents_go_by_score_whatever_the_lines_and_ranks_say() -> None:
     assert documents(run("a 1 1", "b 2 3", "c 3 2")) == ["b", "c", "a"]
 
 
-def test_equal_scores_go_by_document_id_in_descending_byte_order():
+def test_equal_scores_go_by_document_id_in_descending_byte_order() -> None:
     assert documents(run("a 1 5", "é 2 5.0", "Z 3 5e0", "b 4 5", "z 5 6")) == ["z", "é", "b", "a", "Z"]
 
 
-def test_numbers_in_ids_are_not_numbers():
+def test_numbers_in_ids_are_not_numbers() -> None:
     assert documents(run("d10 1 5", "d9 2 5")) == ["d9", "d10"]
 
 
-def test_minus_zero_ties_with_zero():
+def test_minus_zero_ties_with_zero() -> None:
     assert documents(run("a 1 0", "b 2 -0", "c 3 0.0")) == ["c", "b", "a"]
 
 
-def test_single_precision_ties_what_double_precision_separates():
+def test_single_precision_ties_what_double_precision_separates() -> None:
     near = run("a 1 0.10000000001", "b 2 0.1")
     assert documents(near) == ["a", "b"]
     assert documents(near, order_by="score32") == ["b", "a"]
 
 
-def test_scores_beyond_single_precision_tie_with_each_other():
+def test_scores_beyond_single_precision_tie_with_each_other() -> None:
     assert documents(run("a 1 1e300", "b 2 1e200", "c 3 1e38"), order_by="score32") == ["b", "a", "c"]
 
 
-def test_by_rank_the_smallest_integer_is_best_and_gaps_do_not_matter():
+def test_by_rank_the_smallest_integer_is_best_and_gaps_do_not_matter() -> None:
     assert documents(run("a 10 9", "b -2 8", "c 007 7"), order_by="rank") == ["b", "c", "a"]
 
 
-def test_the_ranking_keeps_the_scores_of_its_documents_in_double_precision():
+def test_the_ranking_keeps_the_scores_of_its_documents_in_double_precision() -> None:
     (ranking,) = RunReader([run("a 3 0.1", "b 2 1e-300", "c 1 -5")], order_by="rank")
     assert ranking.scores.dtype == np.float64
     assert ranking.scores.tolist() == [-5, 1e-300, 0.1]
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
-def test_a_ranking_is_truncated_after_it_was_ordered(depth):
+def test_a_ranking_is_truncated_after_it_was_ordered(depth: int) -> None:
     reader = RunReader([run("a 1 1", "b 2 3", "c 3 2")], depth=depth)
     (ranking,) = reader
     assert ranking.documents == [b"b", b"c", b"a"][:depth]
@@ -66,7 +68,7 @@ def test_a_ranking_is_truncated_after_it_was_ordered(depth):
     assert reader.retrieved == 3
 
 
-def test_equal_ranks_are_a_fault_where_ranks_decide():
+def test_equal_ranks_are_a_fault_where_ranks_decide() -> None:
     with pytest.raises(FaultyFile) as refused:
         list(RunReader([run("a 1 3", "b 2 2", "c 01 1")], order_by="rank"))
     (fault,) = refused.value.faults
@@ -74,58 +76,58 @@ def test_equal_ranks_are_a_fault_where_ranks_decide():
 
 
 @pytest.mark.parametrize("rank", ["x", "1.0", "1_0", "1e1", "9" * 19, "\u0661"])
-def test_a_rank_that_is_no_integer_is_a_fault_where_ranks_decide(rank):
+def test_a_rank_that_is_no_integer_is_a_fault_where_ranks_decide(rank: str) -> None:
     data = run("a 1 3", f"b {rank} 2")
-    with pytest.raises(FaultyFile, match="line 2: rank .* is not an integer"):
+    with pytest.raises(FaultyFile, match=r"line 2: rank .* is not an integer"):
         list(RunReader([data], order_by="rank"))
     assert documents(data) == ["a", "b"]
 
 
-def test_topics_where_ranks_and_scores_disagree_are_counted_either_way():
+def test_topics_where_ranks_and_scores_disagree_are_counted_either_way() -> None:
     data = b"".join(run("a 1 3", f"b {rank} 4").replace(b"301", b"%d" % topic) for topic, rank in enumerate([2, 0, 2]))
     assert warnings(data) == {"order-differs": 2}
     assert warnings(data, order_by="rank") == {"order-differs": 2}
 
 
-def test_a_tie_that_the_ranks_break_the_other_way_is_a_disagreement():
+def test_a_tie_that_the_ranks_break_the_other_way_is_a_disagreement() -> None:
     assert warnings(run("a 1 3", "b 2 3")) == {"order-differs": 1}
 
 
 @pytest.mark.parametrize("ranks", [(0, 1, 2), (1, 2, 3), (10, 20, 30), (0, 0, 0), (1, 1, 2)])
-def test_ranks_that_do_not_contradict_the_scores_give_no_warning(ranks):
-    assert warnings(run("a {} 3".format(ranks[0]), f"b {ranks[1]} 2", f"c {ranks[2]} 1")) == {}
+def test_ranks_that_do_not_contradict_the_scores_give_no_warning(ranks: tuple[int, int, int]) -> None:
+    assert warnings(run(f"a {ranks[0]} 3", f"b {ranks[1]} 2", f"c {ranks[2]} 1")) == {}
 
 
-def test_ranks_that_are_no_integers_are_not_compared():
+def test_ranks_that_are_no_integers_are_not_compared() -> None:
     assert warnings(run("a x 1", "b 1 2")) == {}
 
 
-def test_what_is_odd_about_a_file_is_said_in_warnings():
+def test_what_is_odd_about_a_file_is_said_in_warnings() -> None:
     odd = b"\xef\xbb\xbf1 Q0 a 1 3 one\r\n\r\n\n1\tQ0\tb\t2\t2\ttwo\n# ignored\r\n2 Q0 a 1 1 three"
     expected = {"byte-order-mark": None, "crlf": 3, "no-final-newline": None, "mixed-whitespace": None}
     assert warnings(odd) == expected | {"blank-lines": 2, "mixed-tags": 3}
 
 
-def test_an_ordinary_file_has_no_warnings_and_says_what_it_is():
+def test_an_ordinary_file_has_no_warnings_and_says_what_it_is() -> None:
     reader = RunReader([run("a 1 3", "b 2 2") + b"302 Q0 a 1 3 tag\n"])
     list(reader)
     assert (reader.tag, reader.tags, reader.topics, reader.retrieved) == ("tag", 1, 2, 3)
     assert reader.warnings == []
 
 
-def test_the_run_tag_is_that_of_the_first_line():
+def test_the_run_tag_is_that_of_the_first_line() -> None:
     reader = RunReader([b"# tag\n1 Q0 a 1 3 =cmd()\n1 Q0 b 2 2 other\n"])
     list(reader)
     assert (reader.tag, reader.tags) == ("=cmd()", 2)
 
 
-def test_run_tags_are_counted_up_to_a_thousand():
+def test_run_tags_are_counted_up_to_a_thousand() -> None:
     reader = RunReader([b"".join(b"1 Q0 %d 1 1 t%d\n" % (n, n) for n in range(1200))])
     list(reader)
     assert reader.tags == 1000
 
 
-def test_a_warning_without_a_count_has_none_in_json():
+def test_a_warning_without_a_count_has_none_in_json() -> None:
     assert FileWarning("crlf", "Lines end in CRLF", 2).as_json() == {
         "code": "crlf",
         "message": "Lines end in CRLF",
