@@ -9,6 +9,7 @@
     │   ├── FaultyFile                a qrels or run file with faults, each with its line
     │   ├── TooLarge                  a body, line or ratio over a limit
     │   ├── UnsupportedEncoding       a Content-Encoding or archive that is not read
+    │   ├── UnsupportedMediaType      a body of another kind than the resource reads
     │   ├── KeyReused                 an Idempotency-Key seen with another body
     │   ├── TeamRequired              an organiser's upload without a team
     │   └── NameRequired              a run whose tag cannot serve as its name
@@ -163,6 +164,18 @@ class UnsupportedEncoding(BadInput):
     slug, title = "unsupported-encoding", "Unsupported encoding"
 
 
+class UnsupportedMediaType(BadInput):
+    """The body is not of a kind that this resource reads; the message says which it reads."""
+
+    slug, title = "unsupported-media-type", "Unsupported media type"
+
+
+class KeyReused(BadInput):
+    """The `Idempotency-Key` was used within 24 hours for a different request."""
+
+    slug, title = "idempotency-key-reused", "Idempotency key reused"
+
+
 class TeamRequired(BadInput):
     """An organiser uploads on behalf of a team and must say which: `?team=NAME`."""
 
@@ -235,12 +248,6 @@ class SettingFixed(Conflict):
     slug, title = "setting-fixed", "Setting fixed"
 
 
-class KeyReused(BadInput):
-    """The `Idempotency-Key` was used within 24 hours for a different request."""
-
-    slug, title = "idempotency-key-reused", "Idempotency key reused"
-
-
 class KeyInUse(Conflict):
     """The first request with this `Idempotency-Key` has not been answered yet, or its answer is not repeated."""
 
@@ -260,7 +267,7 @@ class DatabaseNewer(Unavailable):
 
 
 class Unexpected(Unavailable):
-    """A fault of Gainboard's own. The log of the server has it under the `request_id` given here."""
+    """A fault of Gainboard's own. The log of the server has it under the `X-Request-ID` of the answer."""
 
     slug, title = "internal-error", "Internal error"
 

@@ -1,1 +1,1 @@
-
+"""The HTTP interface: one file a resource, schemas above their routes."""

@@ -74,3 +74,9 @@ def change(tx: Transaction, collection_id: int, **values: Any) -> Collection:
 def touch(tx: Transaction, collection_id: int) -> None:
     """Counts the revision on: some answer about the collection may be another one from now on."""
     change(tx, collection_id)
+
+
+def name_of(tx: Transaction, collection_id: int) -> str:
+    """A collection's name, deleted or not."""
+    name: str = tx.execute(select(table.c.name).where(table.c.id == collection_id)).scalar_one()
+    return name

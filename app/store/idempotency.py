@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,6 @@ from app.store.database import Transaction
 from app.store.tables import idempotency_keys as table
 
 KEPT = timedelta(hours=24)
-_INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,10 @@ def _of(scope: Scope) -> Any:
 def claim(tx: Transaction, scope: Scope, fingerprint: str, now: datetime) -> Kept | None:
     """Takes the key for a request that now begins, or gives what an earlier one left."""
     tx.execute(delete(table).where(table.c.created_at < now - KEPT))
-    values = {"principal": scope.principal, "route": scope.route, "key": scope.key}
-    values |= {"fingerprint": fingerprint, "created_at": now}
-    query = _INSERT[tx.dialect.name](table).values(**values).on_conflict_do_nothing().returning(table.c.key)
-    if tx.execute(query).first():
+    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
+    query = insert(table).values(**asdict(scope), fingerprint=fingerprint, created_at=now)
+    # RETURNING tells on both whether a row went in; the row count of psycopg does not.
+    if tx.execute(query.on_conflict_do_nothing().returning(table.c.key)).first():
         return None
     kept = select(table.c.fingerprint, table.c.status, table.c.headers, table.c.body).where(_of(scope))
     return Kept(*tx.execute(kept).one())

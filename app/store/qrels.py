@@ -37,4 +37,5 @@ def page(tx: Transaction, collection_id: int, *, after: int | None, limit: int) 
 
 def counts(tx: Transaction, qrels_id: int) -> bytes:
     """The packed topics and counts of judged documents, as `add` was given them."""
-    return tx.execute(select(table.c.counts).where(table.c.id == qrels_id)).scalar_one()
+    packed: bytes = tx.execute(select(table.c.counts).where(table.c.id == qrels_id)).scalar_one()
+    return packed

@@ -38,6 +38,12 @@ class Collection:
         """The relevance levels as they were declared: names, lowest first, or their number."""
         return self.level_names if self.level_names is not None else self.highest_level
 
+    def level_name(self, level: int) -> str:
+        """What a relevance level is called: its declared name, else `L` and its number as in NTCIR's files."""
+        if level > 0 and self.level_names is not None:
+            return self.level_names[level - 1]
+        return f"L{level}"
+
 
 @dataclass(frozen=True, slots=True)
 class Team:

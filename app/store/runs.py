@@ -70,7 +70,8 @@ def page(
 
 def topics(tx: Transaction, run_id: int) -> bytes:
     """The packed names of the run's topics."""
-    return tx.execute(select(table.c.topics).where(table.c.id == run_id)).scalar_one()
+    packed: bytes = tx.execute(select(table.c.topics).where(table.c.id == run_id)).scalar_one()
+    return packed
 
 
 def withdraw(tx: Transaction, run_id: int, now: datetime) -> None:

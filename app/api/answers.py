@@ -1,0 +1,16 @@
+"""Answers of every resource."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Response
+from pydantic_core import to_json
+
+
+def answer(content: Any, status: int = 200, **headers: str) -> Response:
+    """JSON in full precision, undefined numbers as null; for large answers much faster than FastAPI's own way."""
+    body = to_json(content, inf_nan_mode="null")
+    return Response(
+        body, status, {name.replace("_", "-"): value for name, value in headers.items()}, "application/json"
+    )

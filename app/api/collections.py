@@ -1,0 +1,185 @@
+"""`/v1/collections`"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from app.api.answers import answer
+from app.api.dependencies import SLUG_PATTERN, CollectionName, Cursor, Limit, PrincipalDep, WorkspaceDep
+from app.api.idempotency import FingerprintDep, IdempotencyKey, once
+from app.api.pages import Page, page, read_cursor
+from app.api.problems import DOCUMENTED
+from app.evaluation import collections
+from app.evaluation.collections import Described
+from app.store.records import Collection, OrderBy, Phase
+
+router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=DOCUMENTED)
+
+Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
+Text = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$", max_length=4096)]
+LevelNames = Annotated[list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+-]{1,32}$")]], Field(min_length=1)]
+Depth = Annotated[int, Field(ge=1, le=1_000_000)]
+Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000)]
+Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
+
+
+class Policy(BaseModel):
+    """What participants and readers see. Hidden: their own runs, and no score. Released: everything."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    phase: Phase = "hidden"
+
+
+class NewCollection(BaseModel):
+    """A test collection: its relevance levels, and the defaults of those who ask for scores."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "web-2026", "levels": ["B", "A", "S"], "gains": "3:2:1"}]},
+    )
+
+    name: Slug
+    title: Text = ""
+    levels: LevelNames | Annotated[int, Field(ge=1, le=127)] = Field(
+        description="Names of the relevant levels, lowest first, or how many there are"
+    )
+    gains: Text = Field("linear", description="The default gain setting: `3:2:1` (highest first), `linear`, ...")
+    depth: Depth = Field(1000, description="Ranks of a run that count")
+    order_by: OrderBy = Field("score", description="What decides a document's rank")
+    topics: Topics | None = Field(None, description="The topics, where they are known before the judgments")
+    metrics: Metrics | None = Field(None, description="What is answered where a request names no metric")
+    policy: Policy = Policy()
+    public: bool = Field(False, description="Whether anybody may read it once it is released")
+
+
+class CollectionChange(BaseModel):
+    """The settings to change; `levels`, `depth` and `order_by` only while nothing is stored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Text = ""
+    levels: LevelNames | Annotated[int, Field(ge=1, le=127)] = 1
+    gains: Text = "linear"
+    depth: Depth = 1000
+    order_by: OrderBy = "score"
+    topics: Topics | None = None
+    metrics: Metrics | None = None
+    policy: Policy = Policy()
+    public: bool = False
+
+
+class Relevant(BaseModel):
+    """Relevant documents of the newest qrels: R over topics, and their number at each level."""
+
+    mean: float
+    minimum: int
+    per_level: dict[str, int]
+
+
+class ShownCollection(BaseModel):
+    """A collection. What follows from its judgments is null where they are hidden, or there are none."""
+
+    name: str
+    title: str
+    levels: list[str] | int
+    gains: str
+    depth: int
+    order_by: OrderBy
+    topics: list[str] | None
+    metrics: list[str] | None
+    policy: Policy
+    public: bool
+    created_at: datetime
+    qrels_version: int | None = None
+    relevant: Relevant | None = None
+
+
+def show(collection: Collection, described: Described | None = None) -> ShownCollection:
+    """A stored collection as JSON."""
+    relevant = described.relevant if described else None
+    return ShownCollection(
+        name=collection.name,
+        title=collection.title,
+        levels=collection.levels,
+        gains=collection.gains,
+        depth=collection.depth,
+        order_by=collection.order_by,
+        topics=collection.topics,
+        metrics=collection.metrics,
+        policy=Policy(phase=collection.phase),
+        public=collection.public,
+        created_at=collection.created_at,
+        qrels_version=described.qrels.version if described and described.qrels else None,
+        relevant=Relevant(**relevant) if relevant else None,
+    )
+
+
+def _values(sent: NewCollection | CollectionChange) -> dict[str, Any]:
+    values = sent.model_dump(exclude_unset=isinstance(sent, CollectionChange))
+    if (levels := values.pop("levels", None)) is not None:
+        is_named = isinstance(levels, list)
+        values |= {
+            "level_names": levels if is_named else None,
+            "highest_level": len(levels) if is_named else levels,
+        }
+    if (policy := values.pop("policy", None)) is not None:
+        values["phase"] = policy.get("phase", "hidden")
+    return values
+
+
+@router.post("", status_code=201, response_model=ShownCollection)
+def create_collection(
+    sent: NewCollection,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    fingerprint: FingerprintDep,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Make a collection (organisers of the instance)."""
+
+    def act() -> Response:
+        made = collections.create(workspace, principal, _values(sent))
+        return answer(show(made), 201, Location=f"/v1/collections/{made.name}")
+
+    return once(workspace, principal, request, idempotency_key, fingerprint, act)
+
+
+@router.get("")
+def list_collections(
+    request: Request,
+    response: Response,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[ShownCollection]:
+    """The collections that this token sees, by name."""
+    found = collections.listed(workspace, principal, read_cursor(cursor), limit + 1)
+    return page(request, response, found, limit, lambda each: each.name, show)
+
+
+@router.get("/{collection}")
+def read_collection(collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep) -> ShownCollection:
+    """One collection, with what its judgments amount to for whoever may see them."""
+    found = collections.described(workspace, principal, collection)
+    return show(found.collection, found)
+
+
+@router.patch("/{collection}")
+def change_collection(
+    collection: CollectionName, sent: CollectionChange, workspace: WorkspaceDep, principal: PrincipalDep
+) -> ShownCollection:
+    """Change settings; what is not named stays (organisers)."""
+    return show(collections.change(workspace, principal, collection, _values(sent)))
+
+
+@router.delete("/{collection}", status_code=204)
+def delete_collection(collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
+    """Take the collection out of sight; its name is free again (organisers)."""
+    collections.delete(workspace, principal, collection)

@@ -1,0 +1,75 @@
+"""Answering a repeated POST as the first time: for 24 hours, under the sender's Idempotency-Key."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Request, Response
+
+from app.errors import KeyInUse, KeyReused
+from app.evaluation.principals import Principal
+from app.evaluation.workspace import Workspace
+from app.store import idempotency
+from app.store.idempotency import Kept, Scope
+
+KEPT_HEADERS = ("location", "content-type", "retry-after")
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[!-~]+$",
+        description="Any text of your own; a repetition within 24 hours is answered as the first time",
+    ),
+]
+
+
+async def _fingerprint(request: Request) -> str:
+    return hashlib.sha256(request.url.query.encode() + b"\n" + await request.body()).hexdigest()
+
+
+FingerprintDep = Annotated[str, Depends(_fingerprint)]
+
+
+def once(
+    workspace: Workspace,
+    principal: Principal,
+    request: Request,
+    key: str | None,
+    fingerprint: str,
+    act: Callable[[], Response],
+    kept: Callable[[Response], Response] = lambda answer: answer,
+) -> Response:
+    """What `act` answers, or what it answered to the first request with this key.
+
+    `kept` turns the answer into the one to repeat, where that must be another. An error gives the key back.
+    """
+    if key is None or principal.token is None:
+        return act()
+    scope = Scope(principal.token.id, f"{request.method} {request.url.path}", key)
+    with workspace.database.writing() as tx:
+        earlier = idempotency.claim(tx, scope, fingerprint, workspace.now())
+    if earlier is not None:
+        return _repeat(earlier, fingerprint)
+    try:
+        answer = act()
+        repeated = kept(answer)
+        headers: dict[str, Any] = {name: repeated.headers[name] for name in KEPT_HEADERS if name in repeated.headers}
+        with workspace.database.writing() as tx:
+            idempotency.keep(tx, scope, repeated.status_code, headers, bytes(repeated.body))
+    except BaseException:
+        with workspace.database.writing() as tx:
+            idempotency.release(tx, scope)
+        raise
+    return answer
+
+
+def _repeat(earlier: Kept, fingerprint: str) -> Response:
+    if earlier.fingerprint != fingerprint:
+        raise KeyReused("This Idempotency-Key came with another request; use a new one for each.")
+    if earlier.status is None:
+        raise KeyInUse("The first request with this Idempotency-Key is still under way; try again shortly.")
+    return Response(earlier.body, earlier.status, dict(earlier.headers or {}))

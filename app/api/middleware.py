@@ -1,0 +1,176 @@
+"""What surrounds every request: its id, its log line, a bound on its body, and conditional, compressed answers."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import logging
+import re
+import time
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.problems import problem
+from app.errors import TooLarge, Unexpected
+
+JSON_BYTES = 1 << 20
+COMPRESSED_FROM_BYTES = 1024
+_UPLOAD = re.compile(r"/v1/collections/[^/]+/(qrels|runs)")
+_SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+access = logging.getLogger("gainboard.access")
+log = logging.getLogger("gainboard")
+
+
+class Observed:
+    """Outermost: an id for the request, a line in the log, and a problem document for what nobody caught."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _SANE_ID.fullmatch(given) else uuid4().hex
+        began, status = time.perf_counter(), 0
+
+        async def observed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+            await send(message)
+
+        try:
+            await self.app(scope, receive, observed)
+        except Exception:
+            log.exception("unexpected error", extra={"request_id": request_id})
+            if status:
+                raise
+            answer = problem(Unexpected("Something went wrong in Gainboard itself; its log has the details."))
+            await answer(scope, receive, observed)
+        finally:
+            seconds = round(time.perf_counter() - began, 6)
+            # The path alone: a query may name what should not stay in a log, and tokens are only in headers.
+            line = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": seconds}
+            access.info("request", extra={"request_id": request_id, **line})
+
+
+class BoundedBody:
+    """Refuses large bodies where JSON is expected; uploads have limits of their own."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or _UPLOAD.fullmatch(scope["path"].removeprefix(scope.get("root_path", ""))):
+            await self.app(scope, receive, send)
+            return
+        refusal = TooLarge(f"The body is larger than {JSON_BYTES:,} bytes, which is the most for JSON.")
+        declared = Headers(scope=scope).get("content-length", "0")
+        if declared.isdecimal() and int(declared) > JSON_BYTES:
+            await problem(refusal)(scope, receive, send)
+            return
+        read = 0
+
+        async def bounded() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > JSON_BYTES:
+                raise refusal
+            return message
+
+        await self.app(scope, bounded, send)
+
+
+class Conditional:
+    """HEAD wherever GET is; a strong ETag on every successful GET; 304 where the client has the answer; gzip.
+
+    The ETag is the SHA-256 of the bytes sent, so that it tells nothing that they do not. Streams that bring an
+    ETag of their own are passed on as they come.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        answer = _Answer(scope, send)
+        if scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}
+        await self.app(scope, receive, answer.send)
+
+
+class _Answer:
+    """One answer on its way out. Held back until it is whole if it gets an ETag, passed on otherwise."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._send = send
+        self._method = scope["method"]
+        self._request = Headers(scope=scope)
+        self._start: Message = {}
+        self._body: list[bytes] = []
+        self._streams = self._is_over = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await self._begin(message)
+        elif message["type"] == "http.response.body" and not self._is_over:
+            await self._continue(message)
+
+    async def _begin(self, message: Message) -> None:
+        self._start = message
+        headers = MutableHeaders(scope=message)
+        headers.setdefault("Vary", "Authorization, Accept, Accept-Encoding")
+        private = "authorization" in self._request or message["status"] >= 400
+        headers.setdefault("Cache-Control", "private, no-cache" if private else "public, max-age=5")
+        conditional = self._method in ("GET", "HEAD") and message["status"] == 200
+        self._streams = not conditional or "etag" in headers
+        if not self._streams:
+            return
+        if conditional and self._has(headers["etag"]):
+            await self._not_modified(headers)
+        else:
+            await self._send(message)
+
+    async def _continue(self, message: Message) -> None:
+        if self._streams:
+            if self._method == "HEAD":
+                message = {**message, "body": b""}
+            await self._send(message)
+            return
+        self._body.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            await self._finish(b"".join(self._body))
+
+    async def _finish(self, body: bytes) -> None:
+        headers = MutableHeaders(scope=self._start)
+        if len(body) >= COMPRESSED_FROM_BYTES and "gzip" in self._request.get("accept-encoding", ""):
+            # A fixed time in the gzip header, for equal answers must be equal bytes.
+            body = gzip.compress(body, compresslevel=4, mtime=0)
+            headers["Content-Encoding"] = "gzip"
+        headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()}"'
+        headers["Content-Length"] = str(len(body))
+        if self._has(headers["ETag"]):
+            await self._not_modified(headers)
+            return
+        await self._send(self._start)
+        await self._send({"type": "http.response.body", "body": b"" if self._method == "HEAD" else body})
+
+    def _has(self, etag: str) -> bool:
+        held = [tag.strip().removeprefix("W/") for tag in self._request.get("if-none-match", "").split(",")]
+        return etag in held or held == ["*"]
+
+    async def _not_modified(self, headers: MutableHeaders) -> None:
+        for name in ("content-length", "content-type", "content-encoding"):
+            del headers[name]
+        self._is_over = True
+        await self._send({**self._start, "status": 304})
+        await self._send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,144 @@
+"""Errors as problem documents (RFC 9457): translated here, once, by class."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from app import errors
+from app.errors import GainboardError
+
+STATUS: Mapping[type[GainboardError], int] = {
+    errors.BadInput: 422,
+    errors.TooLarge: 413,
+    errors.UnsupportedEncoding: 415,
+    errors.UnsupportedMediaType: 415,
+    errors.Refused: 403,
+    errors.NotAuthenticated: 401,
+    errors.NotFound: 404,
+    errors.MethodNotAllowed: 405,
+    errors.Conflict: 409,
+    errors.Unavailable: 503,
+    errors.Unexpected: 500,
+}
+HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
+    errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
+    errors.DatabaseBusy: {"Retry-After": "1"},
+}
+
+log = logging.getLogger("gainboard")
+router = APIRouter(tags=["problems"])
+
+
+class Problem(BaseModel):
+    """What every answer that is not a success looks like (`application/problem+json`)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["/problems/not-found"], description="Stable; leads to an explanation.")
+    title: str = Field(examples=["Not found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(examples=["There is no collection 'web-2026' here."])
+    errors: list[dict[str, Any]] | None = Field(None, description="Every place at fault, where there are several.")
+    errors_total: int | None = Field(None, description="How many faults a file has; `errors` lists the first 100.")
+
+
+class ProblemPage(BaseModel):
+    """What a type of problem means."""
+
+    type: str
+    title: str
+    status: int
+    meaning: str
+
+
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    "4XX": {
+        "description": "A problem that the sender can mend",
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    },
+    "5XX": {
+        "description": "A problem of the service",
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    },
+}
+"""For every route: the OpenAPI description says what an error looks like."""
+
+
+def status_of(error: type[GainboardError]) -> int:
+    """The HTTP status of a class of errors: its own, or that of the nearest base that has one."""
+    return next((STATUS[base] for base in error.__mro__ if base in STATUS), 500)
+
+
+def problem(error: GainboardError) -> JSONResponse:
+    """The error as an answer."""
+    kind = type(error)
+    status = status_of(kind)
+    content = {"type": f"/problems/{kind.slug}", "title": kind.title, "status": status, "detail": error.message}
+    headers = next((HEADERS[base] for base in kind.__mro__ if base in HEADERS), {})
+    return JSONResponse(content | dict(error.details), status, dict(headers), media_type="application/problem+json")
+
+
+def install(application: FastAPI) -> None:
+    """Makes every error of the application a problem document."""
+    application.add_exception_handler(GainboardError, _on_error)
+    application.add_exception_handler(HTTPException, _on_http)
+    application.add_exception_handler(RequestValidationError, _on_validation)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, GainboardError)
+    return problem(error)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, GainboardError):  # raised by our limiter while the body was read
+        return problem(error.__cause__)
+    path = request.url.path
+    if error.status_code == 404:
+        return problem(errors.NotFound(f"There is nothing at {path}."))
+    if error.status_code == 405:
+        answer = problem(errors.MethodNotAllowed(f"{path} does not take {request.method}."))
+        answer.headers.update(error.headers or {})
+        return answer
+    return problem(errors.InvalidRequest.at("body", "unreadable", str(error.detail)))
+
+
+async def _on_validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    if _wrong_media_type(request, error):
+        return problem(errors.UnsupportedMediaType("Send JSON, with `Content-Type: application/json`."))
+    places = [
+        {
+            "location": ".".join(str(part) for part in found["loc"]),
+            "code": str(found["type"]).replace("_", "-"),
+            "message": str(found["msg"]),
+        }
+        for found in error.errors()
+    ]
+    summary = f"{places[0]['location']}: {places[0]['message']}"
+    more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+    return problem(errors.InvalidRequest(summary + more, errors=places))
+
+
+def _wrong_media_type(request: Request, error: RequestValidationError) -> bool:
+    is_json = "json" in request.headers.get("content-type", "")
+    return not is_json and any(found["loc"] == ("body",) and found["type"] != "missing" for found in error.errors())
+
+
+@router.get("/problems/{slug}", responses=DOCUMENTED)
+def read_problem(slug: str) -> ProblemPage:
+    """What a type of problem means, and what to do about it."""
+    for kind in errors.every_error():
+        if kind.slug == slug:
+            meaning = (kind.__doc__ or "").strip()
+            return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=status_of(kind), meaning=meaning)
+    raise errors.NotFound(f"There is no type of problem {slug!r}.")

@@ -1,0 +1,105 @@
+"""`/v1/collections/{collection}/qrels`"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+
+from app.api import uploads
+from app.api.answers import answer
+from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, WorkspaceDep, accepts
+from app.api.pages import Page, page, read_number_cursor
+from app.api.problems import DOCUMENTED
+from app.api.warnings import ShownWarning
+from app.evaluation import qrels
+from app.store.records import Qrels
+
+router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=DOCUMENTED)
+
+Columns = Literal["trec", "topic-document-level", "topic-level-document"]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+class ShownQrels(BaseModel):
+    """One immutable version of the judgments: how many topics, judged and relevant documents it has."""
+
+    version: int
+    topics: int
+    judged: int
+    relevant: int
+    per_level: dict[str, int]
+    columns: Columns
+    sha256: str
+    created_at: datetime
+    warnings: list[ShownWarning]
+
+
+def show(found: Qrels) -> ShownQrels:
+    """A stored version as JSON."""
+    return ShownQrels.model_validate(found, from_attributes=True)
+
+
+@router.put(
+    "",
+    status_code=201,
+    response_model=ShownQrels,
+    responses={200: {"model": ShownQrels, "description": "The same bytes as the newest version: nothing new"}},
+    openapi_extra=uploads.OPENAPI,
+)
+async def put_qrels(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    columns: Annotated[Columns | None, Query(description="Settles what the columns of a file are")] = None,
+) -> Response:
+    """Upload a qrels file, of TREC's or NTCIR's form, as the next version; all stored runs are judged by it."""
+    async with uploads.received(request, workspace.limits.compressed_bytes) as sent:
+        published = await run_in_threadpool(qrels.publish, workspace, principal, collection, sent.body, columns)
+    version = published.qrels.version
+    return answer(
+        show(published.qrels),
+        201 if published.created else 200,
+        Location=f"/v1/collections/{collection}/qrels/{version}",
+    )
+
+
+@router.get("")
+def list_qrels(
+    collection: CollectionName,
+    request: Request,
+    response: Response,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[ShownQrels]:
+    """The versions, oldest first."""
+    found = qrels.versions(workspace, principal, collection, read_number_cursor(cursor), limit + 1)
+    return page(request, response, found, limit, lambda each: each.version, show)
+
+
+TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "JSON, or the file itself"}
+}
+
+
+@router.get("/{version}", response_model=ShownQrels, responses=TEXT)
+def read_qrels(
+    collection: CollectionName,
+    version: Version,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+) -> Response:
+    """One version; with `Accept: text/plain` the file as it was uploaded."""
+    found = qrels.version(workspace, principal, collection, version)
+    if accepts(request, "text/plain"):
+        etag = {"ETag": f'"{found.sha256}"'}
+        return StreamingResponse(qrels.file(workspace, found), media_type="text/plain", headers=etag)
+    return answer(show(found))

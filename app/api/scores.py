@@ -1,0 +1,192 @@
+"""`/v1/collections/{collection}/scores`: as JSON, CSV, or trec_eval's text"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel, Field, create_model
+
+from app.api.answers import answer
+from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from app.api.problems import DOCUMENTED
+from app.errors import InvalidRequest
+from app.evaluation.scoring import Question, Scores, score
+from app.metrics import Scale, query_parameters
+from app.metrics.trec_eval import trec_eval_name
+
+router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=DOCUMENTED)
+
+Format = Literal["json", "csv", "trec_eval"]
+Expressions = Annotated[
+    list[str],
+    Field(max_length=200, description="Metric expressions; the collection's if none", examples=[["nDCG@10"]]),
+]
+
+
+class ParameterDefaults(BaseModel):
+    """Defaults for the parameters of all metrics of one request; a metric ignores those it lacks."""
+
+    def given(self) -> dict[str, str]:
+        """What was sent, as text for the metric parser, which knows the limits."""
+        return {name: text for name in query_parameters() if (text := getattr(self, name)) is not None}
+
+
+# One optional text for each parameter that any metric has: the catalogue is the only list.
+Defaults: type[ParameterDefaults] = create_model(
+    "Defaults",
+    __base__=ParameterDefaults,
+    **{
+        name: (
+            str | None,
+            Field(
+                None,
+                max_length=1000,
+                description=f"{each.description} {each.limits[:1].upper()}{each.limits[1:]}.",
+            ),
+        )
+        for name, each in query_parameters().items()
+    },  # type: ignore[call-overload]
+)
+
+
+class Asked(Defaults):  # type: ignore[misc, valid-type]
+    """What every request for scores may say."""
+
+    metric: Expressions = Field(default_factory=list)
+    qrels: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="A qrels version; the newest if none")] = None
+
+
+class AskedScores(Asked):
+    """What a request for the scores of some runs may say."""
+
+    run: Annotated[list[str] | None, Field(max_length=10_000, description="Runs; all that are seen, if none")] = None
+    topics: Annotated[Literal["all"] | None, Field(description="`all`: each topic's score too")] = None
+    format: Annotated[Format | None, Field(description="Wins over the Accept header")] = None
+
+
+class ScoredRun(BaseModel):
+    """A run's scores by label; null where a score is undefined."""
+
+    name: str
+    team: str
+    topics_missing: int = Field(description="Topics of the qrels that the run lacks; each scores 0")
+    mean: dict[str, float | None]
+    topics: dict[str, dict[str, float | None]] | None = None
+
+
+class ScoresAnswer(BaseModel):
+    """Scores, and what was left out of them and why."""
+
+    collection: str
+    qrels_version: int
+    metrics: list[str] = Field(description="Labels: each metric with all its parameters")
+    asked: dict[str, str] = Field(description="The label that each expression became")
+    runs: list[ScoredRun]
+    topics_scored: dict[str, int] = Field(description="Topics in the mean, by label")
+    topics_undefined: dict[str, list[str]] = Field(description="Topics left out, for they have nothing to find")
+
+
+CSV: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "JSON, CSV or trec_eval's text",
+        "content": {
+            "text/csv": {"schema": {"type": "string"}},
+            "text/plain": {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+@router.get("/scores", response_model=ScoresAnswer, response_model_exclude_unset=True, responses=CSV)
+def read_scores(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    asked: Annotated[AskedScores, Query()],
+) -> Response:
+    """Scores of stored runs under any parameters, computed from the judged rankings."""
+    question = Question(asked.metric, asked.run, asked.given(), asked.qrels)
+    form = asked.format or _accepted(request)
+    found = score(workspace, principal, collection, question)
+    per_topic = asked.topics == "all"
+    if form == "csv":
+        return PlainTextResponse("".join(_csv(found, per_topic)), media_type="text/csv")
+    if form == "trec_eval":
+        return PlainTextResponse("".join(_trec_eval(found, per_topic)))
+    return answer(_json(found, per_topic))
+
+
+def _accepted(request: Request) -> Format:
+    if accepts(request, "text/csv"):
+        return "csv"
+    return "trec_eval" if accepts(request, "text/plain") else "json"
+
+
+def _json(found: Scores, per_topic: bool) -> dict[str, Any]:
+    labels = found.labels()
+    means = found.means()
+    runs: list[dict[str, Any]] = []
+    for column, run in enumerate(found.runs):
+        shown = {"name": run.name, "team": run.team, "topics_missing": found.topics_missing[column]}
+        shown["mean"] = dict(zip(labels, means[:, column].tolist(), strict=True))
+        if per_topic:
+            shown["topics"] = {
+                label: dict(zip(found.topics, found.table[row, column].tolist(), strict=True))
+                for row, label in enumerate(labels)
+            }
+        runs.append(shown)
+    return {
+        "collection": found.collection.name,
+        "qrels_version": found.qrels.version,
+        "metrics": labels,
+        "asked": found.asked,
+        "runs": runs,
+        "topics_scored": found.topics_scored(),
+        "topics_undefined": found.topics_undefined(),
+    }
+
+
+def _csv(found: Scores, per_topic: bool) -> Iterator[str]:
+    yield "run,topic,metric,value\r\n"
+    means = found.means()
+    for column, run in enumerate(found.runs):
+        for row, metric in enumerate(found.metrics):
+            for topic, value in zip(found.topics, found.table[row, column].tolist(), strict=True) if per_topic else ():
+                yield _csv_line(run.name, topic, metric.label, value)
+            yield _csv_line(run.name, "all", metric.label, float(means[row, column]))
+
+
+def _csv_line(run: str, topic: str, label: str, value: float) -> str:
+    shown = "" if math.isnan(value) else repr(value)
+    return f"{run},{_cell(topic)},{_cell(label)},{shown}\r\n"
+
+
+def _cell(text: str) -> str:
+    # A leading one of these makes a spreadsheet compute the cell; an apostrophe makes it text.
+    safe = f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text
+    return '"' + safe.replace('"', '""') + '"' if any(mark in safe for mark in ',"\r\n') else safe
+
+
+def _trec_eval(found: Scores, per_topic: bool) -> Iterator[str]:
+    if len(found.runs) != 1:
+        raise InvalidRequest.at(
+            "query.run",
+            "one-run",
+            f"trec_eval's text is of exactly one run; this would be {len(found.runs)}: `run=NAME`.",
+        )
+    scale = Scale(found.collection.highest_level, found.collection.depth)
+    names = [trec_eval_name(metric, scale) or metric.label for metric in found.metrics]
+    for t, topic in enumerate(found.topics) if per_topic else ():
+        for row, name in enumerate(names):
+            if not math.isnan(value := float(found.table[row, 0, t])):
+                yield f"{name:<22s}\t{topic}\t{value:6.4f}\n"
+    yield f"{'runid':<22s}\tall\t{found.runs[0].name}\n"
+    yield f"{'num_q':<22s}\tall\t{max(found.topics_scored().values())}\n"
+    for name, mean in zip(names, found.means()[:, 0].tolist(), strict=True):
+        if not math.isnan(mean):
+            yield f"{name:<22s}\tall\t{mean:6.4f}\n"

@@ -1,0 +1,128 @@
+"""Collections: made, shown, changed and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed
+from app.evaluation.principals import Principal
+from app.evaluation.versions import judged_topics
+from app.evaluation.visibility import View, open_collection
+from app.evaluation.workspace import Workspace
+from app.metrics import Scale, parse_gains, resolve
+from app.store import collections, qrels, runs
+from app.store.database import Transaction
+from app.store.records import Collection, Qrels
+from app.trec.findings import RESERVED_TOPIC
+
+DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
+FIXED_BY_DATA = ("highest_level", "level_names", "depth", "order_by")
+
+
+@dataclass(frozen=True)
+class Described:
+    """A collection as one principal sees it. What follows from the judgments is None where they are hidden."""
+
+    collection: Collection
+    view: View
+    qrels: Qrels | None
+    relevant: Mapping[str, Any] | None
+
+
+def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Collection:
+    """A new collection, of an organiser of the instance. Raises CollectionExists, or BadInput on its settings."""
+    principal.require_token()
+    if not principal.organises_instance:
+        raise Forbidden("Only organisers of the instance (the admin token) create collections.")
+    _check(values)
+    with workspace.database.writing() as tx:
+        return collections.create(tx, workspace.now(), **values)
+
+
+def change(workspace: Workspace, principal: Principal, name: str, values: dict[str, Any]) -> Collection:
+    """New settings for a collection; raises SettingFixed for those that stored runs or qrels depend on."""
+    with workspace.database.writing() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        old = view.collection
+        _refuse_fixed(tx, old, values)
+        _check({field: getattr(old, field) for field in ("highest_level", "depth", "gains", *FIXED_BY_DATA)} | values)
+        return collections.change(tx, old.id, **values)
+
+
+def delete(workspace: Workspace, principal: Principal, name: str) -> None:
+    """Takes the collection out of sight; its name is free again and nothing is destroyed."""
+    with workspace.database.writing() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        collections.change(tx, view.collection.id, deleted_at=workspace.now())
+
+
+def listed(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Collection]:
+    """The collections that exist for this principal, by name."""
+    principal.require_token()
+    everything = principal.organises_instance
+    with workspace.database.reading() as tx:
+        return collections.page(
+            tx, after=after, limit=limit, collection_id=principal.collection_id, everything=everything
+        )
+
+
+def described(workspace: Workspace, principal: Principal, name: str) -> Described:
+    """A collection, with what its judgments amount to where the principal may know."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
+        relevant = None
+        if newest is not None:
+            counts = judged_topics(workspace, tx, newest).judgments.level_counts[:, 1:]
+            per_topic = counts.sum(axis=1)
+            per_level = {view.collection.level_name(level + 1): int(n) for level, n in enumerate(counts.sum(axis=0))}
+            relevant = {"mean": float(per_topic.mean()), "minimum": int(per_topic.min()), "per_level": per_level}
+        return Described(view.collection, view, newest, relevant)
+
+
+def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:
+    changed = [field for field in FIXED_BY_DATA if field in values and values[field] != getattr(old, field)]
+    if changed and (qrels.find(tx, old.id) or runs.page(tx, old.id, limit=1)):
+        names = sorted({"levels" if "level" in field else field for field in changed})
+        raise SettingFixed(
+            f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the present "
+            "value. Create another collection."
+        )
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    scale = Scale(values["highest_level"], values["depth"])
+    _check_gains(values["gains"], values, scale)
+    defaults = {"gains": values["gains"]}
+    for position, expression in enumerate(values.get("metrics") or ()):
+        try:
+            resolve(expression, scale, collection=defaults)
+        except GainboardError as error:
+            raise InvalidRequest.at(f"body.metrics.{position}", error.slug, error.message) from error
+    _check_topics(values.get("topics") or ())
+
+
+def _check_gains(gains: str, values: Mapping[str, Any], scale: Scale) -> None:
+    try:
+        parse_gains(gains, scale.highest_level)
+    except BadGains as error:
+        names: Sequence[str] = values.get("level_names") or [f"L{n + 1}" for n in range(scale.highest_level)]
+        raise BadGains(
+            f"{error.message} Gains go highest level first ({gains}), levels lowest first ({', '.join(names)}).",
+            **error.details,
+        ) from error
+
+
+def _check_topics(topics: Sequence[str]) -> None:
+    for position, topic in enumerate(topics):
+        where = f"body.topics.{position}"
+        if topic.encode() == RESERVED_TOPIC:
+            raise InvalidRequest.at(where, "reserved-topic", f"{topic!r} stands for the mean and names no topic.")
+        if not topic or any(character.isspace() or character < " " for character in topic):
+            raise InvalidRequest.at(where, "bad-topic", f"{topic!r} is no topic id: it is empty or has white space.")
+    if len(set(topics)) < len(topics):
+        raise InvalidRequest.at("body.topics", "repeated-topic", "A topic is listed twice.")

@@ -1,0 +1,105 @@
+"""An uploaded file on its way in: read in a stream, hashed and compressed in the same pass."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, TypeVar
+
+from app.evaluation.workspace import Workspace
+from app.store import blobs
+from app.store.database import Transaction
+from app.store.records import Collection, OrderBy, Run
+from app.trec import Limits, Ranking, RunReader, TopicsInterleaved, decompressed
+from app.trec.zstd import ZstdCompressor
+
+IN_MEMORY_BYTES = 8 << 20
+"""A body larger than this waits on disk, so that memory stays flat whatever is uploaded."""
+
+NO_LIMITS = Limits(**{limit.name: sys.maxsize for limit in fields(Limits)})
+"""For files read again from the store: they were within the limits of their day."""
+
+T = TypeVar("T")
+
+
+@dataclass
+class Body:
+    """The bytes that arrived: a file that can be read again from its start, and how it says it is compressed."""
+
+    file: BinaryIO
+    encoding: str | None = None
+
+
+class Intake:
+    """One uploaded file. `chunks` gives its content; once that is read to its end, the rest is known.
+
+    A context manager: leaving it gives up the compressed copy, which `store` needs.
+    """
+
+    def __init__(self, body: Body, limits: Limits) -> None:
+        self._body = body
+        self._limits = limits
+        self._compressed = SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def __enter__(self) -> Intake:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._compressed.close()
+
+    @property
+    def sha256(self) -> str:
+        """Of the decompressed content."""
+        return self._hash.hexdigest()
+
+    def chunks(self) -> Iterator[bytes]:
+        """The decompressed content from its start; a second call begins again."""
+        self._body.file.seek(0)
+        self._hash, self.size = hashlib.sha256(), 0
+        self._compressed.seek(0)
+        self._compressed.truncate()
+        compressor = ZstdCompressor()
+        for chunk in decompressed(self._body.file, self._body.encoding, self._limits):
+            self._hash.update(chunk)
+            self.size += len(chunk)
+            self._compressed.write(compressor.compress(chunk))
+            yield chunk
+        self._compressed.write(compressor.flush())
+
+    def store(self, tx: Transaction) -> None:
+        """Puts the content into the store, unless it is there."""
+        self._compressed.seek(0)
+        blobs.put(tx, self.sha256, self.size, iter(lambda: self._compressed.read(blobs.PART_BYTES), b""))
+
+
+def read_run(
+    chunks: Callable[[], Iterable[bytes]],
+    order_by: OrderBy,
+    depth: int,
+    limits: Limits,
+    consume: Callable[[Iterable[Ranking]], T],
+) -> tuple[RunReader, T]:
+    """Reads a run topic by topic into `consume`, and again holding all of it where its topics are not in blocks.
+
+    Almost every run has its topics in blocks, and then memory never holds more than one topic.
+    """
+    reader = RunReader(chunks(), order_by=order_by, depth=depth, limits=limits)
+    try:
+        return reader, consume(reader)
+    except TopicsInterleaved:
+        reader = RunReader(chunks(), order_by=order_by, depth=depth, limits=limits, gather=True)
+        return reader, consume(reader)
+
+
+def reread(workspace: Workspace, collection: Collection, run: Run, consume: Callable[[Iterable[Ranking]], T]) -> T:
+    """Feeds the rankings of a stored run to `consume`, from the file as it was uploaded."""
+    with workspace.database.reading() as tx:
+        _, result = read_run(
+            lambda: blobs.get(tx, run.sha256), collection.order_by, collection.depth, NO_LIMITS, consume
+        )
+    return result

@@ -1,0 +1,66 @@
+"""Runs ranked by their mean scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.evaluation.principals import Principal
+from app.evaluation.scoring import Question, Scores, score
+from app.evaluation.workspace import Workspace
+from app.statistics import mean_interval
+from app.store.records import Run
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run's place. `means` and `intervals` stand in the order of the leaderboard's metrics."""
+
+    rank: int
+    run: Run
+    means: Sequence[float]
+    intervals: Sequence[tuple[float, float] | None]
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Rows in order of the metric `by`: best first, equal means share a rank, runs without a mean last."""
+
+    scores: Scores
+    by: str
+    rows: Sequence[Row]
+
+
+def leaderboard(
+    workspace: Workspace, principal: Principal, name: str, question: Question, by: str | None
+) -> Leaderboard:
+    """Ranks the collection's runs by `by`, which is one of the metrics asked for, or joins them."""
+    scores = score(workspace, principal, name, replace(question, also=(by,) if by else ()))
+    chosen = scores.asked[by] if by else scores.metrics[0].label
+    return Leaderboard(scores, chosen, _rows(scores, chosen))
+
+
+def _rows(scores: Scores, by: str) -> list[Row]:
+    means = scores.means()
+    key = means[[metric.label for metric in scores.metrics].index(by)].tolist()
+    order = sorted(range(len(scores.runs)), key=lambda column: (_descending(key[column]), scores.runs[column].name))
+    rows: list[Row] = []
+    for place, column in enumerate(order, start=1):
+        same = bool(rows) and _descending(key[column]) == _descending(key[order[place - 2]])
+        intervals = [_interval(scores, row, column) for row in range(len(scores.metrics))]
+        rows.append(Row(rows[-1].rank if same else place, scores.runs[column], means[:, column].tolist(), intervals))
+    return rows
+
+
+def _interval(scores: Scores, row: int, column: int) -> tuple[float, float] | None:
+    # An interval of the arithmetic mean would not be about a geometric one.
+    if scores.metrics[row].parameters["mean"] != "arithmetic":
+        return None
+    return mean_interval(scores.table[row, column])
+
+
+def _descending(mean: float) -> tuple[bool, float]:
+    # Equal sums added in another order may differ in the last bits; 12 decimals decide, as in the analyses.
+    return (True, 0.0) if np.isnan(mean) else (False, -round(mean, 12))

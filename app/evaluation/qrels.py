@@ -1,0 +1,114 @@
+"""Qrels versions: published, listed, given back, and kept ready for the join."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from app.evaluation.intake import Body, Intake, reread
+from app.evaluation.judging import JudgedTopics, QrelsIndex, judge
+from app.evaluation.principals import Principal
+from app.evaluation.versions import select
+from app.evaluation.visibility import open_collection
+from app.evaluation.workspace import Workspace
+from app.store import blobs, collections, qrels, runs
+from app.store.records import Collection, Qrels, Run
+from app.trec import QrelsFile, read_qrels
+
+
+@dataclass(frozen=True)
+class Published:
+    """A version, and whether this call made it."""
+
+    qrels: Qrels
+    created: bool
+
+
+def publish(workspace: Workspace, principal: Principal, name: str, body: Body, columns: str | None = None) -> Published:
+    """Reads a qrels file, judges the stored runs by it, and makes it the version that answers.
+
+    All computing happens outside the write transaction; runs that arrive meanwhile are picked up before the
+    version is published. The same bytes as the newest version make no new one.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+    collection = view.collection
+    with Intake(body, workspace.limits) as intake:
+        file = read_qrels(intake.chunks(), levels=collection.levels, columns=columns, limits=workspace.limits)
+        index = QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, collection.highest_level))
+        judged: dict[int, dict[str, Any]] = {}
+        while True:
+            with workspace.database.reading() as tx:
+                waiting = [run for run in runs.page(tx, collection.id) if run.id not in judged]
+            for run in waiting:
+                judged[run.id] = _judge_stored(workspace, collection, run, index)
+            if published := _publish(workspace, collection, intake, file, index, judged):
+                return published
+
+
+def _judge_stored(workspace: Workspace, collection: Collection, run: Run, index: QrelsIndex) -> dict[str, Any]:
+    """The join of a stored run with a qrels version, as a row for the store."""
+    return reread(workspace, collection, run, lambda rankings: judge(rankings, index)).row()
+
+
+def _publish(
+    workspace: Workspace,
+    collection: Collection,
+    intake: Intake,
+    file: QrelsFile,
+    index: QrelsIndex,
+    judged: dict[int, dict[str, Any]],
+) -> Published | None:
+    with workspace.database.writing() as tx:
+        collections.lock(tx, collection.id)
+        newest = qrels.find(tx, collection.id)
+        if newest and newest.sha256 == intake.sha256 and newest.columns == file.columns:
+            return Published(newest, created=False)
+        stored = [run.id for run in runs.page(tx, collection.id)]
+        if not judged.keys() >= set(stored):
+            return None  # A run came in between; it is judged before anything is published.
+        intake.store(tx)
+        added = qrels.add(tx, collection.id, created_at=workspace.now(), **_values(collection, intake, file, index))
+        runs.add_judged(tx, [judged[run_id] | {"run_id": run_id, "qrels_id": added.id} for run_id in stored])
+        collections.touch(tx, collection.id)
+    workspace.indexes.keep(added.id, index)
+    return Published(added, created=True)
+
+
+def _values(collection: Collection, intake: Intake, file: QrelsFile, index: QrelsIndex) -> dict[str, Any]:
+    levels = Counter(level for judged in file.judgments.values() for level in judged.values())
+    return {
+        "sha256": intake.sha256,
+        "columns": file.columns,
+        "topics": len(file.judgments),
+        "judged": levels.total(),
+        "relevant": sum(count for level, count in levels.items() if level > 0),
+        "per_level": {collection.level_name(level): levels[level] for level in sorted(levels)},
+        "warnings": [warning.as_json() for warning in file.warnings],
+        "counts": index.topics.packed(),
+    }
+
+
+def versions(workspace: Workspace, principal: Principal, name: str, after: int | None, limit: int) -> list[Qrels]:
+    """The versions of a collection, oldest first, for whoever may see its judgments."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        return qrels.page(tx, view.collection.id, after=after, limit=limit)
+
+
+def version(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:
+    """One version, for whoever may see the judgments."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        return select(tx, view, number)
+
+
+def file(workspace: Workspace, found: Qrels) -> Iterator[bytes]:
+    """A version's file, byte for byte as it was uploaded, decompressed."""
+    with workspace.database.reading() as tx:
+        yield from blobs.get(tx, found.sha256)

@@ -1,0 +1,272 @@
+"""Runs: submitted, listed, given back and withdrawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import Fault, FaultyFile, Forbidden, NameRequired, NotFound, RunExists, TeamRequired
+from app.evaluation.intake import Body, Intake, read_run, reread
+from app.evaluation.judging import JudgedFile, RunSurvey, judge
+from app.evaluation.principals import Principal
+from app.evaluation.versions import index_of
+from app.evaluation.visibility import View, open_collection, require_participation
+from app.evaluation.workspace import Workspace
+from app.store import blobs, collections, qrels, runs, teams
+from app.store.arrays import pack_names, unpack_names
+from app.store.database import Transaction
+from app.store.records import Collection, Judging, Qrels, Run, Warnings
+from app.trec import FileWarning, Ranking, RunReader
+
+SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""What names in paths look like."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What comes with a run file, all of it optional but the team where an organiser uploads."""
+
+    team: str | None = None
+    name: str | None = None
+    description: str | None = None
+    type: str | None = None
+    pooled: bool = True
+
+
+@dataclass(frozen=True)
+class SeenRun:
+    """A run as one principal sees it: `judging` is None where judgments are hidden or there are none."""
+
+    run: Run
+    judging: Judging | None
+    warnings: Warnings
+    created: bool = False
+
+
+def submit(workspace: Workspace, principal: Principal, name: str, body: Body, submission: Submission) -> SeenRun:
+    """Reads, checks, judges and stores a run, whole or not at all.
+
+    Raises FaultyFile with every fault; RunExists where the name is taken by other content. The same content of
+    the same team is the run that is there already.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        team = _team(view, submission.team)
+        newest = qrels.find(tx, view.collection.id)
+    with Intake(body, workspace.limits) as intake:
+        while True:
+            upload = _Upload.read(workspace, view, intake, newest)
+            with workspace.database.writing() as tx:
+                stored = _store(workspace, tx, view, upload, team, submission)
+                if stored is not None:
+                    return stored
+                # Other qrels were published while the file was read: it is judged by those instead.
+                newest = qrels.find(tx, view.collection.id)
+
+
+@dataclass(frozen=True)
+class _Upload:
+    intake: Intake
+    reader: RunReader
+    survey: RunSurvey
+    newest: Qrels | None
+    joined: JudgedFile | None
+
+    @classmethod
+    def read(cls, workspace: Workspace, view: View, intake: Intake, newest: Qrels | None) -> _Upload:
+        collection, limits = view.collection, workspace.limits
+        index = index_of(workspace, collection, newest) if newest else None
+        survey = RunSurvey()
+
+        def consume(rankings: Iterable[Ranking]) -> JudgedFile | None:
+            survey.begin()
+            counted = survey.of(rankings)
+            if index is not None:
+                return judge(counted, index)
+            for _ in counted:  # read to the end, for its faults
+                pass
+            return None
+
+        reader, joined = read_run(intake.chunks, collection.order_by, collection.depth, limits, consume)
+        known = _known_topics(view, index.levels if index else None)
+        if known is not None and not any(topic in known for topic in survey.topics):
+            raise _no_common_topics(view.collection, len(known))
+        return cls(intake, reader, survey, newest, joined)
+
+
+def _store(
+    workspace: Workspace, tx: Transaction, view: View, upload: _Upload, team: str, submission: Submission
+) -> SeenRun | None:
+    """The stored run; None where the qrels that it was judged by are no longer the newest."""
+    collection = view.collection
+    if collections.lock(tx, collection.id) is None:
+        raise NotFound(f"There is no collection {collection.name!r} here.")
+    if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
+        return seen(tx, view, same)
+    newest = qrels.find(tx, collection.id)
+    if (newest and newest.id) != (upload.newest and upload.newest.id):
+        return None
+    name = submission.name or _name_from_tag(upload.reader)
+    if runs.find(tx, collection.id, name):
+        raise RunExists(f"A run named {name!r} exists with other content; choose another `name`.")
+    upload.intake.store(tx)
+    now = workspace.now()
+    owner = teams.find_or_create(tx, collection.id, team, now)
+    run = runs.add(
+        tx,
+        collection_id=collection.id,
+        team_id=owner.id,
+        name=name,
+        created_at=now,
+        **_values(upload, submission),
+    )
+    if upload.joined and newest:
+        runs.add_judged(tx, [upload.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
+    collections.touch(tx, collection.id)
+    return seen(tx, view, run, created=True)
+
+
+def _values(upload: _Upload, submission: Submission) -> dict[str, Any]:
+    return {
+        "tag": upload.reader.tag,
+        "description": submission.description,
+        "type": submission.type,
+        "pooled": submission.pooled,
+        "sha256": upload.intake.sha256,
+        "topics": pack_names(upload.survey.topics),
+        "topic_count": len(upload.survey.topics),
+        "retrieved": upload.survey.retrieved,
+        "warnings": [warning.as_json() for warning in upload.reader.warnings],
+    }
+
+
+def _team(view: View, asked: str | None) -> str:
+    require_participation(view)
+    own = view.principal.token.team if view.principal.token and not view.organises else None
+    if own is not None:
+        if asked not in (None, own):
+            raise NotFound(f"There is no team {asked!r} here.")
+        return own
+    if asked is None:
+        raise TeamRequired("An organiser uploads for a team and says which: `?team=NAME` (a new name creates it).")
+    return asked
+
+
+def _name_from_tag(reader: RunReader) -> str:
+    if SLUG.fullmatch(reader.tag):
+        return reader.tag
+    raise NameRequired(
+        f"The run tag {reader.tag!r} cannot be a name in a path (letters, digits, `.`, `_` and `-`, at most 128, the "
+        "first a letter or digit); give one: `?name=NAME`."
+    )
+
+
+def _known_topics(view: View, judged: Any) -> Any:
+    """The topics that a run is held against: the judged ones only for those who may see judgments."""
+    if view.sees_judgments and judged is not None:
+        return judged
+    return set(view.collection.topics) if view.collection.topics else None
+
+
+def _no_common_topics(collection: Collection, known: int) -> FaultyFile:
+    message = (
+        f"None of the run's topics is one of the {known} topics of {collection.name!r}, so there is nothing to score."
+    )
+    return FaultyFile([Fault("no-common-topics", message)], 1)
+
+
+def seen(tx: Transaction, view: View, run: Run, *, created: bool = False) -> SeenRun:
+    """The run with what its principal may know about it."""
+    newest = qrels.find(tx, run.collection_id) if view.sees_judgments else None
+    judging = runs.judgings(tx, [run.id], newest.id).get(run.id) if newest else None
+    return SeenRun(run, judging, run.warnings + _topic_warnings(tx, view, run, judging), created)
+
+
+def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | None) -> Warnings:
+    if judging is not None:
+        unknown, missing, of = judging.topics_unknown, judging.topics_missing, "qrels"
+    elif view.collection.topics:
+        declared, own = set(view.collection.topics), set(unpack_names(runs.topics(tx, run.id)))
+        unknown, missing, of = len(own - declared), len(declared - own), "collection"
+    else:
+        return []
+    found = (
+        (
+            "unknown-topics",
+            unknown,
+            f"{unknown} topics of the run are not among those of the {of}; they are ignored.",
+        ),
+        ("missing-topics", missing, f"{missing} topics of the {of} are not in the run; each scores 0."),
+    )
+    return [FileWarning(code, message, count).as_json() for code, count, message in found if count]
+
+
+def listed(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> Sequence[SeenRun]:
+    """The runs of a collection that exist for this principal, by name; without their topic warnings."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        found = runs.page(tx, view.collection.id, team_id=view.only_team, after=after, limit=limit)
+        newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
+        judgings = runs.judgings(tx, [run.id for run in found], newest.id) if newest else {}
+        return [SeenRun(run, judgings.get(run.id), run.warnings) for run in found]
+
+
+def find(tx: Transaction, view: View, name: str) -> Run:
+    """The run of this name; raises NotFound, the same whether it is absent or not the principal's to see."""
+    run = runs.find(tx, view.collection.id, name)
+    if run is None or not view.sees_run(run):
+        raise NotFound(f"There is no run {name!r} in {view.collection.name!r} here.")
+    return run
+
+
+def described(workspace: Workspace, principal: Principal, name: str, run_name: str) -> SeenRun:
+    """One run."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        return seen(tx, view, find(tx, view, run_name))
+
+
+def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
+    """A run's file, byte for byte as it was uploaded, decompressed."""
+    with workspace.database.reading() as tx:
+        yield from blobs.get(tx, run.sha256)
+
+
+def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:
+    """Takes a run out of everything; its team and organisers may."""
+    with workspace.database.writing() as tx:
+        view = open_collection(tx, principal, name)
+        run = find(tx, view, run_name)
+        require_participation(view)
+        if not view.organises and run.team_id != view.own_team:
+            raise Forbidden(f"The run {run_name!r} is another team's.")
+        collections.lock(tx, view.collection.id)
+        runs.withdraw(tx, run.id, workspace.now())
+        collections.touch(tx, view.collection.id)
+
+
+def pool(workspace: Workspace, principal: Principal, name: str, depth: int) -> Iterator[str]:
+    """The documents to judge: `topic document` lines, sorted; what is judged already bears its level as a third."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        collection = view.collection
+        pooled = [run for run in runs.page(tx, collection.id) if run.pooled]
+        newest = qrels.find(tx, collection.id)
+    documents: set[tuple[bytes, bytes]] = set()
+    for run in pooled:
+        reread(
+            workspace,
+            collection,
+            run,
+            lambda rankings: documents.update(
+                (ranking.topic.encode(), document) for ranking in rankings for document in ranking.documents[:depth]
+            ),
+        )
+    levels = index_of(workspace, collection, newest).levels if newest else {}
+    for topic, document in sorted(documents):
+        level = levels.get(topic.decode(), {}).get(document)
+        mark = "" if level is None else f" {collection.level_name(level)}"
+        yield f"{topic.decode()} {document.decode()}{mark}\n"

@@ -1,0 +1,147 @@
+"""Scores of stored runs: judged rankings in, one score a run, metric and topic out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import InvalidRequest, NotFound
+from app.evaluation.collections import DEFAULT_METRICS
+from app.evaluation.judging import JudgedTopics, nothing_retrieved, unpack_run
+from app.evaluation.principals import Principal
+from app.evaluation.versions import judged_topics, select
+from app.evaluation.visibility import View, open_collection
+from app.evaluation.workspace import Workspace
+from app.metrics import BoundMetric, JudgedRankings, JudgedRun, Scale, resolve
+from app.store import runs
+from app.store.database import Transaction
+from app.store.records import Collection, Qrels, Run
+
+MOST_METRICS = 200
+"""Expressions in one request."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: expressions (the collection's, if none), runs (all, if None), defaults for parameters."""
+
+    metrics: Sequence[str] = ()
+    runs: Sequence[str] | None = None
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    qrels: int | None = None
+    also: Sequence[str] = ()
+    """Further expressions, after those asked for or standing in for them."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The answer: `table` is float64 [metrics, runs, topics], NaN where a topic has no defined score."""
+
+    collection: Collection
+    qrels: Qrels
+    metrics: Sequence[BoundMetric]
+    asked: Mapping[str, str]
+    runs: Sequence[Run]
+    topics: Sequence[str]
+    topics_missing: Sequence[int]
+    undefined: NDArray[np.bool_]
+    """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
+    table: NDArray[np.float64]
+
+    def labels(self) -> list[str]:
+        """The metrics, each with all its parameters."""
+        return [metric.label for metric in self.metrics]
+
+    def topics_undefined(self) -> dict[str, list[str]]:
+        """By label: the topics left out of the mean."""
+        rows = zip(self.labels(), self.undefined, strict=True)
+        return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
+
+    def topics_scored(self) -> dict[str, int]:
+        """By label: how many topics the mean is taken over."""
+        return {label: len(self.topics) - len(left_out) for label, left_out in self.topics_undefined().items()}
+
+    def means(self) -> NDArray[np.float64]:
+        """[metrics, runs]: over the defined topics, NaN where there are none."""
+        return np.array([metric.means(self.table[row]) for row, metric in enumerate(self.metrics)])
+
+
+def score(workspace: Workspace, principal: Principal, name: str, question: Question) -> Scores:
+    """Scores runs of a collection; raises what the principal may not see, and BadInput on what is asked."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        bound, asked = bind(view.collection, question)
+        version = select(tx, view, question.qrels)
+        chosen = _choose(tx, view, question.runs)
+        topics = judged_topics(workspace, tx, version)
+        exact = any(metric.needs_retrieval_scores for metric in bound)
+        judged = _judged_runs(workspace, tx, [run.id for run in chosen], version.id, exact)
+    # Runs that came after an older version was replaced were never judged by it.
+    chosen = [run for run in chosen if run.id in judged]
+    table = np.empty((len(bound), len(chosen), len(topics.topics)))
+    for column, run in enumerate(chosen):
+        rankings = JudgedRankings(judged[run.id], topics.judgments)
+        for row, metric in enumerate(bound):
+            table[row, column] = metric.score(rankings)
+    return Scores(
+        collection=view.collection,
+        qrels=version,
+        metrics=bound,
+        asked=asked,
+        runs=chosen,
+        topics=topics.topics,
+        topics_missing=[int(np.count_nonzero(judged[run.id].retrieved == 0)) for run in chosen],
+        undefined=_undefined(bound, topics),
+        table=table,
+    )
+
+
+def bind(collection: Collection, question: Question) -> tuple[list[BoundMetric], dict[str, str]]:
+    """The distinct metrics asked for, in the order asked for, and the label that each expression became."""
+    expressions = [*(question.metrics or collection.metrics or DEFAULT_METRICS), *question.also]
+    if len(expressions) > MOST_METRICS:
+        raise InvalidRequest.at(
+            "query.metric", "too-many", f"{len(expressions)} metrics in one request; at most {MOST_METRICS}."
+        )
+    scale = Scale(collection.highest_level, collection.depth)
+    defaults = {"gains": collection.gains}
+    bound: dict[str, BoundMetric] = {}
+    asked: dict[str, str] = {}
+    for expression in expressions:
+        metric = resolve(expression, scale, query=question.defaults, collection=defaults)
+        asked[expression] = metric.label
+        bound.setdefault(metric.label, metric)
+    return list(bound.values()), asked
+
+
+def _choose(tx: Transaction, view: View, names: Sequence[str] | None) -> list[Run]:
+    stored = runs.page(tx, view.collection.id, team_id=view.only_team)
+    if names is None:
+        return stored
+    by_name = {run.name: run for run in stored}
+    if absent := [name for name in names if name not in by_name]:
+        raise NotFound(f"There is no run {absent[0]!r} in {view.collection.name!r} here.")
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def _judged_runs(
+    workspace: Workspace, tx: Transaction, run_ids: Sequence[int], qrels_id: int, exact: bool
+) -> dict[int, JudgedRun]:
+    if exact:
+        packed, scores = runs.rankings(tx, run_ids, qrels_id), runs.retrieval_scores(tx, run_ids, qrels_id)
+        return {run_id: unpack_run(packed[run_id], scores[run_id]) for run_id in packed}
+    kept = workspace.judged_runs
+    found = {run_id: run for run_id in run_ids if (run := kept.find((run_id, qrels_id)))}
+    missing = [run_id for run_id in run_ids if run_id not in found]
+    for run_id, packed_run in runs.rankings(tx, missing, qrels_id).items() if missing else ():
+        found[run_id] = kept.keep((run_id, qrels_id), unpack_run(packed_run))
+    return found
+
+
+def _undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
+    empty = JudgedRankings(nothing_retrieved(len(topics.topics)), topics.judgments)
+    return np.array([np.isnan(metric.score(empty)) for metric in bound])

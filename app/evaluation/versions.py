@@ -1,0 +1,42 @@
+"""Qrels versions in use: chosen, and kept ready for scoring and for the join."""
+
+from __future__ import annotations
+
+from app.errors import NoQrels, NotFound
+from app.evaluation.intake import NO_LIMITS
+from app.evaluation.judging import JudgedTopics, QrelsIndex
+from app.evaluation.visibility import View
+from app.evaluation.workspace import Workspace
+from app.store import blobs, qrels
+from app.store.database import Transaction
+from app.store.records import Collection, Qrels
+from app.trec import read_qrels
+
+
+def select(tx: Transaction, view: View, number: int | None) -> Qrels:
+    """The version asked for, or the newest; raises NotFound or NoQrels."""
+    name = view.collection.name
+    found = qrels.find(tx, view.collection.id, number)
+    if found is None and number is not None:
+        raise NotFound(f"{name!r} has no qrels version {number}.")
+    if found is None:
+        raise NoQrels(f"{name!r} has no qrels yet, so its runs cannot be scored.")
+    return found
+
+
+def judged_topics(workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedTopics:
+    """The topics and counts of a version, from memory where they were used lately."""
+    return workspace.judged_topics.get(found.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, found.id)))
+
+
+def index_of(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
+    """A version ready for the join, from memory where it was used lately."""
+    return workspace.indexes.get(found.id, lambda: _read_index(workspace, collection, found))
+
+
+def _read_index(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
+    with workspace.database.reading() as tx:
+        file = read_qrels(
+            blobs.get(tx, found.sha256), levels=collection.levels, columns=found.columns, limits=NO_LIMITS
+        )
+        return QrelsIndex(file.judgments, judged_topics(workspace, tx, found))

@@ -1,0 +1,87 @@
+"""What a principal may see of a collection: decided here, once, and asked by every way out.
+
+Hidden judgments stay hidden only if no route, job, export, event, ETag or error text decides this for itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.errors import Forbidden, JudgmentsHidden, NotAuthenticated, NotFound
+from app.evaluation.principals import Principal
+from app.store import collections
+from app.store.database import Transaction
+from app.store.records import Collection, Run
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One principal's view of one collection. The methods raise what the principal is to be told."""
+
+    principal: Principal
+    collection: Collection
+    organises: bool
+    sees_all_runs: bool
+    sees_judgments: bool
+    """Whether scores, qrels and everything else that is a function of the judgments are shown."""
+
+    @property
+    def own_team(self) -> int | None:
+        """The team whose runs are shown although those of others are not."""
+        return self.principal.team_id if self.principal.role == "participant" else None
+
+    @property
+    def only_team(self) -> int | None:
+        """The team to which lists of runs are confined; None where all are shown."""
+        return None if self.sees_all_runs else (self.own_team or 0)
+
+    def sees_run(self, run: Run) -> bool:
+        """Whether this run exists for the principal."""
+        return self.sees_all_runs or run.team_id == self.own_team
+
+    def require_organiser(self) -> None:
+        """For what only the collection's organisers do."""
+        self.principal.require_token()
+        if not self.organises:
+            raise Forbidden(f"Only organisers of {self.collection.name!r} may do this.")
+
+    def require_judgments(self) -> None:
+        """For what is a function of the judgments."""
+        if not self.sees_judgments:
+            raise JudgmentsHidden(
+                f"The judgments of {self.collection.name!r} are hidden; scores are shown once they are released."
+            )
+
+
+def look(principal: Principal, collection: Collection) -> View | None:
+    """The principal's view of the collection; None where it does not exist for them."""
+    belongs = principal.token is not None and principal.collection_id in (None, collection.id)
+    released = collection.phase == "released"
+    organises = belongs and principal.role == "organiser"
+    if not belongs and not (released and collection.public):
+        return None
+    visible = organises or released
+    # Whoever comes from elsewhere to a public collection looks on, whatever their role is at home.
+    principal = principal if belongs else Principal("anonymous", why_anonymous=principal.why_anonymous)
+    return View(principal, collection, organises, sees_all_runs=visible, sees_judgments=visible)
+
+
+def open_collection(tx: Transaction, principal: Principal, name: str) -> View:
+    """The view of the collection of this name: the way into everything below it.
+
+    Raises NotFound, the same whether it is absent or not the principal's; NotAuthenticated without a token.
+    """
+    collection = collections.find(tx, name)
+    view = look(principal, collection) if collection else None
+    if view is None:
+        principal.require_token()
+        raise NotFound(f"There is no collection {name!r} here.")
+    return view
+
+
+def require_participation(view: View) -> None:
+    """For uploads: organisers and participants of the collection."""
+    if view.principal.role == "anonymous":
+        raise NotAuthenticated(view.principal.why_anonymous)
+    if view.principal.role == "reader":
+        raise Forbidden("A reader's token does not upload; ask the organisers for a participant's.")

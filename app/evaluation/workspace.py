@@ -1,0 +1,66 @@
+"""What every use case works with: the database, the limits, and what is kept in memory between requests."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from app.metrics import JudgedRun
+from app.store.database import Database
+from app.trec import Limits
+
+if TYPE_CHECKING:
+    from app.evaluation.judging import JudgedTopics, QrelsIndex
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """The values last asked for, at most `size` of them; for things that never change once made."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, key: K) -> V | None:
+        """The value, if it is still here."""
+        with self._lock:
+            if (value := self._values.get(key)) is not None:
+                self._values.move_to_end(key)
+            return value
+
+    def keep(self, key: K, value: V) -> V:
+        """Puts the value in, and the longest unused one out."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
+        return value
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """The value, made where it is not here. Two threads may make it at once; both get an equal one."""
+        found = self.find(key)
+        return found if found is not None else self.keep(key, make())
+
+
+@dataclass
+class Workspace:
+    """Handed to every use case first. Qrels versions and judged runs never change, so keeping them is safe
+    however many processes serve the same database."""
+
+    database: Database
+    limits: Limits = field(default_factory=Limits)
+    judged_topics: Recent[int, JudgedTopics] = field(default_factory=lambda: Recent(64))
+    judged_runs: Recent[tuple[int, int], JudgedRun] = field(default_factory=lambda: Recent(4096))
+    indexes: Recent[int, QrelsIndex] = field(default_factory=lambda: Recent(2))
+
+    def now(self) -> datetime:
+        """The server's clock, in UTC."""
+        return datetime.now(UTC)

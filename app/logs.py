@@ -1,0 +1,37 @@
+"""The log: one JSON object a line, on standard error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+_OURS = ("request_id", "method", "path", "status", "seconds")
+
+
+class JsonLines(logging.Formatter):
+    """A record as JSON, with what a request's record carries besides."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: getattr(record, name) for name in _OURS if hasattr(record, name)}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+def configure(level: int = logging.INFO) -> None:
+    """Sends everything of Gainboard's and the server's there."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    for name in ("gainboard", "uvicorn.error"):
+        logging.getLogger(name).setLevel(level)

@@ -1,0 +1,63 @@
+"""Settings, from `GAINBOARD_...` environment variables; read by main, migrations and the command line only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from app.errors import InvalidRequest
+from app.trec import Limits
+
+PREFIX = "GAINBOARD_"
+_LIMITS = Limits()
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Settings(BaseModel):
+    """Everything that can be set. The field `data` is the variable `GAINBOARD_DATA`, and so on."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    data: Path = Field(Path("gainboard-data"), description="The folder of the SQLite database")
+    database_url: str | None = Field(None, description="Another database: postgresql+psycopg://...")
+    admin_token: Annotated[SecretStr, Field(min_length=20)] | None = Field(
+        None, description="Becomes the token of an organiser of the instance; at least 20 characters"
+    )
+    cors_origins: str = Field("", description="Origins whose pages may call the service, separated by commas")
+    max_compressed_bytes: Positive = Field(_LIMITS.compressed_bytes, description="Of an upload, as it is sent")
+    max_decompressed_bytes: Positive = Field(_LIMITS.decompressed_bytes, description="Of an upload, decompressed")
+    max_lines: Positive = Field(_LIMITS.lines, description="Of an upload")
+    max_line_bytes: Positive = Field(_LIMITS.line_bytes, description="Of one line of an upload")
+    max_ratio: Positive = Field(_LIMITS.ratio, description="Of decompressed to compressed bytes")
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str], **given: object) -> Settings:
+        """The settings of an environment; what is given (and not None) wins. Raises InvalidRequest."""
+        found: dict[str, object] = {
+            name: text for name in cls.model_fields if (text := environment.get(PREFIX + name.upper()))
+        }
+        try:
+            return cls.model_validate(found | {name: value for name, value in given.items() if value is not None})
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = PREFIX + str(first["loc"][0]).upper()
+            raise InvalidRequest.at(name, str(first["type"]), f"{name}: {first['msg']}") from error
+
+    @property
+    def url(self) -> str:
+        """The database's address."""
+        return self.database_url or f"sqlite:///{self.data / 'gainboard.db'}"
+
+    @property
+    def limits(self) -> Limits:
+        """Bounds on uploads."""
+        return Limits(
+            compressed_bytes=self.max_compressed_bytes,
+            decompressed_bytes=self.max_decompressed_bytes,
+            lines=self.max_lines,
+            line_bytes=self.max_line_bytes,
+            ratio=self.max_ratio,
+        )

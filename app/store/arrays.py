@@ -1,0 +1,41 @@
+"""Arrays and names as compact bytes, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.trec.zstd import compress, decompress
+
+
+def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """One-dimensional arrays under their names, compressed; little-endian whatever the machine."""
+    shapes = {name: (array.dtype.newbyteorder("<").str, len(array)) for name, array in arrays.items()}
+    data = [array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes() for array in arrays.values()]
+    return compress(b"\n".join((json.dumps(shapes).encode(), b"".join(data))))
+
+
+def unpack(packed: bytes) -> dict[str, NDArray[Any]]:
+    """What `pack` was given; the arrays are read-only."""
+    header, data = decompress(packed).split(b"\n", 1)
+    arrays: dict[str, NDArray[Any]] = {}
+    offset = 0
+    for name, (dtype, length) in json.loads(header).items():
+        arrays[name] = np.frombuffer(data, dtype=dtype, count=length, offset=offset)
+        offset += arrays[name].nbytes
+    return arrays
+
+
+def pack_names(names: Sequence[str]) -> bytes:
+    """Names that contain no line end, compressed."""
+    return compress("\n".join(names).encode())
+
+
+def unpack_names(packed: bytes) -> list[str]:
+    """What `pack_names` was given."""
+    text = decompress(packed).decode()
+    return text.split("\n") if text else []

@@ -1,0 +1,147 @@
+"""A real server on a real database: what touches the store runs on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+import uvicorn
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+from app.main import create_app, open_workspace
+from app.settings import Settings
+
+ADMIN = "the-admin-token-of-the-tests"
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL to test on: the one that is configured, else a private one, else none and that is said."""
+    if url := os.environ.get("GAINBOARD_TEST_POSTGRES"):
+        yield url
+        return
+    binaries = _postgres_binaries()
+    if binaries is None:
+        pytest.skip("no PostgreSQL: set GAINBOARD_TEST_POSTGRES or install its server")
+    with _private_postgres(binaries, tmp_path_factory) as url:
+        yield url
+
+
+def _postgres_binaries() -> Path | None:
+    if found := shutil.which("initdb"):
+        return Path(found).parent
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return versions[-1].parent if versions else None
+
+
+@contextmanager
+def _private_postgres(binaries: Path, factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = factory.mktemp("postgres")
+    as_somebody = []
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        shutil.chown(folder, "nobody")
+        for above in list(folder.parents)[:3]:
+            above.chmod(0o755)
+        as_somebody = ["runuser", "-u", "nobody", "--"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = folder / "data"
+    options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={folder} -c fsync=off"
+    control = [*as_somebody, str(binaries / "pg_ctl"), "-D", str(data), "-l", str(folder / "log"), "-w"]
+    made = [*as_somebody, str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8"]
+    subprocess.run([*made, "--no-sync"], check=True, stdout=subprocess.DEVNULL, cwd=folder)
+    subprocess.run([*control, "-o", options, "start"], check=True, stdout=subprocess.DEVNULL, cwd=folder)
+    try:
+        yield f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
+    finally:
+        subprocess.run([*control, "-m", "immediate", "stop"], check=True, stdout=subprocess.DEVNULL, cwd=folder)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty database of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'gainboard.db'}"
+        return
+    url = request.getfixturevalue("postgres_url")
+    schema = f"test_{uuid4().hex}"
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    yield make_url(url).update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(False)
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
+    engine.dispose()
+
+
+class Service:
+    """A running Gainboard, and clients of it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._clients: list[httpx.Client] = []
+        self.organiser = self.client(ADMIN)
+        self.anonymous = self.client(None)
+
+    def client(self, token: str | None) -> httpx.Client:
+        """A client with this token."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        client = httpx.Client(base_url=self.url, headers=headers, timeout=60)
+        self._clients.append(client)
+        return client
+
+    def token(self, collection: str, role: str, team: str | None = None) -> httpx.Client:
+        """A client with a new token of this collection."""
+        sent = {"role": role} | ({"team": team} if team else {})
+        answer = self.organiser.post(f"/v1/collections/{collection}/tokens", json=sent)
+        assert answer.status_code == 201, answer.text
+        return self.client(answer.json()["token"])
+
+    def close(self) -> None:
+        """Closes all clients."""
+        for client in self._clients:
+            client.close()
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[Service]:
+    """A server over these settings, on a free port of this machine, in a thread of its own."""
+    workspace, _ = open_workspace(settings)
+    config = uvicorn.Config(create_app(workspace), host="127.0.0.1", port=0, log_config=None, lifespan="on")
+    server = uvicorn.Server(config)
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    # The socket listens already, so a client waits for its answer and no one has to wait for the start.
+    service = Service(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    try:
+        yield service
+    finally:
+        service.close()
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def service(database_url: str) -> Iterator[Service]:
+    """Gainboard on each kind of database."""
+    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as running:
+        yield running
+
+
+@pytest.fixture
+def sqlite_service(tmp_path: Path) -> Iterator[Service]:
+    """Gainboard on SQLite, for tests of what is the same on every database."""
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as running:
+        yield running

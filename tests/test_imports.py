@@ -1,0 +1,61 @@
+"""The shape of the code: rings that import inwards only."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import app
+
+ROOT = Path(app.__file__).parent
+RINGS = (
+    {"errors"},
+    {"metrics", "statistics", "trec"},
+    {"store"},
+    {"evaluation"},
+    {"jobs"},
+    {"api", "dashboard"},
+    {"main"},
+    {"cli"},
+)
+LEAVES = {"settings": {"main", "cli"}, "logs": {"main", "cli"}, "demo": {"cli"}}
+
+
+def test_every_import_points_inwards() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports app.{target}"
+        for path in sorted(ROOT.rglob("*.py"))
+        for target in _targets(path)
+        if not _allowed(_room(path), target)
+    ]
+    assert wrong == []
+
+
+def _allowed(room: str, target: str) -> bool:
+    if room == target:
+        return True
+    if target in LEAVES:
+        return room in LEAVES[target]
+    if room in LEAVES:
+        room = "main" if "main" in LEAVES[room] else "cli"
+    ring, inner = _ring(room), _ring(target)
+    return inner < ring
+
+
+def _room(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def _ring(room: str) -> int:
+    return next(number for number, ring in enumerate(RINGS) if room in ring)
+
+
+def _targets(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "app" else [node.module]
+        else:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        found |= {name.split(".")[1] for name in names if name.startswith("app.")}
+    return found - {"__version__"}
