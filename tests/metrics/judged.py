@@ -56,9 +56,7 @@ def _scored(ranking: Ranking) -> Mapping[str, float]:
     return {document: float(len(ranking) - rank) for rank, document in enumerate(ranking)}
 
 
-def _retrieval_scores(
-    rankings: Sequence[Mapping[str, float]], qrels: Sequence[Mapping[str, int]]
-) -> RetrievalScores:
+def _retrieval_scores(rankings: Sequence[Mapping[str, float]], qrels: Sequence[Mapping[str, int]]) -> RetrievalScores:
     lowest, highest, scaled, absolute, of_judged = [], [], [], [], []
     for ranking, known in zip(rankings, qrels, strict=True):
         low, high = min(ranking.values(), default=0.0), max(ranking.values(), default=0.0)

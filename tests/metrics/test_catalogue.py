@@ -1,0 +1,231 @@
+"""What holds for every metric of the catalogue; a new one is tested unasked."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.metrics import BoundMetric, JudgedRankings, Metric, Scale, every_metric, query_parameters, resolve
+
+from .judged import judged
+
+SCALE = Scale(3, depth=20)
+RATIO = {"gains": "3:2:1"}
+EVERY = pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
+BOUNDED = [metric for metric in every_metric() if metric.bounded]
+NORMALISED = [metric for metric in BOUNDED if metric.graded]
+
+
+def bound(metric: Metric, **defaults: str) -> BoundMetric:
+    """The metric as it is by default, cut at the depth if it must be cut."""
+    cutoff = f"@{SCALE.depth}" if metric.needs_cutoff else ""
+    return resolve(f"{metric.name}{cutoff}", SCALE, query={**RATIO, **defaults})
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[dict[str, dict[str, int]], dict[str, list[str]]]:
+    """Qrels of a few topics, each with a relevant document, and a run of judged and unjudged documents."""
+    qrels, run = {}, {}
+    for topic in "abc"[: draw(st.integers(1, 3))]:
+        levels = [draw(st.integers(1, 3)), *draw(st.lists(st.integers(-1, 3), max_size=8))]
+        qrels[topic] = {f"d{number}": level for number, level in enumerate(levels)}
+        ranking = draw(st.permutations([*qrels[topic], "u0", "u1", "u2"]))
+        run[topic] = ranking[: draw(st.integers(1, len(ranking)))]
+    return qrels, run
+
+
+Case = tuple[dict[str, dict[str, int]], dict[str, list[str]]]
+
+
+@EVERY
+@given(case=cases())
+def test_there_is_one_score_a_topic(metric: Metric, case: Case) -> None:
+    scores = bound(metric).score(judged(*case))
+    assert scores.shape == (len(case[0]),)
+    assert scores.dtype == np.float64
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("metric", BOUNDED, ids=lambda metric: metric.name)
+@given(case=cases(), gains=st.sampled_from(["3:2:1", "1:1:1", "9:0:0", "exp", "adjust(10:5:1)"]))
+def test_bounded_scores_lie_between_0_and_1(metric: Metric, case: Case, gains: str) -> None:
+    scores = bound(metric, gains=gains).score(judged(*case))
+    defined = scores[~np.isnan(scores)]
+    assert (defined >= -1e-12).all()
+    assert (defined <= 1 + 1e-12).all()
+
+
+@EVERY
+def test_a_topic_without_relevant_documents_is_undefined(metric: Metric) -> None:
+    scores = bound(metric).score(judged({"a": {"n": 0}, "b": {}, "c": {"d": 1}}, {"a": ["n"], "c": ["d"]}))
+    assert np.isnan(scores).tolist() == [True, True, False]
+
+
+@EVERY
+def test_a_topic_with_nothing_above_the_threshold_is_undefined(metric: Metric) -> None:
+    scores = bound(metric, rel="2").score(judged({"a": {"d": 1}, "b": {"d": 2}}, {"a": ["d"], "b": ["d"]}))
+    assert np.isnan(scores).tolist() == [True, False]
+
+
+@EVERY
+def test_gains_that_are_all_nothing_leave_only_binary_metrics_defined(metric: Metric) -> None:
+    scores = bound(metric, gains="3:0:0").score(judged({"a": {"d": 2}}, {"a": ["d"]}))
+    assert np.isnan(scores[0]) == metric.graded
+
+
+@EVERY
+def test_a_topic_that_the_run_lacks_scores_nothing(metric: Metric) -> None:
+    for run in ({"a": ["d"]}, {}):
+        scores = bound(metric).score(judged({"a": {"d": 1}, "b": {"d": 1}}, run))
+        assert scores[1] == 0.0
+
+
+@EVERY
+def test_no_topics_have_no_scores(metric: Metric) -> None:
+    scores = bound(metric).score(judged({}, {}))
+    assert scores.shape == (0,)
+    assert math.isnan(bound(metric).mean(scores))
+
+
+@EVERY
+@given(case=cases())
+def test_topics_do_not_influence_each_other(metric: Metric, case: Case) -> None:
+    qrels, run = case
+    together = bound(metric).score(judged(qrels, run))
+    alone = [bound(metric).score(judged({topic: qrels[topic]}, run))[0] for topic in qrels]
+    np.testing.assert_array_almost_equal_nulp(together, np.array(alone), nulp=64)
+
+
+@EVERY
+@given(case=cases())
+def test_scoring_twice_or_after_others_changes_nothing(metric: Metric, case: Case) -> None:
+    shared = judged(*case)
+    for other in every_metric():
+        bound(other).score(shared)
+    alone = bound(metric).score(judged(*case))
+    np.testing.assert_array_equal(bound(metric).score(shared), alone)
+    np.testing.assert_array_equal(bound(metric).score(shared), alone)
+
+
+@EVERY
+@given(case=cases())
+def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(metric: Metric, case: Case) -> None:
+    qrels, run = case
+    longer = {topic: [*ranking, "u8", "u9"] for topic, ranking in run.items()}
+    unchanged = np.allclose(*(bound(metric).score(judged(qrels, each)) for each in (run, longer)), rtol=1e-14)
+    assert unchanged or metric.needs_retrieval_scores
+
+
+@EVERY
+@given(case=cases())
+def test_condensed_lists_do_not_see_the_unjudged(metric: Metric, case: Case) -> None:
+    qrels, run = case
+    scores = {topic: dict(zip(ranking, range(99, 0, -1), strict=False)) for topic, ranking in run.items()}
+    kept = {topic: {doc: scores[topic][doc] for doc in run[topic] if doc in qrels[topic]} for topic in run}
+    condensed = bound(metric, condensed="true").score(judged(qrels, scores))
+    removed = bound(metric).score(judged(qrels, kept))
+    # A ranking of nothing but unjudged documents is condensed to an empty one, which is not a missing topic.
+    left = np.array([bool(kept[topic]) for topic in qrels])
+    np.testing.assert_allclose(condensed[left], removed[left], rtol=1e-14)
+
+
+@pytest.mark.parametrize("metric", NORMALISED, ids=lambda metric: metric.name)
+@given(case=cases())
+def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(metric: Metric, case: Case) -> None:
+    small, large = {"gains": "3:2:1", "beta": "4"}, {"gains": "12:8:4", "beta": "1"}
+    scores = [resolve(f"{metric.name}", SCALE, query=query).score(judged(*case)) for query in (small, large)]
+    np.testing.assert_allclose(*scores, rtol=1e-12)
+
+
+RISES = [metric for metric in BOUNDED if metric.name not in ("P-measure", "Pplus", "ADM")]
+"""The first two may lose count at the preferred rank when that rank moves up; ADM looks at scores."""
+
+
+@pytest.mark.parametrize("metric", RISES, ids=lambda metric: metric.name)
+@given(case=cases(), data=st.data())
+def test_a_better_document_that_moves_up_never_costs(metric: Metric, case: Case, data: st.DataObject) -> None:
+    qrels, run = case
+    levels, ranking = qrels["a"], list(run["a"])
+    place = data.draw(st.integers(0, len(ranking) - 1))
+    moved = ranking.copy()
+    if place and levels.get(ranking[place - 1], 0) < levels.get(ranking[place], 0):
+        moved[place - 1 : place + 1] = reversed(moved[place - 1 : place + 1])
+    before, after = (bound(metric).score(judged({"a": levels}, {"a": each}))[0] for each in (ranking, moved))
+    assert after >= before - 1e-12
+
+
+PROMISES = [metric for metric in BOUNDED if metric.name not in ("P", "ADM")]
+"""P divides by ranks that no relevant document can fill, ADM looks at scores."""
+
+
+@pytest.mark.parametrize("metric", PROMISES, ids=lambda metric: metric.name)
+@given(case=cases())
+def test_an_ideal_list_scores_one(metric: Metric, case: Case) -> None:
+    qrels, _ = case
+    run = {topic: sorted(levels, key=lambda doc: -levels[doc]) for topic, levels in qrels.items()}
+    np.testing.assert_allclose(bound(metric).score(judged(qrels, run)), 1.0, rtol=1e-12)
+
+
+@EVERY
+def test_an_entry_explains_itself(metric: Metric) -> None:
+    assert metric.title
+    assert metric.reference
+    assert metric.definition == inspect.getdoc(metric.kernel)
+    assert metric.definition.endswith(".")
+    for parameter in metric.parameters:
+        assert parameter.description.endswith(".")
+        assert parameter.limits
+        assert parameter.schema
+
+
+@EVERY
+def test_every_metric_takes_the_parameters_that_say_how_a_run_is_read(metric: Metric) -> None:
+    names = [parameter.name for parameter in metric.parameters]
+    assert {"rel", "condensed", "mean"} <= set(names)
+    assert ("gains" in names) == metric.graded
+    assert len(names) == len(set(names))
+
+
+def test_a_whole_request_may_give_any_parameter_a_default() -> None:
+    known = query_parameters()
+    assert {"gains", "beta", "base", "rel", "condensed", "mean", "b", "recall_base", "urs", "srs"} <= set(known)
+    assert all(name == parameter.name for name, parameter in known.items())
+
+
+def test_names_and_aliases_mean_one_metric_each() -> None:
+    names = [name.lower() for metric in every_metric() for name in {metric.name, *metric.aliases}]
+    assert len(names) == len(set(names))
+
+
+def mean(scores: list[float], expression: str = "AP") -> float:
+    return resolve(expression, SCALE).mean(np.array(scores))
+
+
+def test_a_mean_leaves_undefined_topics_out() -> None:
+    assert mean([0.25, math.nan, 0.75]) == 0.5
+    assert math.isnan(mean([math.nan]))
+
+
+def test_a_geometric_mean_takes_small_scores_for_a_hundred_thousandth() -> None:
+    assert mean([0.25, 0.25, math.nan], "AP(mean=geometric)") == pytest.approx(0.25)
+    assert mean([0.0, 0.1], "AP(mean=geometric)") == pytest.approx(1e-3)
+
+
+def test_means_of_many_runs_come_at_once() -> None:
+    means = resolve("AP", SCALE).means(np.array([[0.2, 0.4], [math.nan, 1.0], [math.nan, math.nan]]))
+    np.testing.assert_allclose(means, [0.3, 1.0, math.nan])
+
+
+def test_a_metric_of_scores_says_that_it_needs_them() -> None:
+    rankings = judged({"a": {"d": 1}}, {"a": ["d"]})
+    bare = JudgedRankings(replace(rankings.run, retrieval_scores=None), rankings.judgments)
+    assert resolve("ADM", SCALE).needs_retrieval_scores
+    assert not resolve("AP", SCALE).needs_retrieval_scores
+    with pytest.raises(ValueError, match="needs the run's retrieval scores"):
+        resolve("ADM", SCALE).score(bare)

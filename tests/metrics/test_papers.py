@@ -1,0 +1,105 @@
+"""What the papers say of their metrics, which must hold exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.metrics import Scale, resolve
+
+from .judged import judged, score
+
+FIVE = {f"b{number}": 1 for number in range(1, 6)}
+THREE = {f"b{number}": 1 for number in range(1, 4)}
+
+
+def at_rank(rank: int) -> list[str]:
+    """A ranking of a thousand documents of which only the one at `rank` is relevant."""
+    return ["b1" if place == rank else f"x{place}" for place in range(1, 1001)]
+
+
+def test_weighted_precision_does_not_see_how_late_a_document_arrives() -> None:
+    for ranking in (at_rank(5), at_rank(1000)):
+        assert score("nCG@1000", FIVE, ranking, gains="3:2:1") == pytest.approx(0.2, abs=1e-15)
+        assert score("AWP", FIVE, ranking, gains="3:2:1") == pytest.approx(0.04, abs=1e-15)
+
+
+def test_q_measure_sees_how_late_a_document_arrives() -> None:
+    assert score("Q", FIVE, at_rank(5), gains="3:2:1") == pytest.approx(0.04, abs=1e-15)
+    assert score("Q", FIVE, at_rank(1000), gains="3:2:1") == pytest.approx(2 / 1005 / 5, rel=1e-14)
+
+
+def test_a_large_base_makes_ndcg_blind_to_ranks_below_it() -> None:
+    third, tenth, eleventh = (score("nDCG(base=10)@1000", THREE, at_rank(rank)) for rank in (3, 10, 11))
+    assert third == tenth
+    assert eleventh < tenth
+
+
+LEVELS = st.lists(st.integers(0, 3), min_size=1, max_size=20)
+
+
+@given(LEVELS, st.integers(0, 20))
+def test_flat_gains_turn_graded_metrics_into_binary_ones(levels: list[int], retrieved: int) -> None:
+    qrels = {f"d{number}": level for number, level in enumerate(levels)}
+    rankings = judged({"t": qrels}, {"t": list(qrels)[:retrieved]})
+
+    def flat(expression: str) -> float:
+        return float(resolve(expression, Scale(3), query={"gains": "1:1:1"}).score(rankings)[0])
+
+    assert flat("Rmeasure") == pytest.approx(flat("Rprec"), nan_ok=True)
+    assert flat("RWP") == pytest.approx(flat("Rprec"), nan_ok=True)
+    assert flat("genAP") == pytest.approx(flat("AP"), nan_ok=True)
+    assert not flat("Q") > flat("AWP") + 1e-12
+
+
+@given(LEVELS)
+def test_flat_gains_make_q_awp_and_ap_equal_above_rank_r(levels: list[int]) -> None:
+    qrels = {f"d{number}": level for number, level in enumerate(levels)}
+    relevant = sum(level > 0 for level in levels)
+    ranking = list(qrels)[:relevant]
+    scores = [score(name, qrels, ranking, gains="1:1:1") for name in ("Q", "AWP", "AP")]
+    np.testing.assert_allclose(scores, scores[0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["Q", "Rmeasure"])
+@pytest.mark.parametrize(("gains", "beta"), [("30:20:10", "10"), ("0.3:0.2:0.1", "0.1")])
+@given(levels=LEVELS)
+def test_larger_gains_are_a_larger_beta(name: str, gains: str, beta: str, levels: list[int]) -> None:
+    qrels = {f"d{number}": level for number, level in enumerate(levels)}
+    by_gains = score(f"{name}(gains={gains})", qrels, list(qrels))
+    by_beta = score(f"{name}(beta={beta},gains=3:2:1)", qrels, list(qrels))
+    assert by_gains == pytest.approx(by_beta, rel=1e-12, nan_ok=True)
+
+
+@given(levels=st.permutations([3, 3, 2, 1, 1, 0]), length=st.integers(1, 6))
+def test_q_is_one_only_for_an_ideal_list(levels: list[int], length: int) -> None:
+    qrels = {f"d{number}": level for number, level in enumerate(levels)}
+    ideal = levels[:length] == sorted(levels, reverse=True)[:length] and length >= 5
+    assert (score("Q", qrels, list(qrels)[:length], gains="3:2:1") > 1 - 1e-12) == ideal
+
+
+@given(levels=st.permutations([3, 2, 1, 0, 0, 0]))
+def test_r_measure_is_one_only_if_the_first_r_are_relevant(levels: list[int]) -> None:
+    qrels = {f"d{number}": level for number, level in enumerate(levels)}
+    perfect = min(levels[:3]) > 0
+    assert (score("Rmeasure", qrels, list(qrels), gains="3:2:1") > 1 - 1e-12) == perfect
+
+
+def test_the_vector_of_jarvelin_and_kekalainen() -> None:
+    vector = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
+    qrels = {f"d{number}": level for number, level in enumerate(vector)}
+    cg = [score(f"CG@{rank}", qrels, list(qrels), gains="3:2:1") for rank in range(1, 11)]
+    dcg = [score(f"DCG@{rank}", qrels, list(qrels), gains="3:2:1") for rank in range(1, 11)]
+    assert cg == [3, 5, 8, 8, 8, 9, 11, 13, 16, 16]
+    np.testing.assert_allclose(dcg, [3, 5, 6.89, 6.89, 6.89, 7.28, 7.99, 8.66, 9.61, 9.61], atol=0.005)
+
+
+def test_the_average_distance_prefers_a_run_that_ranks_worse() -> None:
+    qrels = {"s": 3, "a": 2, "b": 1}
+    perfect, reversed_ = {"s": 0.5, "a": 0.4, "b": 0.2}, {"b": 0.3, "a": 0.2, "s": 0.1}
+    distances = [
+        3 * (1 - score("ADM(gains=0.3:0.2:0.1,srs=raw,urs=raw)", qrels, ranking)) for ranking in (perfect, reversed_)
+    ]
+    np.testing.assert_allclose(distances, [0.5, 0.4], rtol=1e-12)

@@ -1,0 +1,145 @@
+"""Numbers from somebody else's program or from the papers; by hand where nobody else has the metric.
+
+Property tests cannot replace these: a discount that is off by one passes them all.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.metrics import BoundMetric, Scale, every_metric, resolve
+
+from .judged import judged, score
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metric-examples.json").read_text())
+OURS = {
+    "AveP_relaxed": "AP",
+    "AveP_rigid": "AP(rel=2)",
+    "R-Prec_relaxed": "Rprec",
+    "R-Prec_rigid": "Rprec(rel=2)",
+    "R-measure": "Rmeasure",
+    "R-WP": "RWP",
+    "genAveP": "genAP",
+    "P-plus": "Pplus",
+    "expnDCG": "MSnDCG",
+}
+LATER = {"ERR", "nERR", "iRBU.99", "RBP.95"}
+
+
+def golden_metric(name: str, gains: dict[str, float], beta: str, base: str) -> BoundMetric:
+    values = [gains[level] for level in "321"]
+    if name.startswith("expnDCG"):
+        values = [2**value - 1 for value in values]
+    theirs, at, cutoff = name.partition("@")
+    defaults = {"gains": ":".join(map(repr, values)), "beta": beta, "base": base}
+    return resolve(OURS.get(theirs, theirs) + at + cutoff, Scale(3), query=defaults)
+
+
+@pytest.mark.parametrize("key", GOLDEN["values"])
+def test_worked_examples_have_their_published_values(key: str) -> None:
+    example, beta, base = key.split("|")
+    case = GOLDEN["examples"][example]
+    rankings = judged({"t": case["qrels"]}, {"t": case["run"]})
+    for name, expected in GOLDEN["values"][key].items():
+        if name.partition("@")[0] not in LATER:
+            metric = golden_metric(name, case["gain"], beta.removeprefix("beta="), base.removeprefix("a="))
+            assert metric.score(rankings)[0] == pytest.approx(expected, rel=1e-9, abs=1e-9), metric.label
+
+
+@pytest.mark.parametrize(
+    ("example", "ratio", "gains", "q", "ndcg"),
+    [
+        ("ex1_321", "3:2:1", [1 / 2, 5 / 3, 17 / 6], 0.48350425973014105, 0.5368564311941167),
+        ("ex2_1051", "10:5:1", [1 / 2, 11 / 3, 55 / 6], 0.47926117193876755, 0.5182553557946578),
+        ("ex3_short", "3:2:1", [3 / 5, 9 / 5, 13 / 5], 0.28355555555555556, 0.49903940963272564),
+    ],
+)
+def test_gains_adjusted_to_the_topic(example: str, ratio: str, gains: list[float], q: float, ndcg: float) -> None:
+    case = GOLDEN["examples"][example]
+    rankings = judged({"t": case["qrels"]}, {"t": case["run"]})
+    query = {"gains": f"adjust({ratio})"}
+    setting = resolve("Q", Scale(3), query=query).parameters["gains"]
+    np.testing.assert_allclose(setting.by_topic(rankings.judgments.relevant_levels(1))[:, 0], gains, rtol=1e-14)
+    assert resolve("Q", Scale(3), query=query).score(rankings)[0] == pytest.approx(q, rel=1e-12)
+    assert resolve("nDCG@10", Scale(3), query=query).score(rankings)[0] == pytest.approx(ndcg, rel=1e-12)
+
+
+EX1, EX3 = "ex1_321", "ex3_short"
+BY_HAND = [
+    # First relevant: B at rank 1 with b=4, so 1/(1-1/4); the best there is has b=2, so 1-1/2 of it.
+    ("WRR", EX1, 4 / 3),
+    ("NWRR", EX1, 2 / 3),
+    # A at rank 1 with b=3.
+    ("WRR", EX3, 3 / 2),
+    ("NWRR", EX3, 3 / 4),
+    # S first at rank 3: 1/(3-1/2).
+    ("WRR(rel=3)", EX1, 2 / 5),
+    ("WRR(b=5:5:5)", EX1, 5 / 4),
+    ("RR", EX1, 1.0),
+    ("RR(rel=2)", EX1, 1 / 3),
+    ("RR(rel=2)@2", EX1, 0.0),
+    ("RR(rel=2,condensed=true)", EX3, 1.0),
+    ("RR(rel=3,condensed=true)", EX1, 1 / 3),
+    # b1 _ s1 u1 a1 _ b2 _ u2 b3: 3 of the 6 relevant within 5, 5 within 10.
+    ("Recall@5", EX1, 1 / 2),
+    ("Recall@10", EX1, 5 / 6),
+    ("Recall@1000", EX3, 2 / 5),
+    # Gains 1 0 3 0 2 0 1 0 0 1.
+    ("genP@5", EX1, 6 / 5),
+    ("genP@10", EX1, 8 / 10),
+    ("genP@5", EX3, 5 / 5),
+    # Ranks 1, 3, 5 of R=6, divided by min(5, 6).
+    ("AP(recall_base=cutoff)@5", EX1, (1 + 2 / 3 + 3 / 5) / 5),
+    # Without u1 and u2 the relevant ranks are 1, 3, 4, 6, 8.
+    ("AP(condensed=true)", EX1, (1 + 2 / 3 + 3 / 4 + 4 / 6 + 5 / 8) / 6),
+]
+
+
+@pytest.mark.parametrize(("expression", "example", "expected"), BY_HAND)
+def test_metrics_worked_by_hand(expression: str, example: str, expected: float) -> None:
+    case = GOLDEN["examples"][example]
+    computed = score(expression, case["qrels"], case["run"], gains="3:2:1")
+    assert computed == pytest.approx(expected, rel=1e-12)
+
+
+ADM_QRELS = {"s": 3, "b": 1, "n": 0, "missed": 2}
+ADM_RANKING = {"s": 8.0, "u": 6.0, "n": 4.0, "b": 0.0}
+ADM_BY_HAND = [
+    # Scaled: s 1, u 3/4, n 1/2, b 0, missed 0; wanted: 1, 0, 0, 1/3, 2/3.
+    ("ADM", 1 - (0 + 3 / 4 + 1 / 2 + 1 / 3 + 2 / 3) / 5),
+    ("ADM(srs=raw)", 1 - (7 + 6 + 4 + 1 / 3 + 2 / 3) / 5),
+    ("ADM(urs=raw)", 1 - (2 + 3 / 4 + 1 / 2 + 1 + 2) / 5),
+    # Without u there are four documents; the extremes are still 8 and 0.
+    ("ADM(condensed=true)", 1 - (0 + 1 / 2 + 1 / 3 + 2 / 3) / 4),
+    ("ADM(rel=2)", 1 - (0 + 3 / 4 + 1 / 2 + 0 + 2 / 3) / 5),
+    # Every level has one of three documents: gains 8/3, 5/3, 2/3, still over the ratio's 3.
+    ("ADM(gains=adjust(3:2:1))", 1 - (1 / 9 + 3 / 4 + 1 / 2 + 2 / 9 + 5 / 9) / 5),
+]
+
+
+@pytest.mark.parametrize(("expression", "expected"), ADM_BY_HAND)
+def test_the_average_distance_worked_by_hand(expression: str, expected: float) -> None:
+    assert score(expression, ADM_QRELS, ADM_RANKING, gains="3:2:1") == pytest.approx(expected, rel=1e-12)
+
+
+def test_condensed_distances_scale_scores_over_what_is_left() -> None:
+    ranking = {"u1": 100.0, "s": 8.0, "b": 4.0, "u2": 0.0}
+    computed = score("ADM(condensed=true)", {"s": 3, "b": 1}, ranking, gains="3:2:1")
+    assert computed == pytest.approx(1 - (0 + 1 / 3) / 2, rel=1e-12)
+
+
+def test_equal_scores_count_as_the_highest() -> None:
+    ranking = {"s": 5.0, "u": 5.0, "n": 5.0}
+    computed = score("ADM", {"s": 3, "n": 0}, ranking, gains="3:2:1")
+    assert computed == pytest.approx(1 - (0 + 1 + 1) / 3, rel=1e-12)
+
+
+def test_every_metric_has_numbers_from_somebody_else_or_by_hand() -> None:
+    published = {OURS.get(name.partition("@")[0], name) for values in GOLDEN["values"].values() for name in values}
+    expressions = [*published, *(row[0] for row in BY_HAND), *(row[0] for row in ADM_BY_HAND)]
+    covered = {expression.partition("(")[0].partition("@")[0] for expression in expressions}
+    assert {metric.name for metric in every_metric()} - covered == set()
