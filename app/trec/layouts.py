@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from app.trec.numbers import integer
 
@@ -85,18 +85,14 @@ LAYOUTS = {
 }
 
 
-def decided(rows: Iterable[Row], scale: Scale) -> str | None:
+def decided(rows: Sequence[Row], scale: Scale) -> str | None:
     """The layout that most lines fit, so that a few bad lines are faults of those lines.
 
     If two layouts fit equally many, or no line fits any and most have three columns, nothing is decided.
     A file of which no line fits is otherwise held against TREC's layout.
     """
-    votes: Counter[str] = Counter()
-    widths: Counter[int] = Counter()
-    for row in rows:
-        widths[len(row)] += 1
-        votes.update(name for name, layout in LAYOUTS.items() if layout.fits(scale, row))
-    if not votes:
-        return None if 2 * widths[3] > widths.total() else "trec"
-    (name, most), *others = votes.most_common()
-    return None if any(count == most for _, count in others) else name
+    fitting = {name: sum(map(partial(layout.fits, scale), rows)) for name, layout in LAYOUTS.items()}
+    best, *others = sorted(fitting, key=fitting.__getitem__, reverse=True)
+    if not fitting[best]:
+        return None if 2 * sum(len(row) == 3 for row in rows) > len(rows) else "trec"
+    return None if fitting[best] == fitting[others[0]] else best

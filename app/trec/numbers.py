@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ def decimal(token: bytes) -> float | None:
     return value if math.isfinite(value) else None
 
 
+@lru_cache(maxsize=1024)  # a qrels file asks twice a line, about a handful of levels
 def integer(token: bytes) -> int | None:
     """The integer of at most 18 digits that `token` writes, else None."""
     return int(token) if _INTEGER.fullmatch(token) else None

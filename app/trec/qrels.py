@@ -30,29 +30,17 @@ class QrelsFile:
 
 
 def read_qrels(
-    chunks: Iterable[bytes],
-    *,
-    levels: Sequence[str] | int,
-    columns: str | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    chunks: Iterable[bytes], *, levels: Sequence[str] | int, columns: str | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> QrelsFile:
     """Read a qrels file, held in memory as a whole.
 
-    Args:
-        levels: the names of the levels 1..h, lowest first, or h itself.
-        columns: the layout, a key of `LAYOUTS`; None decides by the lines (see `decided`).
-
-    Raises:
-        FaultyFile: with all faults of the file.
-        TooLarge: a limit is passed.
-        InvalidRequest: there is no layout called `columns`.
+    `levels` are the names of the levels 1..h, lowest first, or h itself. `columns` is the layout, a key of
+    `LAYOUTS`; None lets the lines decide (see `decided`). Raises FaultyFile with all faults of the file,
+    TooLarge where a limit is passed, InvalidRequest if there is no such layout.
     """
-    if columns is not None and columns not in LAYOUTS:
-        message = f"{columns[:60]!r} is no layout of qrels; there are {', '.join(LAYOUTS)}"
-        raise InvalidRequest.at("query.columns", "unknown-columns", message)
     text, scale = Text(chunks, limits), Scale.of(levels)
     rows = [row for block in text.blocks() for row in text.rows(block)]
-    chosen = columns or decided((row for _, row in rows), scale)
+    chosen = _known(columns) or decided([row for _, row in rows], scale)
     judgments = _Judgments(LAYOUTS[chosen or "trec"], scale, text.faults)
     if not rows and not text.faults:
         text.faults.add("empty-file", "The file has no judgments")
@@ -63,6 +51,13 @@ def read_qrels(
     if chosen is None or text.faults:
         raise text.faults.error()
     return QrelsFile(judgments.levels(), chosen, [*text.warnings(), *judgments.warnings()])
+
+
+def _known(columns: str | None) -> str | None:
+    if columns is not None and columns not in LAYOUTS:
+        message = f"{columns[:60]!r} is no layout of qrels; there are {', '.join(LAYOUTS)}"
+        raise InvalidRequest.at("query.columns", "unknown-columns", message)
+    return columns
 
 
 class _Judgments:

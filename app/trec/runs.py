@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from app.trec.findings import FileWarning
+from app.trec.findings import FileWarning, quoted
 from app.trec.limits import DEFAULT_LIMITS, Limits
 from app.trec.lines import Block, Text
 from app.trec.rankings import OrderBy, Ranking, ranking
@@ -73,7 +73,7 @@ class RunReader:
 
     def _run_warnings(self) -> Iterator[FileWarning]:
         if self.tags > 1:
-            yield FileWarning("mixed-tags", f"Several run tags; the first is {self.tag!r}", self.tags)
+            yield FileWarning("mixed-tags", f"Several run tags; the first is {quoted(self.tag.encode())}", self.tags)
         if self._order_differs:
             message = f"Topics whose ranks and scores give different orders; ordered by {self._order_by}"
             yield FileWarning("order-differs", message, self._order_differs)
