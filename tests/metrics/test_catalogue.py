@@ -118,7 +118,8 @@ def test_scoring_twice_or_after_others_changes_nothing(metric: Metric, case: Cas
 def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(metric: Metric, case: Case) -> None:
     qrels, run = case
     longer = {topic: [*ranking, "u8", "u9"] for topic, ranking in run.items()}
-    unchanged = np.allclose(*(bound(metric).score(judged(qrels, each)) for each in (run, longer)), rtol=1e-14)
+    before, after = (bound(metric).score(judged(qrels, each)) for each in (run, longer))
+    unchanged = np.allclose(before, after, rtol=1e-14)
     assert unchanged or metric.needs_retrieval_scores
 
 
@@ -139,8 +140,8 @@ def test_condensed_lists_do_not_see_the_unjudged(metric: Metric, case: Case) -> 
 @given(case=cases())
 def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(metric: Metric, case: Case) -> None:
     small, large = {"gains": "3:2:1", "beta": "4"}, {"gains": "12:8:4", "beta": "1"}
-    scores = [resolve(f"{metric.name}", SCALE, query=query).score(judged(*case)) for query in (small, large)]
-    np.testing.assert_allclose(*scores, rtol=1e-12)
+    in_small, in_large = (resolve(metric.name, SCALE, query=query).score(judged(*case)) for query in (small, large))
+    np.testing.assert_allclose(in_small, in_large, rtol=1e-12)
 
 
 RISES = [metric for metric in BOUNDED if metric.name not in ("P-measure", "Pplus", "ADM")]

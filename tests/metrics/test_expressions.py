@@ -1,0 +1,186 @@
+"""Metric expressions: how metrics are named, and what they are called in answers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import BadExpression, BadGains
+from app.metrics import BoundMetric, Metric, Scale, every_metric, resolve
+
+from .test_definitions import expressions
+
+SCALE = Scale(3)
+
+
+def label(expression: str, scale: Scale = SCALE, **query: str) -> str:
+    return resolve(expression, scale, query=query).label
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("AP", "AP"),
+        ("AP@10", "AP@10"),
+        ("nDCG", "nDCG(base=2,gains=linear)@1000"),
+        ("nDCG(gains=3:2:1,base=2.0)@10", "nDCG(base=2,gains=3:2:1)@10"),
+        ("nDCG( gains = 3:2:1 , base = 2 )@010", "nDCG(base=2,gains=3:2:1)@10"),
+        ("MSnDCG@10", "MSnDCG(gains=linear)@10"),
+        ("Q(gains=10.0:5:.5)", "Q(beta=1,gains=10:5:0.5)"),
+        ("Q(gains=adjust(3:2:1))", "Q(beta=1,gains=adjust(3:2:1))"),
+        ("Q(beta=1e30,gains=exp)", "Q(beta=1e30,gains=exp)"),
+        ("Q(beta=-0)", "Q(beta=0,gains=linear)"),
+        ("AP(rel=1)", "AP"),
+        ("AP(rel=2,recall_base=cutoff)@5", "AP(recall_base=cutoff,rel=2)@5"),
+        ("AP(mean=geometric,condensed=true)", "AP(condensed=true,mean=geometric)"),
+        ("P(rel=2)", "P(rel=2)@1000"),
+        ("genP", "genP(gains=linear)@1000"),
+        ("WRR", "WRR(b=2:3:4)"),
+        ("ADM(srs=raw)", "ADM(gains=linear,srs=raw)"),
+    ],
+)
+def test_a_label_shows_what_separates_metrics(expression: str, expected: str) -> None:
+    assert label(expression) == expected
+
+
+@pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
+@given(data=st.data())
+def test_a_label_names_the_metric_that_bears_it(metric: Metric, data: st.DataObject) -> None:
+    bound: BoundMetric = data.draw(expressions(metric))
+    again = resolve(bound.label, SCALE)
+    assert again.label == bound.label
+    assert (again.metric, again.cutoff) == (bound.metric, bound.cutoff)
+    assert again.parameters == bound.parameters
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [
+        ("AveP", "AP"),
+        ("R-Prec", "Rprec"),
+        ("PDoc@5", "P@5"),
+        ("MRR", "RR"),
+        ("R-WP", "RWP(gains=linear)"),
+        ("genAveP", "genAP(gains=linear)"),
+        ("WP@5", "nCG(gains=linear)@5"),
+        ("P+", "Pplus(beta=1,gains=linear)"),
+        ("Q-measure", "Q(beta=1,gains=linear)"),
+        ("R-measure", "Rmeasure(beta=1,gains=linear)"),
+    ],
+)
+def test_aliases_are_accepted_everywhere(alias: str, name: str) -> None:
+    assert label(alias) == name
+
+
+@pytest.mark.parametrize(("written", "meant"), [("ap", "AP"), ("NDCG@10", "nDCG@10"), ("ndcg", "nDCG"), ("q", "Q")])
+def test_case_matters_only_where_it_must(written: str, meant: str) -> None:
+    assert label(written) == label(meant)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "meaning"),
+    [
+        ("map", "AP"),
+        ("MAP", "AP"),
+        ("map_cut_10", "AP@10"),
+        ("P_10", "P@10"),
+        ("recall_10", "Recall@10"),
+        ("recip_rank", "RR"),
+        ("ndcg_cut_10", "MSnDCG(gains=linear)@10"),
+        ("ndcg_cut_10(gains=3:2:1)", "MSnDCG(gains=3:2:1)@10"),
+        ("map(rel=2)", "AP(rel=2)"),
+    ],
+)
+def test_spellings_of_trec_eval_mean_what_it_means_whatever_the_defaults(spelling: str, meaning: str) -> None:
+    defaults = {"gains": "10:5:1", "rel": "3", "condensed": "true", "recall_base": "cutoff", "mean": "geometric"}
+    assert resolve(spelling, SCALE, query=defaults, collection=defaults).label == meaning
+
+
+def test_our_own_spelling_takes_the_defaults() -> None:
+    assert label("AP@10", rel="2") == "AP(rel=2)@10"
+    assert label("Rprec", rel="2") == "Rprec(rel=2)"
+
+
+def test_the_expression_wins_over_the_query_and_the_query_over_the_collection() -> None:
+    query, collection = {"beta": "5", "gains": "1:1:1"}, {"gains": "10:5:1", "rel": "2", "beta": "7"}
+    bound = resolve("Q(beta=3)", SCALE, query=query, collection=collection)
+    assert bound.label == "Q(beta=3,gains=1:1:1,rel=2)"
+
+
+def test_a_default_that_the_metric_lacks_is_ignored() -> None:
+    assert label("AP", beta="10", base="3", gains="1:1:1", b="2:2:2") == "AP"
+
+
+@pytest.mark.parametrize("default", [{"beta": "-1"}, {"rel": "4"}, {"base": "1"}, {"mean": "harmonic"}])
+def test_a_default_out_of_range_is_an_error_even_where_it_is_ignored(default: dict[str, str]) -> None:
+    with pytest.raises(BadExpression, match="must be"):
+        resolve("map", SCALE, query=default)
+    with pytest.raises(BadExpression, match="must be"):
+        resolve("map", SCALE, collection=default)
+
+
+def test_penalties_follow_the_scale() -> None:
+    assert label("WRR", Scale(1)) == "WRR(b=2)"
+    assert label("NWRR", Scale(4)) == "NWRR(b=2:3:4:5)"
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("Qmeasur", "near it are Q-measure"),
+        ("ndcg_cut", "near it are ndcg_cut_10"),
+        ("P_l", "near it are P_10"),
+        ("nonsense", "there is no metric"),
+        ("P", r"P needs a cut-off, as in P@10; if P\+ was meant, write Pplus, or %2B"),
+        ("p", "needs a cut-off"),
+        ("P ", "has a blank in it; in an address, write Pplus, or %2B"),
+        ("P (beta=1)", "write Pplus, or %2B"),
+        (" AP", "has a blank in it"),
+        ("nDCG(beta=1)", "nDCG has no parameter beta; it has base, condensed, gains, mean, rel"),
+        ("AP(rel=2,rel=2)", "rel is given twice"),
+        ("AP(rel)", "one is written key=value"),
+        ("AP(rel=2,)", "one is written key=value"),
+        ("AP()", "is no metric expression"),
+        ("AP(rel=2", "is no metric expression"),
+        ("Q(gains=adjust(adjust(3:2:1)))", "is no metric expression"),
+        ("", "is no metric expression"),
+        ("AP@", "is no metric expression"),
+        ("AP@ten", "is no metric expression"),
+        ("AP@10@10", "is no metric expression"),
+        ("A" * 2000, "is no metric expression"),
+        ("AP@0", "must be a whole number from 1"),
+        ("AP@10000000000", "must be a whole number from 1"),
+        ("AP@" + "9" * 400, "must be a whole number from 1"),
+        ("map_cut_0", "must be a whole number from 1"),
+        ("map_cut_10@10", "two cut-offs, 10 and 10"),
+        ("Rprec@5", "Rprec takes no cut-off"),
+        ("ADM@5", "ADM takes no cut-off"),
+        ("AP(rel=0)", "must be a whole number from 1 to 3"),
+        ("AP(rel=4)", "must be a whole number from 1 to 3"),
+        ("AP(rel=1.0)", "must be a whole number from 1 to 3"),
+        ("AP(condensed=yes)", "must be true or false"),
+        ("AP(mean=median)", "must be arithmetic or geometric"),
+        ("Q(beta=-1)", "must be a number >= 0"),
+        ("Q(beta=inf)", "must be a number >= 0"),
+        ("Q(beta=1_0)", "must be a number >= 0"),
+        ("nDCG(base=1)", "must be a number > 1"),
+        ("WRR(b=2:3)", "one number > 1 for each level"),
+        ("WRR(b=1:2:3)", "one number > 1 for each level"),
+        ("WRR(b=4:3:2)", "one number > 1 for each level"),
+        ("WRR(b=a:b:c)", "one number > 1 for each level"),
+        ("ADM(urs=x)", "must be scaled or raw"),
+    ],
+)
+def test_an_error_says_what_would_be_right(expression: str, message: str) -> None:
+    with pytest.raises(BadExpression, match=message):
+        resolve(expression, SCALE)
+
+
+@given(st.text(alphabet="APQnDCGmap_10@(),=:+- relgainsbtujd3.\n\u0660\u00b2", max_size=30))
+def test_any_text_is_a_metric_or_a_bad_expression(text: str) -> None:
+    try:
+        bound = resolve(text, SCALE)
+    except (BadExpression, BadGains):
+        return
+    assert resolve(bound.label, SCALE).label == bound.label

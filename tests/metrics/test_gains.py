@@ -1,0 +1,90 @@
+"""Gain settings: what may be written, and what it is worth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import BadGains
+from app.metrics import Scale, parse_gains, resolve
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("3:2:1", (1, 2, 3)),
+        ("10:5:1", (1, 5, 10)),
+        ("0.3:.2:1e-1", (0.1, 0.2, 0.3)),
+        ("linear", (1, 2, 3)),
+        ("exp", (1, 3, 7)),
+        ("1:1:0", (0, 1, 1)),
+    ],
+)
+def test_a_setting_gives_every_level_its_gain(text: str, values: tuple[float, ...]) -> None:
+    assert parse_gains(text, 3).values == values
+
+
+def test_a_ratio_and_the_rule_that_gives_the_same_gains_are_different_settings() -> None:
+    assert parse_gains("3:2:1", 3).values == parse_gains("linear", 3).values
+    assert parse_gains("3:2:1", 3) != parse_gains("linear", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [(" 3.0:2:01 ", "3:2:1"), ("adjust(10:5.50:1)", "adjust(10:5.5:1)"), ("1e2:1:0", "100:1:0"), ("exp", "exp")],
+)
+def test_a_label_is_the_shortest_text_of_a_setting(text: str, label: str) -> None:
+    assert parse_gains(text, 3).label == label
+
+
+@given(st.lists(st.floats(0, 1e9, allow_subnormal=False), min_size=2, max_size=5).map(sorted), st.booleans())
+def test_a_label_reads_back_as_the_same_setting(values: list[float], adjusted: bool) -> None:
+    ratio = ":".join(repr(0.0 if value < 1e-90 else value) for value in reversed(values))
+    setting = parse_gains(f"adjust({ratio})" if adjusted else ratio, len(values))
+    assert parse_gains(setting.label, len(values)) == setting
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("3:2", "has 2 values, but there are 3 levels of relevance; highest first, the levels are 3:2:1"),
+        ("4:3:2:1", "has 4 values, but there are 3"),
+        ("1:2:3", "gains=1:2:3 gives a higher level less .* the levels are 3:2:1"),
+        ("3:2:-1", "each value must be 0, or lie between 1e-100 and 1e"),
+        ("1e200:2:1", "each value must be 0, or lie between"),
+        ("1:1:1e-200", "each value must be 0, or lie between"),
+        ("3:2:x", "is no gain setting; one is a ratio with one value a level, highest level first"),
+        ("3::1", "is no gain setting"),
+        ("nan:2:1", "is no gain setting"),
+        ("", "is no gain setting"),
+        ("Linear", "is no gain setting"),
+        ("adjust(linear)", "is no gain setting"),
+        ("adjust(3:2)", "has 2 values"),
+        ("adjust(3:2:1", "is no gain setting"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_with_what_would_be_right(text: str, message: str) -> None:
+    with pytest.raises(BadGains, match=message):
+        parse_gains(text, 3)
+
+
+def test_a_default_that_does_not_fit_the_scale_is_refused() -> None:
+    with pytest.raises(BadGains):
+        resolve("AP", Scale(2), query={"gains": "3:2:1"})
+    with pytest.raises(BadGains):
+        resolve("Q(gains=2:1)", Scale(2), collection={"gains": "3:2:1"})
+
+
+def test_adjusting_takes_the_share_of_its_level_off_each_step() -> None:
+    relevant = np.array([[3, 0], [2, 0], [1, 4]])
+    adjusted = parse_gains("adjust(3:2:1)", 3).by_topic(relevant)
+    # The second topic has one level only, which is left as it is; where a level is empty nothing is taken off.
+    np.testing.assert_allclose(adjusted, [[1 / 2, 1], [5 / 3, 2], [17 / 6, 3]])
+
+
+def test_adjusting_ignores_levels_below_the_threshold() -> None:
+    adjusted = parse_gains("adjust(3:2:1)", 3).by_topic(np.array([[2], [1]]))
+    # Of the two levels kept the lower steps up from nothing: 2 - 2/3*2 and 3 - 1/3*1.
+    np.testing.assert_allclose(adjusted, [[2 / 3], [8 / 3]])

@@ -1,0 +1,133 @@
+"""The programs that the field uses give the same scores, but for differences that are named here."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import pytrec_eval
+from pyNTCIREVAL import metrics as ntcireval
+
+from app.metrics import Scale, resolve
+
+from .judged import Qrels, judged
+
+H = 3
+SEEDS = range(6)
+Run = dict[str, dict[str, float]]
+
+
+def random_case(seed: int, *, lowest_level: int) -> tuple[Qrels, Run]:
+    """Topics with short and long lists, ties, unjudged documents and levels from `lowest_level`; one is missing."""
+    rng = np.random.default_rng(seed)
+    qrels, run = {}, {}
+    for topic in map("t{}".format, range(12)):
+        levels = rng.integers(lowest_level, H + 1, size=rng.integers(3, 60))
+        qrels[topic] = {f"d{number:02}": int(level) for number, level in enumerate([*levels, 1])}
+        documents = rng.permutation([*qrels[topic], *(f"u{number:02}" for number in range(30))])
+        retrieved = documents[: rng.integers(1, len(documents))]
+        # Quarters are exact in single precision too, in which trec_eval 9 compares scores.
+        run[topic] = {str(document): float(rng.integers(0, 80)) / 4 for document in retrieved}
+    del run["t7"]
+    return qrels, run
+
+
+def ordered(run: Run) -> Run:
+    """By score, equal scores by descending document id."""
+    by_score = {topic: sorted(scores, key=lambda doc: (scores[doc], doc)) for topic, scores in run.items()}
+    return {topic: {doc: run[topic][doc] for doc in reversed(docs)} for topic, docs in by_score.items()}
+
+
+TREC_EVAL = [
+    ("map", "map"),
+    ("recip_rank", "recip_rank"),
+    ("Rprec", "Rprec"),
+    # trec_eval's ndcg is cut nowhere; no list here is longer than the depth.
+    ("ndcg", "MSnDCG(gains=linear)"),
+    *(
+        (f"{name}_{cutoff}", f"{name}_{cutoff}")
+        for name in ("map_cut", "P", "recall", "ndcg_cut")
+        for cutoff in (5, 10, 100)
+    ),
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("theirs", "ours"), TREC_EVAL)
+def test_scores_are_those_of_trec_eval(theirs: str, ours: str, seed: int) -> None:
+    compare_with_trec_eval(theirs, ours, seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("theirs", "ours"), [row for row in TREC_EVAL if "ndcg" not in row[0]])
+def test_a_relevance_threshold_is_that_of_trec_eval(theirs: str, ours: str, seed: int) -> None:
+    # Not for nDCG: trec_eval's threshold does not touch gains, ours does (metrics.md, notation).
+    compare_with_trec_eval(theirs, f"{ours}(rel=2)", seed, relevance_level=2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("theirs", "ours"), TREC_EVAL)
+def test_condensed_lists_are_those_of_trec_eval(theirs: str, ours: str, seed: int) -> None:
+    condensed = f"{ours[:-1]},condensed=true)" if ours.endswith(")") else f"{ours}(condensed=true)"
+    # Without negative levels: trec_eval drops them with the unjudged, here they stay, as nonrelevant
+    # (definitions, "Condensed lists").
+    compare_with_trec_eval(theirs, condensed, seed, lowest_level=0, judged_docs_only_flag=True)
+
+
+def compare_with_trec_eval(theirs: str, ours: str, seed: int, lowest_level: int = -2, **options: Any) -> None:
+    qrels, run = random_case(seed, lowest_level=lowest_level)
+    measure = theirs.rpartition("_")[0] + "." + theirs.rpartition("_")[2] if theirs[-1].isdigit() else theirs
+    peer = pytrec_eval.RelevanceEvaluator(qrels, {measure}, **options).evaluate(run)
+    scores = resolve(ours, Scale(H)).score(judged(qrels, ordered(run)))
+    for topic, value in zip(qrels, scores, strict=True):
+        # trec_eval scores a topic without relevant documents 0; here it is undefined (metrics.md, edge cases).
+        # pytrec_eval leaves topics out that the run lacks; trec_eval -c and we give them 0.
+        expected = peer.get(topic, {theirs: 0.0})[theirs]
+        assert value == pytest.approx(expected, abs=1e-12) or (math.isnan(value) and expected == 0)
+
+
+def test_the_peers_are_compared_on_what_is_hard() -> None:
+    qrels, run = random_case(0, lowest_level=-2)
+    assert any(level < 0 for levels in qrels.values() for level in levels.values())
+    assert any(len(set(scores.values())) < len(scores) for scores in run.values())
+    assert any(document not in qrels[topic] for topic, scores in run.items() for document in scores)
+    assert any(len(scores) < sum(level > 0 for level in qrels[topic].values()) for topic, scores in run.items())
+
+
+GRADES = [1, 5, 10]
+NTCIREVAL = [
+    (lambda counts: ntcireval.RR(), "RR"),
+    (lambda counts: ntcireval.Precision(10), "P@10"),
+    (lambda counts: ntcireval.AP(counts, GRADES), "AP"),
+    # NTCIREVAL divides a sum that is cut by min(l, R), trec_eval by R; metrics.md has both.
+    (lambda counts: ntcireval.AP(counts, GRADES, cutoff=10), "AP(recall_base=cutoff)@10"),
+    (lambda counts: ntcireval.QMeasure(counts, GRADES, 1.0), "Q"),
+    (lambda counts: ntcireval.QMeasure(counts, GRADES, 0.5), "Q(beta=0.5)"),
+    (lambda counts: ntcireval.QMeasure(counts, GRADES, 10.0, cutoff=5), "Q(beta=10,recall_base=cutoff)@5"),
+    (lambda counts: ntcireval.OMeasure(counts, GRADES, 1.0), "O-measure"),
+    (lambda counts: ntcireval.PMeasure(counts, GRADES, 1.0), "P-measure"),
+    (lambda counts: ntcireval.PMeasure(counts, GRADES, 10.0), "P-measure(beta=10)"),
+    (lambda counts: ntcireval.PPlusMeasure(counts, GRADES, 1.0), "Pplus"),
+    (lambda counts: ntcireval.nDCG(counts, GRADES, 2, 10), "nDCG@10"),
+    (lambda counts: ntcireval.nDCG(counts, GRADES, 5, 100), "nDCG(base=5)@100"),
+    (lambda counts: ntcireval.nDCG(counts, GRADES, 2.5, 20), "nDCG(base=2.5)@20"),
+    (lambda counts: ntcireval.MSnDCG(counts, GRADES, 10), "MSnDCG@10"),
+]
+
+
+@pytest.mark.parametrize("condensed", ["false", "true"])
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("theirs", "ours"), NTCIREVAL, ids=[row[1] for row in NTCIREVAL])
+def test_scores_are_those_of_ntcireval(theirs: Any, ours: str, seed: int, condensed: str) -> None:
+    # NTCIREVAL knows no level below 0.
+    qrels, run = random_case(seed, lowest_level=0)
+    run = ordered(run)
+    metric = resolve(ours, Scale(H), query={"gains": "10:5:1", "condensed": condensed})
+    for topic, value in zip(qrels, metric.score(judged(qrels, run)), strict=True):
+        levels = [(document, qrels[topic].get(document)) for document in run.get(topic, ())]
+        kept = [pair for pair in levels if pair[1] is not None or condensed == "false"]
+        counts = np.bincount(list(qrels[topic].values()), minlength=H + 1).tolist()
+        # It cannot look for the highest level of an empty list.
+        assert value == pytest.approx(theirs(counts).compute(kept) if kept else 0.0, abs=1e-12)
