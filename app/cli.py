@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import logging
 import os
+import socket
 import sys
+import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
 
-from app import __version__, logs
-from app.errors import GainboardError
+from app import __version__, demo, logs
+from app.errors import GainboardError, InvalidRequest
+from app.evaluation.principals import authenticate
+from app.evaluation.workspace import Workspace
 from app.main import create_app, open_workspace
 from app.settings import Settings
 from app.store.database import Database
@@ -23,6 +30,14 @@ EXAMPLES = """examples:
   gainboard serve --host 0.0.0.0 --data /srv/gainboard
   GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard migrate
 """
+
+PORTS_TRIED = 100
+DEMO_REQUESTS = (
+    "/v1/collections/demo",
+    "/v1/collections/demo/leaderboard?metric=Q&metric=nDCG@10&metric=AP",
+    "/v1/collections/demo/scores?run=lemur-1&metric=Q&metric=nDCG@10&gains=10:5:1&beta=10&base=10",
+    "/v1/collections/demo/scores?run=lemur-1&metric=map&metric=P_10&metric=Rmeasure&format=trec_eval",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,4 +119,49 @@ def _migrate(parsed: argparse.Namespace) -> int:
 
 
 def _demo(parsed: argparse.Namespace) -> int:
-    raise NotImplementedError
+    """Make a campaign of 50 topics, 15 teams and 45 runs in a fresh folder, and serve it, open to everybody."""
+    with tempfile.TemporaryDirectory(prefix="gainboard-demo-") as temporary:
+        data = parsed.data or Path(temporary)
+        if data.exists() and any(data.iterdir()):
+            raise InvalidRequest.at("--data", "not-empty", f"{data} is not empty; the demo wants a folder of its own.")
+        listener = _listen(parsed.host, parsed.port)
+        logs.configure(logging.WARNING)
+        workspace, token = open_workspace(Settings.read({}, data=data))
+        assert token is not None
+        _load_demo(workspace, token)
+        host, port = listener.getsockname()[:2]
+        print(_invitation(f"http://{host}:{port}", token), flush=True)
+        uvicorn.Server(uvicorn.Config(create_app(workspace), log_config=None, access_log=False)).run([listener])
+    return 0
+
+
+def _load_demo(workspace: Workspace, token: str) -> None:
+    began = time.monotonic()
+    is_terminal = sys.stderr.isatty()
+    for line in demo.load(workspace, authenticate(workspace, token)):
+        # On a terminal one line that changes; in a log only the ends, not 45 lines.
+        if is_terminal:
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+    if is_terminal:
+        print("\r\033[K", end="", file=sys.stderr)
+    print(f"loaded in {time.monotonic() - began:.1f} s", file=sys.stderr)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    for candidate in range(port, port + PORTS_TRIED):
+        try:
+            return socket.create_server((host, candidate))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise InvalidRequest.at(
+                    "--host", "cannot-listen", f"Cannot listen on {host}:{port}: {error}"
+                ) from error
+    raise InvalidRequest.at("--port", "no-free-port", f"Ports {port} to {port + PORTS_TRIED - 1} are all taken.")
+
+
+def _invitation(url: str, token: str) -> str:
+    requests = "\n".join(f"  curl '{url}{path}'" for path in DEMO_REQUESTS)
+    return (
+        f"\nGainboard serves a generated campaign at {url} (interface: {url}/docs). Try:\n\n{requests}\n\n"
+        f"The organiser's token, for changing anything: {token}\nCtrl+C ends it."
+    )

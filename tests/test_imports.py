@@ -17,6 +17,7 @@ RINGS = (
     {"api", "dashboard"},
     {"main"},
     {"cli"},
+    {"__main__"},
 )
 LEAVES = {"settings": {"main", "cli"}, "logs": {"main", "cli"}, "demo": {"cli"}}
 
