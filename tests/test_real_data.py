@@ -66,7 +66,7 @@ def loaded(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 
 def differing(service: Service, data: Path, order_by: str) -> set[tuple[str, str]]:
     """The figures that differ from the published ones, of all that are published."""
-    query = [("metric", expression) for expression in COLUMNS.values()]
+    query = {"metric": list(COLUMNS.values())}
     answer = service.organiser.get(f"/v1/collections/{order_by}/scores", params=query).json()
     means = {run["name"]: run["mean"] for run in answer["runs"]}
     published = rows(data / "official-scores.csv")

@@ -1,0 +1,119 @@
+"""What the README says is true: its commands run, and its requests answer as printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+PRINTED = "http://127.0.0.1:8000"
+QRELS = "1 0 d1 3\n1 0 d2 0\n1 0 d3 1\n2 0 d1 2\n"
+RUN = "1 Q0 d1 1 2.5 lemur-1\n1 Q0 d2 2 1.5 lemur-1\n2 Q0 d1 1 0.5 lemur-1\n"
+
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="the README's requests are curl's")
+
+
+def block(kind: str, name: str) -> str:
+    """The fenced block below a mark."""
+    found = re.search(rf"<!-- {kind}: {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
+    assert found is not None, f"the README has no block {kind}: {name}"
+    return found[1]
+
+
+def command(name: str) -> list[str]:
+    """The last part of a command line: the installed command itself, here that of the running Python."""
+    words = block("command", name).split("&&")[-1].split()
+    return [sys.executable, "-m", "app", *words[words.index(".venv/bin/gainboard") + 1 :]]
+
+
+@contextmanager
+def running(arguments: list[str], folder: Path, **environment: str) -> Iterator[str]:
+    """The address of a server that this command line starts on a free port; it ends as Ctrl+C ends it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
+    outside |= {"PYTHONPATH": str(ROOT)} | environment
+    with subprocess.Popen([*arguments, "--port", str(port)], cwd=folder, env=outside) as server:
+        try:
+            wait_for(f"http://127.0.0.1:{port}", server)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(30)
+
+
+def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
+    """Until the server answers, or has ended."""
+    deadline = time.monotonic() + 120
+    while server.poll() is None and time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{url}/readyz", timeout=120).status_code == 200:
+                return
+        except httpx.ConnectError:
+            time.sleep(0.05)  # nobody listens yet: there is nothing to wait on but time
+    raise AssertionError(f"no answer at {url}")
+
+
+def shell(script: str, url: str, folder: Path) -> str:
+    """What a script of the README prints, with the server where it is here."""
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script.replace(PRINTED, url)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+@needs_curl
+def test_the_demo_answers_as_the_readme_shows(tmp_path: Path) -> None:
+    request, printed = block("requests", "demo").split("\n", 1)
+    with running(command("demo"), tmp_path) as url:
+        answered = shell(request.removeprefix("$ "), url, tmp_path)
+    assert nearly(json.loads(answered)) == nearly(json.loads(printed))
+
+
+def nearly(value: Any) -> Any:
+    """Numbers to 12 digits: other processors may differ in the last ones."""
+    return json.loads(json.dumps(value), parse_float=lambda text: f"{float(text):.12g}")
+
+
+@needs_curl
+def test_a_campaign_of_ones_own_is_loaded_as_the_readme_shows(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    variable = block("command", "serve").split()[0].split("=")
+    with running(command("serve"), tmp_path, **dict([variable])) as url:
+        answered = shell(block("requests", "own"), url, tmp_path)
+    answers = list(read_all(answered))
+    assert [answer["rows"][0]["name"] for answer in answers if "rows" in answer] == ["lemur-1"]
+    assert answers[-1]["token"].startswith("gainboard_")
+
+
+def read_all(text: str) -> Iterator[dict[str, Any]]:
+    """The JSON values that follow one another."""
+    decoder, position = json.JSONDecoder(), 0
+    while position < len(text.rstrip()):
+        value, position = decoder.raw_decode(text, position)
+        yield value
+
+
+def test_every_file_that_the_readme_links_to_is_there() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []
