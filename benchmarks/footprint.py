@@ -1,0 +1,43 @@
+"""What a run takes up in the database, and how soon a server answers."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+
+from benchmarks.report import Row, Target
+from benchmarks.servers import gainboard
+
+
+def database_bytes(data: Path) -> int:
+    """The bytes in use of the database in this folder, as of now, whether its server runs or not."""
+    with closing(sqlite3.connect(data / "gainboard.db")) as connection:
+        pages, free, size = (
+            int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+            for name in ("page_count", "freelist_count", "page_size")
+        )
+    return (pages - free) * size
+
+
+def storage(before: int, after: int, raw: int, runs: int) -> Row:
+    """Bytes of a run in the database, everything kept about it included, beside those of its file."""
+    grown = (after - before) / runs
+    return Row(
+        "database bytes of a run / raw text",
+        grown,
+        raw / runs,
+        (after - before) / raw,
+        Target(0.35),
+        unit="B",
+    )
+
+
+def measure_start(folder: Path, repetitions: int) -> Row:
+    """New database folders: import, migrate, listen, answer."""
+    seconds: list[float] = []
+    for number in range(repetitions):
+        with gainboard(folder / f"start-{number}") as server:
+            seconds.append(server.first_answer)
+    return Row("start to first answer, new database", median(seconds), target=Target(2.0))

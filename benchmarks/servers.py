@@ -1,0 +1,103 @@
+"""Servers as users start them: processes of their own, on a free port of this machine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+_GAINBOARD = ["-c", "import sys; from app.cli import main; sys.exit(main())", "serve"]
+_PATIENCE = 60.0
+
+
+class NotStarted(Exception):
+    """A server ended, or did not answer in time; the message has the end of its log."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: a client of it, and the seconds from its start to its first answer."""
+
+    client: httpx.Client
+    first_answer: float
+
+
+@contextmanager
+def gainboard(data: Path) -> Iterator[Server]:
+    """Gainboard over the database in the folder `data`, with an organiser's client; both end on leaving."""
+    # Settings of whoever runs this must not lead to a database that is theirs.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
+    token = secrets.token_urlsafe()
+    environment["GAINBOARD_ADMIN_TOKEN"] = token
+    arguments = [*_GAINBOARD, "--data", str(data)]
+    with _running(arguments, environment, data / "server.log", "/healthz", token) as server:
+        yield server
+
+
+@contextmanager
+def bare(body: Path, encoding: str) -> Iterator[Server]:
+    """A FastAPI application that does nothing but send these bytes."""
+    arguments = ["-m", "benchmarks.bare", "--body", str(body), "--encoding", encoding]
+    with _running(arguments, dict(os.environ), body.with_suffix(".log"), "/unchanged", "") as server:
+        yield server
+
+
+@contextmanager
+def _running(
+    arguments: Sequence[str], environment: dict[str, str], log: Path, ready: str, token: str
+) -> Iterator[Server]:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    port = _free_port()
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    with (
+        log.open("wb") as errors,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as client,
+    ):
+        client.timeout = httpx.Timeout(_PATIENCE)
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, *arguments, "--port", str(port)], env=environment, stdout=errors, stderr=errors
+        )
+        try:
+            _wait(process, client, ready, log)
+            yield Server(client, time.perf_counter() - began)
+        finally:
+            client.close()
+            _stop(process)
+
+
+def _wait(process: subprocess.Popen[bytes], client: httpx.Client, ready: str, log: Path) -> None:
+    deadline = time.perf_counter() + _PATIENCE
+    while process.poll() is None and time.perf_counter() < deadline:
+        try:
+            client.get(ready)
+        except httpx.ConnectError:
+            time.sleep(0.005)
+        else:
+            return
+    raise NotStarted(log.read_text(errors="replace")[-2000:])
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
