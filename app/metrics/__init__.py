@@ -8,7 +8,7 @@ named, and at `BoundMetric.score` for how one is computed.
 from app.metrics import blended, cumulative, distance, precision, reciprocal, weighted  # noqa: F401
 from app.metrics.bound import BoundMetric
 from app.metrics.catalogue import Metric, every_metric, query_parameters
-from app.metrics.expressions import resolve
+from app.metrics.expressions import resolve, trec_eval_name
 from app.metrics.gains import GainSetting, parse_gains
 from app.metrics.parameters import Parameter
 from app.metrics.rankings import UNJUDGED, JudgedRun, Judgments, RetrievalScores, Scale
@@ -29,4 +29,5 @@ __all__ = [
     "parse_gains",
     "query_parameters",
     "resolve",
+    "trec_eval_name",
 ]

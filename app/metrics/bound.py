@@ -18,6 +18,9 @@ _FLOOR = 1e-5
 """What a score below it counts as in a geometric mean, as in trec_eval's gm_map."""
 
 
+_READING = (GAINS.name, REL.name, CONDENSED.name)
+
+
 class BoundMetric:
     """A metric, its parameters (typed values by name) and its cut-off (None: the whole ranking).
 
@@ -26,6 +29,7 @@ class BoundMetric:
 
     def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> None:
         self.metric = metric
+        self.scale = scale
         self.parameters = MappingProxyType(dict(parameters))
         self.cutoff = cutoff
         self.label = _label(metric, parameters, cutoff, scale)
@@ -66,9 +70,6 @@ class BoundMetric:
         with np.errstate(invalid="ignore"):
             means = np.where(defined, values, 0.0).sum(axis=-1) / defined.sum(axis=-1)
         return np.asarray(np.exp(means) if self._geometric else means)
-
-
-_READING = (GAINS.name, REL.name, CONDENSED.name)
 
 
 def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Concatenate, Final, TypeVar, get_type_hints
 
 from app.metrics.discounts import Scores
@@ -16,26 +17,51 @@ NUMBERED: Final = "_l"
 """How an alias ends that has the cut-off in place of the l: `map_cut_l` stands for `map_cut_10` and so on."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Metric:
-    """An effectiveness metric: one score in, float64, for each topic.
+    """An effectiveness metric. What is not given here is read off the kernel.
 
-    `definition` is the kernel's docstring and `reference` its source. `reads` is the view of a run that the
-    kernel computes on. `bounded`: all scores lie in [0, 1] under the default parameters, whatever the gains.
-    `takes_cutoff`: `@l` may be given; `needs_cutoff`: without it, l is the depth.
+    `aliases` may hold the cut-off's place (`NUMBERED`); `reference` is the source of the definition. `bounded`:
+    all scores lie in [0, 1] under the default parameters, whatever the gains.
     """
 
     name: str
     aliases: tuple[str, ...]
     title: str
-    definition: str
     reference: str
-    parameters: tuple[Parameter, ...]
     bounded: bool
-    takes_cutoff: bool
-    needs_cutoff: bool
-    reads: type[BinaryRankings]
     kernel: Callable[..., Scores]
+
+    @property
+    def definition(self) -> str:
+        """What it measures, in prose: the kernel's docstring."""
+        return inspect.getdoc(self.kernel) or ""
+
+    @cached_property
+    def reads(self) -> type[BinaryRankings]:
+        """The view of a run that the kernel computes on."""
+        view: type[BinaryRankings] = self._hints[next(iter(self._signature))]
+        return view
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The metric's own parameters, then those of how a run is read, then that of the mean."""
+        own = [
+            note if keyword.default is keyword.empty else replace(note, default=keyword.default)
+            for name, keyword in self._signature.items()
+            for note in getattr(self._hints[name], "__metadata__", ())
+        ]
+        return (*own, *((GAINS,) if self.graded else ()), REL, CONDENSED, MEAN)
+
+    @property
+    def takes_cutoff(self) -> bool:
+        """Whether `@l` may be given."""
+        return "cutoff" in self._signature
+
+    @property
+    def needs_cutoff(self) -> bool:
+        """Whether it is always cut: without `@l`, at the depth of the collection."""
+        return self.takes_cutoff and self._signature["cutoff"].default is inspect.Parameter.empty
 
     @property
     def graded(self) -> bool:
@@ -46,6 +72,14 @@ class Metric:
     def needs_retrieval_scores(self) -> bool:
         """Whether the run's own scores matter to it."""
         return issubclass(self.reads, ScoredRankings)
+
+    @cached_property
+    def _signature(self) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(self.kernel).parameters
+
+    @cached_property
+    def _hints(self) -> Mapping[str, Any]:
+        return get_type_hints(self.kernel, include_extras=True)
 
 
 _METRICS: list[Metric] = []
@@ -58,43 +92,18 @@ def metric(
 
     A kernel takes a view of a judged run and returns a new float64 array [n]. It need not care for topics
     without relevant documents (whatever it computes there becomes NaN), nor for topics that the run lacks (0),
-    nor for division by zero on either. Keywords annotated with the types of `parameters` become parameters.
+    nor for division by zero on either. Keywords annotated with the types of `parameters` become parameters;
+    `cutoff: Cutoff = None` is a cut-off that may be given, `cutoff: int` one that there always is.
     """
 
     def enter(kernel: Callable[Concatenate[View, ...], Scores]) -> Metric:
-        signature = inspect.signature(kernel)
-        hints = get_type_hints(kernel, include_extras=True)
-        reads = hints[next(iter(signature.parameters))]
-        cutoff = signature.parameters.get("cutoff")
         entry = Metric(
-            name=name,
-            aliases=tuple(aliases),
-            title=title,
-            definition=inspect.cleandoc(kernel.__doc__ or ""),
-            reference=reference,
-            parameters=tuple(_parameters(reads, signature, hints)),
-            bounded=bounded,
-            takes_cutoff=cutoff is not None,
-            needs_cutoff=cutoff is not None and cutoff.default is inspect.Parameter.empty,
-            reads=reads,
-            kernel=kernel,
+            name=name, aliases=tuple(aliases), title=title, reference=reference, bounded=bounded, kernel=kernel
         )
         _METRICS.append(entry)
         return entry
 
     return enter
-
-
-def _parameters(
-    reads: type[BinaryRankings], signature: inspect.Signature, hints: Mapping[str, Any]
-) -> Iterator[Parameter]:
-    """The metric's own parameters, then those of the view, then that of the mean."""
-    for name, keyword in signature.parameters.items():
-        for note in getattr(hints[name], "__metadata__", ()):
-            given = {} if keyword.default is inspect.Parameter.empty else {"default": keyword.default}
-            yield replace(note, **given)
-    yield from (GAINS,) if issubclass(reads, GradedRankings) else ()
-    yield from (REL, CONDENSED, MEAN)
 
 
 def every_metric() -> tuple[Metric, ...]:

@@ -44,9 +44,7 @@ def discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cu
     return gain_to(rankings, cutoff, Discount(base))
 
 
-@metric(
-    "nCG", aliases=["WP"], title="Normalised Cumulative Gain (weighted precision, sliding ratio)", reference=_TOIS
-)
+@metric("nCG", aliases=["WP"], title="Normalised Cumulative Gain (weighted precision, sliding ratio)", reference=_TOIS)
 def normalised_cumulative_gain(rankings: GradedRankings, *, cutoff: int) -> Scores:
     """The gain of the first l documents over that of the ideal ranking's first l."""
     return normalised_gain(rankings, cutoff, NO_DISCOUNT)
@@ -68,9 +66,7 @@ def average_normalised_cumulative_gain(rankings: GradedRankings, *, cutoff: int)
 
 
 @metric("AnDCG", title="Average Normalised Discounted Cumulative Gain", reference=_TOIS)
-def average_normalised_discounted_cumulative_gain(
-    rankings: GradedRankings, *, base: Base = 2.0, cutoff: int
-) -> Scores:
+def average_normalised_discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: int) -> Scores:
     """The mean of nDCG over the ranks 1 to l."""
     return averaged_normalised_gain(rankings, cutoff, Discount(base))
 

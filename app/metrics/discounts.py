@@ -42,7 +42,7 @@ NO_DISCOUNT: Final = Discount(base=math.inf)
 MICROSOFT: Final = Discount(base=2.0, shift=1)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _prefix_sums(discount: Discount, bits: int) -> Scores:
     weights = discount.at(np.arange(1.0, 2.0**bits))
     return np.concatenate(([0.0], np.cumsum(weights)))

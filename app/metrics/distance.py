@@ -16,9 +16,7 @@ from app.metrics.views import ScoredRankings
     title="Average Distance Measure",
     reference="Della Mea and Mizzaro, Measuring retrieval effectiveness: a new proposal, JASIST 55(6), 2004",
 )
-def average_distance(
-    rankings: ScoredRankings, *, urs: UserScores = "scaled", srs: SystemScores = "minmax"
-) -> Scores:
+def average_distance(rankings: ScoredRankings, *, urs: UserScores = "scaled", srs: SystemScores = "minmax") -> Scores:
     """One minus the mean distance between user and system score over the documents judged or retrieved.
 
     A document not retrieved has system score 0, one that is not relevant user score 0. It looks at scores and

@@ -19,16 +19,17 @@ Column = TypeVar("Column", bound=np.generic)
 
 
 class RelevantRows:
-    """The relevant rows of a run (level >= `rel`), and what no gain setting changes about them.
+    """The relevant rows of a run, and what no gain setting changes about them.
 
-    Rows are ordered by topic, then rank. Counts are integers, so that sums of gains made of them carry no
-    accumulated error. `condensed` counts ranks among the judged documents only.
+    `levels` are those that count as relevant, up to the scale's highest. Rows are ordered by topic, then rank.
+    Counts are integers, so that sums of gains made of them carry no accumulated error. `condensed` counts ranks
+    among the judged documents only.
     """
 
-    def __init__(self, run: JudgedRun, row_topic: NDArray[np.intp], rel: int, condensed: bool) -> None:
-        self.rel = rel
+    def __init__(self, run: JudgedRun, row_topic: NDArray[np.intp], levels: range, condensed: bool) -> None:
+        self.levels = levels
         self.topics = len(run.retrieved)
-        self.rows = np.flatnonzero(run.level >= rel)
+        self.rows = np.flatnonzero(run.level >= levels.start)
         self.topic = row_topic[self.rows]
         self.level = run.level[self.rows]
         rank = self.rows - run.starts[self.topic] + 1 if condensed else run.rank[self.rows]
@@ -47,12 +48,12 @@ class RelevantRows:
         """count(r): the relevant documents at this rank and above it."""
         return (np.arange(len(self.rows)) - self._first + 1).astype(np.float64)
 
-    def level_counts(self, levels: int) -> NDArray[np.int64]:
-        """count(r) by level, int64 [levels, rows], from level `rel` up."""
-        of_level = self.level == np.arange(self.rel, self.rel + levels)[:, np.newaxis]
-        running: NDArray[np.int64] = np.cumsum(of_level, axis=1)
-        before: NDArray[np.int64] = np.hstack((np.zeros((levels, 1), dtype=np.int64), running))[:, self._first]
-        return running - before
+    @cached_property
+    def level_counts(self) -> NDArray[np.int64]:
+        """count(r) by level, int64 [levels, rows]."""
+        running = np.zeros((len(self.levels), len(self.rows) + 1), dtype=np.int64)
+        np.cumsum(self.level == np.array(self.levels)[:, np.newaxis], axis=1, out=running[:, 1:])
+        return running[:, 1:] - running[:, self._first]
 
     def weights(self, discount: Discount) -> Scores:
         """The discount at the rank of each row."""
@@ -83,14 +84,14 @@ class RowGains:
 
     @cached_property
     def gain(self) -> Scores:
-        levels = self._rows.level - self._rows.rel
+        levels = self._rows.level - self._rows.levels.start
         uniform = self._gains.shape[1] == 1
         gains: Scores = self._gains[levels, 0 if uniform else np.arange(len(levels))]
         return gains
 
     @cached_property
     def cumulative(self) -> Scores:
-        return worth(self._gains, self._rows.level_counts(len(self._gains)))
+        return worth(self._gains, self._rows.level_counts)
 
     @cached_property
     def ideal_cumulative(self) -> Scores:
@@ -132,7 +133,7 @@ class Found:
 
     @cached_property
     def level(self) -> NDArray[np.int8]:
-        """The relevance level, int8 >= `rel`."""
+        """The relevance level, int8."""
         return self._pick(self._rows.level)
 
     @cached_property

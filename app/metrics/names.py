@@ -12,11 +12,7 @@ from app.metrics.catalogue import NUMBERED, Metric, every_metric
 
 
 class Spelling(NamedTuple):
-    """What a name says by itself: the metric, a cut-off (`P_10`), and whether it is trec_eval's own name.
-
-    Those with an underscore, and `map`, are: whoever writes them wants trec_eval's figures, so they are pinned
-    to its meaning whatever defaults a collection has.
-    """
+    """What a name says by itself: the metric, a cut-off (`P_10`), and whether it is pinned to trec_eval's meaning."""
 
     metric: Metric
     cutoff: str | None = None
@@ -26,6 +22,21 @@ class Spelling(NamedTuple):
 def is_pinned(alias: str) -> bool:
     """Whether an alias is one of trec_eval's own names."""
     return "_" in alias or alias == "map"
+
+
+def is_pinned(alias: str) -> bool:
+    """Whether an alias is trec_eval's own name: those with an underscore, and `map`.
+
+    Whoever writes one wants trec_eval's figures, so it means the same whatever defaults a collection has.
+    """
+    return "_" in alias or alias == "map"
+
+
+def with_cutoff(alias: str, cutoff: int | None) -> str | None:
+    """The alias with the cut-off in its place; as it is if it has no such place; None if it lacks a cut-off."""
+    if not alias.endswith(NUMBERED):
+        return alias
+    return None if cutoff is None else f"{alias.removesuffix(NUMBERED)}_{cutoff}"
 
 
 class _Names:
@@ -42,7 +53,7 @@ class _Names:
         return self.exact.get(name) or self.folded.get(name.lower())
 
     def nearest(self, name: str) -> list[str]:
-        shown = {name.lower().replace(NUMBERED, "_10"): name.replace(NUMBERED, "_10") for name in self.exact}
+        shown = {str(example).lower(): str(example) for example in (with_cutoff(name, 10) for name in self.exact)}
         return [shown[match] for match in get_close_matches(name.lower(), shown, n=4, cutoff=0.5)]
 
 

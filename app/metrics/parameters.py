@@ -31,7 +31,7 @@ class Parameter:
     limits: str
     schema: Mapping[str, Any]
     read_text: Callable[[str, Scale], Any]
-    """The typed value, or None if the text is none; may raise a more specific error itself."""
+    """The typed value, or None if the text is none; it may raise an error of its own that says more."""
     write: Callable[[Any], str]
     always_shown: bool = False
     default: str | float | bool | None = None
@@ -41,35 +41,34 @@ class Parameter:
         """The typed value of `text`. Raises BadExpression (BadGains for gains) with the limits."""
         value = self.read_text(text, scale)
         if value is None:
-            limits = self.limits.replace("h, the highest level", str(scale.highest_level))
-            raise BadExpression(f"{self.name}={text}: must be {limits}")
+            raise BadExpression(f"{self.name}={text}: must be {self.limits}")
         return value
 
     def default_value(self, scale: Scale) -> Any:
         """The typed value where nobody gives one."""
         if self.default_on is not None:
             return self.default_on(scale)
-        return self.read(str(self.default).lower() if isinstance(self.default, bool) else str(self.default), scale)
+        return self.read(self.default, scale) if isinstance(self.default, str) else self.default
 
 
-def number(
-    name: str, description: str, *, low: float, above: bool = False, below: float | None = None
-) -> Parameter:
-    """A real parameter that is always shown: >= `low` (> if `above`), and < `below` or at most 1e100."""
-    minimum = "exclusiveMinimum" if above else "minimum"
-    maximum: dict[str, float] = {"maximum": _LARGEST} if below is None else {"exclusiveMaximum": below}
+def number(name: str, description: str, *, least: float | None = None, above: float = 0) -> Parameter:
+    """A real parameter that is always shown: >= `least` if that is given, else > `above`; at most 1e100."""
 
     def read(text: str, scale: Scale) -> float | None:
         value = read_number(text)
-        if value is None or not low <= value <= _LARGEST or (above and value == low):
+        if value is None or value > _LARGEST:
             return None
-        return None if below is not None and value >= below else value
+        return value if (value > above if least is None else value >= least) else None
 
     return Parameter(
         name=name,
         description=description,
-        limits=f"a number {'>' if above else '>='} {low:g}" + (f" and < {below:g}" if below is not None else ""),
-        schema={"type": "number", minimum: low, **maximum},
+        limits=f"a number {f'> {above:g}' if least is None else f'>= {least:g}'}, at most {_LARGEST:g}",
+        schema={
+            "type": "number",
+            **({"exclusiveMinimum": above} if least is None else {"minimum": least}),
+            "maximum": _LARGEST,
+        },
         read_text=read,
         write=format_number,
         always_shown=True,
@@ -89,9 +88,11 @@ def choice(name: str, description: str, *values: str) -> Parameter:
     )
 
 
-def _read_rel(text: str, scale: Scale) -> int | None:
+def _read_rel(text: str, scale: Scale) -> int:
     level = int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else 0
-    return level if 1 <= level <= scale.highest_level else None
+    if not 1 <= level <= scale.highest_level:
+        raise BadExpression(f"rel={text}: must be a whole number from 1 to {scale.highest_level}")
+    return level
 
 
 def _read_penalties(text: str, scale: Scale) -> tuple[float, ...] | None:
@@ -151,11 +152,11 @@ _PENALTIES: Final = Parameter(
 )
 
 Beta = Annotated[
-    float, number("beta", "How much cumulative gain counts against the number of relevant documents.", low=0)
+    float, number("beta", "How much cumulative gain counts against the number of relevant documents.", least=0)
 ]
 Base = Annotated[
     float,
-    number("base", "The logarithm base of the discount; ranks up to it are not discounted.", low=1, above=True),
+    number("base", "The logarithm base of the discount; ranks up to it are not discounted.", above=1),
 ]
 Penalties = Annotated[tuple[float, ...], _PENALTIES]
 RecallBase = Annotated[

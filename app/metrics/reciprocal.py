@@ -9,9 +9,7 @@ from app.metrics.discounts import Scores
 from app.metrics.parameters import Cutoff, Penalties
 from app.metrics.views import BinaryRankings
 
-_WEB = (
-    "Eguchi et al., Overview of the Web retrieval task at the third NTCIR workshop, 2003, in Sakai's form of 2004"
-)
+_WEB = "Eguchi et al., Overview of the Web retrieval task at the third NTCIR workshop, 2003, in Sakai's form of 2004"
 
 
 def bonus(b: Penalties) -> Scores:
@@ -30,9 +28,7 @@ def weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: 
 
 
 @metric("NWRR", title="Normalised Weighted Reciprocal Rank", reference=_WEB)
-def normalised_weighted_reciprocal_rank(
-    rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None
-) -> Scores:
+def normalised_weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None) -> Scores:
     """WRR over that of a document of the topic's highest level at rank 1."""
     found = rankings.relevant(upto=cutoff)
     weighted = found.sum_by_topic((found.count == 1) / (found.rank - bonus(b)[found.level - 1]))

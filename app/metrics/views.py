@@ -97,9 +97,7 @@ class ScoredRankings(GradedRankings):
     def retrieval_scores(self) -> RetrievalScores:
         """The scores that the run gave its documents; ValueError if they were not loaded."""
         if self.run.retrieval_scores is None:
-            raise ValueError(
-                "this metric needs the run's retrieval scores: see BoundMetric.needs_retrieval_scores"
-            )
+            raise ValueError("this metric needs the run's retrieval scores: see BoundMetric.needs_retrieval_scores")
         return self.run.retrieval_scores
 
 
@@ -138,5 +136,6 @@ class JudgedRankings:
     def relevant_rows(self, rel: int, condensed: bool) -> RelevantRows:
         """The rows of level >= `rel`, shared by all gain settings."""
         if (rel, condensed) not in self._rows:
-            self._rows[rel, condensed] = RelevantRows(self.run, self.row_topic, rel, condensed)
+            levels = range(rel, self.judgments.level_counts.shape[1])
+            self._rows[rel, condensed] = RelevantRows(self.run, self.row_topic, levels, condensed)
         return self._rows[rel, condensed]

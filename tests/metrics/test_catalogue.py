@@ -105,10 +105,12 @@ def test_topics_do_not_influence_each_other(metric: Metric, case: Case) -> None:
 @EVERY
 @given(case=cases())
 def test_scoring_twice_or_after_others_changes_nothing(metric: Metric, case: Case) -> None:
-    shared = judged(*case)
+    qrels, run = case
+    qrels |= {"undefined": {"d0": 0}, "missing": {"d0": 1}}
+    shared = judged(qrels, run)
     for other in every_metric():
         bound(other).score(shared)
-    alone = bound(metric).score(judged(*case))
+    alone = bound(metric).score(judged(qrels, run))
     np.testing.assert_array_equal(bound(metric).score(shared), alone)
     np.testing.assert_array_equal(bound(metric).score(shared), alone)
 

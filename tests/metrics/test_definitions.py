@@ -70,7 +70,7 @@ def plain(metric: BoundMetric, qrels: dict[str, int], ranking: dict[str, float])
 
 
 @pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(data=st.data())
 def test_a_score_is_what_the_definition_says(metric: Metric, data: st.DataObject) -> None:
     cases = data.draw(st.lists(topics(), min_size=1, max_size=4))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import BadExpression, BadGains
-from app.metrics import BoundMetric, Metric, Scale, every_metric, resolve
+from app.metrics import BoundMetric, Metric, Scale, every_metric, resolve, trec_eval_name
 
 from .test_definitions import expressions
 
@@ -95,6 +95,24 @@ def test_case_matters_only_where_it_must(written: str, meant: str) -> None:
 def test_spellings_of_trec_eval_mean_what_it_means_whatever_the_defaults(spelling: str, meaning: str) -> None:
     defaults = {"gains": "10:5:1", "rel": "3", "condensed": "true", "recall_base": "cutoff", "mean": "geometric"}
     assert resolve(spelling, SCALE, query=defaults, collection=defaults).label == meaning
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("AP", "map"),
+        ("AP@10", "map_cut_10"),
+        ("RR", "recip_rank"),
+        ("P@5", "P_5"),
+        ("MSnDCG(gains=linear)@10", "ndcg_cut_10"),
+        ("MSnDCG(gains=3:2:1)@10", None),
+        ("AP(rel=2)", None),
+        ("RR@10", None),
+        ("nDCG@10", None),
+    ],
+)
+def test_trec_eval_has_a_name_only_for_what_it_computes(expression: str, name: str | None) -> None:
+    assert trec_eval_name(resolve(expression, SCALE)) == name
 
 
 def test_our_own_spelling_takes_the_defaults() -> None:
