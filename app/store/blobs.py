@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlalchemy import delete, insert, select
 
-from app.store.database import Transaction
+from app.store.database import Transaction, insert_for
 from app.store.tables import blob_parts, blobs
 from app.trec.zstd import ZstdDecompressor
 
@@ -16,16 +16,12 @@ PART_BYTES = 4 << 20
 
 def put(tx: Transaction, sha256: str, size: int, compressed: Iterable[bytes]) -> None:
     """Stores a zstd stream whose decompressed content has this hash and size; the same content only once."""
-    if exists(tx, sha256):
+    # Two collections may store the same file at once, and nothing makes one wait for the other but this.
+    insert_new = insert_for(tx)(blobs).values(sha256=sha256, size=size).on_conflict_do_nothing()
+    if tx.execute(insert_new.returning(blobs.c.sha256)).first() is None:
         return
-    tx.execute(insert(blobs).values(sha256=sha256, size=size))
     for position, part in enumerate(compressed):
         tx.execute(insert(blob_parts).values(sha256=sha256, position=position, data=part))
-
-
-def exists(tx: Transaction, sha256: str) -> bool:
-    """Whether the content is stored."""
-    return tx.execute(select(blobs.c.sha256).where(blobs.c.sha256 == sha256)).first() is not None
 
 
 def get(tx: Transaction, sha256: str) -> Iterator[bytes]:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, Table, create_engine, event, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
 from sqlalchemy.pool import QueuePool
 
 from app.errors import DatabaseBusy
 
 BUSY_SECONDS = 30
+CONNECT_SECONDS = 5
 _WRITES = {"gainboard_writes": True}
+_READS = {"postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}}
+_ADVISORY_LOCK = 0x6761696E
+"""Any number will do, as long as nobody else on the same PostgreSQL database takes it."""
+
+log = logging.getLogger("gainboard")
 
 Transaction = Connection
 """What the functions of this ring take first. Other rings pass it on and never look inside."""
@@ -28,37 +37,60 @@ class Database:
     atomic, and two of them that touch the same collection do not overlap (`collections.lock`).
     """
 
-    def __init__(self, url: str) -> None:
-        self.engine = _engine(url)
+    def __init__(self, url: str, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.engine = _engine(url, busy_seconds)
+        self._reads = self.engine.execution_options(**_READS.get(self.engine.dialect.name, {}))
+        self._writes = self.engine.execution_options(**_WRITES)
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """A transaction that changes nothing."""
-        with _translated(), self.engine.begin() as connection:
+        with _translated(), self._reads.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """A transaction that is committed on leaving, and rolled back by any error."""
-        with _translated(), self.engine.execution_options(**_WRITES).begin() as connection:
+        with _translated(), self._writes.begin() as connection:
             yield connection
 
     def ping(self) -> None:
-        """Raises DatabaseBusy where the database does not answer."""
+        """Raises DatabaseBusy where the database does not answer, or is no longer there."""
+        # An open file outlives its name: a deleted SQLite database goes on answering, and keeps nothing.
+        if (path := _path(self.engine)) is not None and not path.exists():
+            raise DatabaseBusy("The file of the database is gone.")
         with self.reading() as connection:
-            connection.execute(text("SELECT 1"))
+            connection.execute(text("SELECT version_num FROM alembic_version"))
 
     def close(self) -> None:
         """Gives all connections back; the object is not used again."""
         self.engine.dispose()
 
 
-def _engine(url: str) -> Engine:
+def exclude_others(tx: Transaction) -> None:
+    """Until the writing transaction ends, no other of any process is beyond this call.
+
+    SQLite's writers exclude each other anyway.
+    """
+    if tx.dialect.name == "postgresql":
+        tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+
+
+def insert_for(tx: Transaction) -> Callable[[Table], Any]:
+    """The database's own INSERT, for ON CONFLICT: ask it for RETURNING, since psycopg counts no rows for it."""
+    return sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
+
+
+def _path(engine: Engine) -> Path | None:
+    name = engine.url.database
+    return Path(name) if engine.dialect.name == "sqlite" and name and name != ":memory:" else None
+
+
+def _engine(url: str, busy_seconds: float) -> Engine:
+    pool = {"pool_size": 10, "max_overflow": 20, "pool_timeout": busy_seconds}
     if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
-    engine = create_engine(
-        url, poolclass=QueuePool, pool_size=10, max_overflow=20, connect_args={"timeout": BUSY_SECONDS}
-    )
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS}, **pool)
+    engine = create_engine(url, poolclass=QueuePool, connect_args={"timeout": busy_seconds}, **pool)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -81,8 +113,10 @@ def _begin_sqlite(connection: Connection) -> None:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except OperationalError as error:
-        raise DatabaseBusy(f"The database did not answer ({error.orig}); nothing was stored.") from error
+    except (OperationalError, TimeoutError) as error:
+        # What a driver says may name hosts and users: it is for the log, not for whoever asked.
+        log.warning("the database did not answer: %s", error)
+        raise DatabaseBusy("The database did not answer; nothing was stored. Try again shortly.") from error
     except DBAPIError as error:
         if error.connection_invalidated:
             raise DatabaseBusy("The connection to the database was lost; nothing was stored.") from error

@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
-from app.store.database import Transaction
+from app.store.database import Transaction, insert_for
 from app.store.tables import idempotency_keys as table
 
 KEPT = timedelta(hours=24)
+ABANDONED = timedelta(minutes=15)
+"""No request takes that long: the process that held the key died, and the request may be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +41,15 @@ def _of(scope: Scope) -> Any:
 
 def claim(tx: Transaction, scope: Scope, fingerprint: str, now: datetime) -> Kept | None:
     """Takes the key for a request that now begins, or gives what an earlier one left."""
-    tx.execute(delete(table).where(table.c.created_at < now - KEPT))
-    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-    query = insert(table).values(**asdict(scope), fingerprint=fingerprint, created_at=now)
-    # RETURNING tells on both whether a row went in; the row count of psycopg does not.
+    is_abandoned = table.c.status.is_(None) & (table.c.created_at < now - ABANDONED)
+    tx.execute(delete(table).where((table.c.created_at < now - KEPT) | is_abandoned))
+    query = insert_for(tx)(table).values(**asdict(scope), fingerprint=fingerprint, created_at=now)
     if tx.execute(query.on_conflict_do_nothing().returning(table.c.key)).first():
         return None
     kept = select(table.c.fingerprint, table.c.status, table.c.headers, table.c.body).where(_of(scope))
-    return Kept(*tx.execute(kept).one())
+    row = tx.execute(kept).first()
+    # Its holder may have given the key back just now.
+    return Kept(*row) if row else claim(tx, scope, fingerprint, now)
 
 
 def keep(tx: Transaction, scope: Scope, status: int, headers: dict[str, str], body: bytes) -> None:

@@ -10,6 +10,8 @@ Role = Literal["organiser", "participant", "reader"]
 Phase = Literal["hidden", "released"]
 OrderBy = Literal["score", "score32", "rank"]
 Warnings = list[dict[str, Any]]
+FIXED_BY_DATA = ("highest_level", "level_names", "depth", "order_by")
+"""Settings of a collection under which files are read: they stay what they are once one is stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,11 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 import app
 from app.errors import DatabaseNewer
-from app.store.database import Database
-
-_ADVISORY_LOCK = 0x6761696E
-"""Any number will do, as long as nobody else on the same PostgreSQL database takes it."""
+from app.store.database import Database, exclude_others
 
 
 def migrate(database: Database) -> tuple[str | None, str]:
@@ -28,8 +25,7 @@ def migrate(database: Database) -> tuple[str | None, str]:
     config = _config()
     script = ScriptDirectory.from_config(config)
     with database.writing() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+        exclude_others(connection)
         before, newest = _revision(connection), script.get_current_head()
         assert newest is not None
         _refuse_newer(script, before)
