@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import Response
+from fastapi import Request, Response
 from pydantic_core import to_json
 
 
@@ -14,3 +14,9 @@ def answer(content: Any, status: int = 200, **headers: str) -> Response:
     return Response(
         body, status, {name.replace("_", "-"): value for name, value in headers.items()}, "application/json"
     )
+
+
+def place(request: Request, path: str) -> str:
+    """A path as clients reach it, who may do so through a proxy that has put the service under a root path."""
+    root: str = request.scope.get("root_path", "")
+    return root + path

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.answers import answer
-from app.api.dependencies import SLUG_PATTERN, CollectionName, Cursor, Limit, PrincipalDep, WorkspaceDep
+from app.api.answers import answer, place
+from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, Slug, WorkspaceDep
 from app.api.idempotency import FingerprintDep, IdempotencyKey, once
 from app.api.pages import Page, page, read_cursor
 from app.api.problems import DOCUMENTED
@@ -19,9 +19,9 @@ from app.store.records import Collection, OrderBy, Phase
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=DOCUMENTED)
 
-Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
 Text = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$", max_length=4096)]
-LevelNames = Annotated[list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+-]{1,32}$")]], Field(min_length=1)]
+LevelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+-]{1,32}$")]
+LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
 Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000)]
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
@@ -128,7 +128,7 @@ def _values(sent: NewCollection | CollectionChange) -> dict[str, Any]:
             "highest_level": len(levels) if is_named else levels,
         }
     if (policy := values.pop("policy", None)) is not None:
-        values["phase"] = policy.get("phase", "hidden")
+        values |= policy
     return values
 
 
@@ -145,7 +145,7 @@ def create_collection(
 
     def act() -> Response:
         made = collections.create(workspace, principal, _values(sent))
-        return answer(show(made), 201, Location=f"/v1/collections/{made.name}")
+        return answer(show(made), 201, Location=place(request, f"/v1/collections/{made.name}"))
 
     return once(workspace, principal, request, idempotency_key, fingerprint, act)
 

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Query, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import StringConstraints
 
 from app.errors import UnknownParameter
+from app.evaluation.names import SLUG_PATTERN
 from app.evaluation.principals import Principal, authenticate
 from app.evaluation.workspace import Workspace
 
-SLUG_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
 _bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")
 
 

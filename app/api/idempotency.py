@@ -49,7 +49,9 @@ def once(
     """
     if key is None or principal.token is None:
         return act()
-    scope = Scope(principal.token.id, f"{request.method} {request.url.path}", key)
+    # Hashed, for a path may have any length and any characters.
+    route = hashlib.sha256(f"{request.method} {request.url.path}".encode()).hexdigest()
+    scope = Scope(principal.token.id, route, key)
     with workspace.database.writing() as tx:
         earlier = idempotency.claim(tx, scope, fingerprint, workspace.now())
     if earlier is not None:

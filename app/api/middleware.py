@@ -10,6 +10,7 @@ import time
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.problems import problem
@@ -17,7 +18,10 @@ from app.errors import TooLarge, Unexpected
 
 JSON_BYTES = 1 << 20
 COMPRESSED_FROM_BYTES = 1024
+CLIENT_LEFT = 499
+"""In the log only: what other servers, too, write for a request whose sender left before its end."""
 _UPLOAD = re.compile(r"/v1/collections/[^/]+/(qrels|runs)")
+_GZIP = re.compile(r"(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=(?P<q>[0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 access = logging.getLogger("gainboard.access")
@@ -47,6 +51,8 @@ class Observed:
 
         try:
             await self.app(scope, receive, observed)
+        except ClientDisconnect:
+            status = CLIENT_LEFT  # there is nobody to answer, and nothing is wrong here
         except Exception:
             log.exception("unexpected error", extra={"request_id": request_id})
             if status:
@@ -152,7 +158,7 @@ class _Answer:
 
     async def _finish(self, body: bytes) -> None:
         headers = MutableHeaders(scope=self._start)
-        if len(body) >= COMPRESSED_FROM_BYTES and "gzip" in self._request.get("accept-encoding", ""):
+        if len(body) >= COMPRESSED_FROM_BYTES and _takes_gzip(self._request.get("accept-encoding", "")):
             # A fixed time in the gzip header, for equal answers must be equal bytes.
             body = gzip.compress(body, compresslevel=4, mtime=0)
             headers["Content-Encoding"] = "gzip"
@@ -174,3 +180,8 @@ class _Answer:
         self._is_over = True
         await self._send({**self._start, "status": 304})
         await self._send({"type": "http.response.body", "body": b""})
+
+
+def _takes_gzip(accepted: str) -> bool:
+    found = _GZIP.search(accepted)
+    return found is not None and (found["q"] or "1").strip("0.") != ""

@@ -12,6 +12,7 @@ from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
 from app.errors import InvalidRequest
+from app.evaluation.names import is_slug
 
 ItemT = TypeVar("ItemT")
 T = TypeVar("T")
@@ -29,11 +30,21 @@ def read_cursor(cursor: str | None) -> str | None:
     if cursor is None:
         return None
     try:
-        return base64.urlsafe_b64decode(cursor.encode("ascii")).decode()
+        key = base64.urlsafe_b64decode(cursor.encode("ascii")).decode()
     except (binascii.Error, UnicodeError) as error:
-        raise InvalidRequest.at(
-            "query.cursor", "bad-cursor", "The cursor is not one of ours; begin without it."
-        ) from error
+        raise _bad_cursor() from error
+    # Every key is a name or a number. The decoder passes over what is no base64: only our own spelling will do.
+    if not is_slug(key) or _cursor(key) != cursor:
+        raise _bad_cursor()
+    return key
+
+
+def _cursor(key: object) -> str:
+    return base64.urlsafe_b64encode(str(key).encode()).decode()
+
+
+def _bad_cursor() -> InvalidRequest:
+    return InvalidRequest.at("query.cursor", "bad-cursor", "The cursor is not one of this list; begin without it.")
 
 
 def read_number_cursor(cursor: str | None) -> int | None:
@@ -41,8 +52,8 @@ def read_number_cursor(cursor: str | None) -> int | None:
     key = read_cursor(cursor)
     if key is None:
         return None
-    if not key.isdecimal():
-        raise InvalidRequest.at("query.cursor", "bad-cursor", "The cursor is not one of this list.")
+    if not key.isdecimal() or len(key) > 9:
+        raise _bad_cursor()
     return int(key)
 
 
@@ -58,7 +69,7 @@ def page(
     items = [show(each) for each in found[:limit]]
     cursor = None
     if len(found) > limit:
-        cursor = base64.urlsafe_b64encode(str(key(found[limit - 1])).encode()).decode()
+        cursor = _cursor(key(found[limit - 1]))
         query = urlencode(
             [*((k, v) for k, v in request.query_params.multi_items() if k != "cursor"), ("cursor", cursor)]
         )

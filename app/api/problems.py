@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,7 +33,6 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.DatabaseBusy: {"Retry-After": "1"},
 }
 
-log = logging.getLogger("gainboard")
 router = APIRouter(tags=["problems"])
 
 
@@ -72,6 +71,15 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
 """For every route: the OpenAPI description says what an error looks like."""
 
 
+class _ProblemResponse(JSONResponse):
+    """A sender's own words are quoted in problems, and may hold half of a surrogate pair, which UTF-8 cannot."""
+
+    media_type = "application/problem+json"
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
 def status_of(error: type[GainboardError]) -> int:
     """The HTTP status of a class of errors: its own, or that of the nearest base that has one."""
     return next((STATUS[base] for base in error.__mro__ if base in STATUS), 500)
@@ -83,7 +91,7 @@ def problem(error: GainboardError) -> JSONResponse:
     status = status_of(kind)
     content = {"type": f"/problems/{kind.slug}", "title": kind.title, "status": status, "detail": error.message}
     headers = next((HEADERS[base] for base in kind.__mro__ if base in HEADERS), {})
-    return JSONResponse(content | dict(error.details), status, dict(headers), media_type="application/problem+json")
+    return _ProblemResponse(content | dict(error.details), status, dict(headers))
 
 
 def install(application: FastAPI) -> None:
@@ -91,6 +99,15 @@ def install(application: FastAPI) -> None:
     application.add_exception_handler(GainboardError, _on_error)
     application.add_exception_handler(HTTPException, _on_http)
     application.add_exception_handler(RequestValidationError, _on_validation)
+    describe = application.openapi
+
+    def with_problem() -> dict[str, Any]:
+        described = describe()
+        # No route answers with it, so nobody else puts it where `DOCUMENTED` points.
+        described["components"]["schemas"].setdefault("Problem", Problem.model_json_schema())
+        return described
+
+    setattr(application, "openapi", with_problem)  # noqa: B010
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
@@ -107,9 +124,17 @@ async def _on_http(request: Request, error: Exception) -> Response:
         return problem(errors.NotFound(f"There is nothing at {path}."))
     if error.status_code == 405:
         answer = problem(errors.MethodNotAllowed(f"{path} does not take {request.method}."))
-        answer.headers.update(error.headers or {})
+        answer.headers["Allow"] = _allowed(request) or (error.headers or {}).get("Allow", "GET, HEAD")
         return answer
     return problem(errors.InvalidRequest.at("body", "unreadable", str(error.detail)))
+
+
+def _allowed(request: Request) -> str:
+    # The router knows of the first route that fits the path; the description knows of all its methods.
+    route = request.scope.get("route")
+    described = request.app.openapi()["paths"].get(getattr(route, "path_format", None), {})
+    methods = {method.upper() for method in described}
+    return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
 
 
 async def _on_validation(request: Request, error: Exception) -> Response:

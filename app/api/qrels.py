@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from app.api import uploads
-from app.api.answers import answer
+from app.api.answers import answer, place
 from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, WorkspaceDep, accepts
 from app.api.pages import Page, page, read_number_cursor
 from app.api.problems import DOCUMENTED
@@ -59,14 +59,12 @@ async def put_qrels(
     columns: Annotated[Columns | None, Query(description="Settles what the columns of a file are")] = None,
 ) -> Response:
     """Upload a qrels file, of TREC's or NTCIR's form, as the next version; all stored runs are judged by it."""
+    await run_in_threadpool(qrels.admit, workspace, principal, collection)
     async with uploads.received(request, workspace.limits.compressed_bytes) as sent:
         published = await run_in_threadpool(qrels.publish, workspace, principal, collection, sent.body, columns)
     version = published.qrels.version
-    return answer(
-        show(published.qrels),
-        201 if published.created else 200,
-        Location=f"/v1/collections/{collection}/qrels/{version}",
-    )
+    location = place(request, f"/v1/collections/{collection}/qrels/{version}")
+    return answer(show(published.qrels), 201 if published.created else 200, Location=location)
 
 
 @router.get("")

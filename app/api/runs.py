@@ -11,20 +11,19 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api import uploads
-from app.api.answers import answer
-from app.api.dependencies import SLUG_PATTERN, CollectionName, Cursor, Limit, PrincipalDep, WorkspaceDep, accepts
+from app.api.answers import answer, place
+from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, Slug, WorkspaceDep, accepts
 from app.api.idempotency import IdempotencyKey, once
 from app.api.pages import Page, page, read_cursor
 from app.api.problems import DOCUMENTED
 from app.api.qrels import TEXT
 from app.api.warnings import ShownWarning
-from app.evaluation import runs
+from app.evaluation import pool, runs
 from app.evaluation.runs import SeenRun, Submission
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=DOCUMENTED)
 
 RunName = Annotated[str, Path(alias="run", description="The run's name")]
-Slug = Annotated[str | None, Query(pattern=SLUG_PATTERN)]
 Note = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$", max_length=4096)]
 
 
@@ -76,8 +75,8 @@ async def submit_run(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    team: Annotated[Slug, Query(description="Required of organisers; a new name creates the team")] = None,
-    name: Annotated[Slug, Query(description="By default the run tag of the file")] = None,
+    team: Annotated[Slug | None, Query(description="Required of organisers; a new name creates the team")] = None,
+    name: Annotated[Slug | None, Query(description="By default the run tag of the file")] = None,
     description: Annotated[Note | None, Query()] = None,
     type: Annotated[Note | None, Query(description="For example `automatic`")] = None,
     pooled: Annotated[bool, Query(description="Whether its documents go into the pool")] = True,
@@ -85,11 +84,12 @@ async def submit_run(
 ) -> Response:
     """Submit a run file in TREC's form. It is stored whole or not at all; every fault of it is reported."""
     submission = Submission(team, name, description, type, pooled)
+    await run_in_threadpool(runs.admit, workspace, principal, collection, team)
     async with uploads.received(request, workspace.limits.compressed_bytes) as sent:
 
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, submission)
-            location = f"/v1/collections/{collection}/runs/{seen.run.name}"
+            location = place(request, f"/v1/collections/{collection}/runs/{seen.run.name}")
             return answer(show(seen), 201 if seen.created else 200, Location=location)
 
         return await run_in_threadpool(once, workspace, principal, request, idempotency_key, sent.fingerprint, act)
@@ -136,4 +136,4 @@ def read_pool(
     depth: Annotated[int, Query(ge=1, le=1_000_000, description="Ranks of each pooled run")] = 100,
 ) -> str:
     """The documents to judge: `topic document` lines, sorted; a third column has the level of those judged already."""
-    return "".join(runs.pool(workspace, principal, collection, depth))
+    return "".join(pool.pool(workspace, principal, collection, depth))

@@ -185,7 +185,7 @@ def _trec_eval(found: Scores, per_topic: bool) -> Iterator[str]:
         for row, name in enumerate(names):
             if not math.isnan(value := float(found.table[row, 0, t])):
                 yield f"{name:<22s}\t{topic}\t{value:6.4f}\n"
-    yield f"{'runid':<22s}\tall\t{found.runs[0].name}\n"
+    yield f"{'runid':<22s}\tall\t{found.runs[0].tag}\n"
     yield f"{'num_q':<22s}\tall\t{max(found.topics_scored().values())}\n"
     for name, mean in zip(names, found.means()[:, 0].tolist(), strict=True):
         if not math.isnan(mean):

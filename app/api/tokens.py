@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from app.api.answers import answer
-from app.api.collections import Slug
-from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, WorkspaceDep
+from app.api.answers import answer, place
+from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, Slug, WorkspaceDep
 from app.api.idempotency import FingerprintDep, IdempotencyKey, once
 from app.api.pages import Page, page, read_cursor
 from app.api.problems import DOCUMENTED, problem
@@ -22,6 +21,13 @@ from app.store.records import Role, Token
 router = APIRouter(prefix="/v1", tags=["tokens"], responses=DOCUMENTED)
 
 
+def _in_utc(time: datetime | None) -> datetime | None:
+    try:
+        return time and time.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("the time lies beyond the calendar in UTC") from error
+
+
 class NewToken(BaseModel):
     """Whom the token is for."""
 
@@ -31,7 +37,7 @@ class NewToken(BaseModel):
 
     role: Role
     team: Slug | None = Field(None, description="Of a participant; a new name creates the team")
-    expires_at: AwareDatetime | None = None
+    expires_at: Annotated[AwareDatetime | None, AfterValidator(_in_utc)] = None
 
 
 class ShownToken(BaseModel):
@@ -98,7 +104,7 @@ def create_token(
     def act() -> Response:
         new = tokens.create(workspace, principal, collection, sent.role, sent.team, sent.expires_at)
         made.append(new.record.id)
-        location = f"/v1/collections/{collection}/tokens/{new.record.id}"
+        location = place(request, f"/v1/collections/{collection}/tokens/{new.record.id}")
         return answer(CreatedToken(**_record(new.record), token=new.token), 201, Location=location)
 
     def kept(answered: Response) -> Response:

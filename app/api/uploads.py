@@ -10,10 +10,11 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
 
 from fastapi import Request
-from starlette.datastructures import UploadFile
+from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
 from starlette.types import Message
 
-from app.errors import InvalidRequest, TooLarge
+from app.errors import InvalidRequest, TooLarge, UnsupportedEncoding
 from app.evaluation.intake import IN_MEMORY_BYTES, Body
 
 OPENAPI: dict[str, Any] = {
@@ -64,17 +65,39 @@ async def received(request: Request, most_bytes: int) -> AsyncIterator[Received]
         return message
 
     bounded = Request(request.scope, counted)
-    if request.headers.get("content-type", "").startswith("multipart/form-data"):
-        async with bounded.form(max_files=1, max_fields=0) as form:
-            part = form.get("file")
-            if not isinstance(part, UploadFile):
-                raise InvalidRequest.at("body.file", "missing", "The form has no part named `file` that is a file.")
-            yield _finished(part.file, None, request)
+    encoding = request.headers.get("content-encoding")
+    if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        _refuse_encoded_form(encoding)
+        form = await _form(bounded)
+        try:
+            yield await run_in_threadpool(_finished, _file_of(form), None, request)
+        finally:
+            await form.close()
     else:
         with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
             async for chunk in bounded.stream():
                 file.write(chunk)
-            yield _finished(cast(BinaryIO, file), request.headers.get("content-encoding"), request)
+            yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request)
+
+
+def _refuse_encoded_form(encoding: str | None) -> None:
+    if (encoding or "identity").strip().lower() != "identity":
+        raise UnsupportedEncoding("Compress the file inside the form, not the form: then its first bytes say how.")
+
+
+async def _form(request: Request) -> FormData:
+    try:
+        return await request.form(max_files=1, max_fields=0)
+    except (UnicodeError, LookupError) as error:
+        # Headers of parts in whatever charset the sender named; the parser lets these through.
+        raise InvalidRequest.at("body", "unreadable", f"The form cannot be read: {error}") from error
+
+
+def _file_of(form: FormData) -> BinaryIO:
+    part = form.get("file")
+    if not isinstance(part, UploadFile):
+        raise InvalidRequest.at("body.file", "missing", "The form has no part named `file` that is a file.")
+    return part.file
 
 
 def _finished(file: BinaryIO, encoding: str | None, request: Request) -> Received:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,16 +10,15 @@ from typing import Any
 from app.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed
 from app.evaluation.principals import Principal
 from app.evaluation.versions import judged_topics
-from app.evaluation.visibility import View, open_collection
+from app.evaluation.visibility import View, open_collection, open_locked
 from app.evaluation.workspace import Workspace
 from app.metrics import Scale, parse_gains, resolve
 from app.store import collections, qrels, runs
 from app.store.database import Transaction
-from app.store.records import Collection, Qrels
+from app.store.records import FIXED_BY_DATA, Collection, Qrels
 from app.trec.findings import RESERVED_TOPIC
 
 DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
-FIXED_BY_DATA = ("highest_level", "level_names", "depth", "order_by")
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
 def change(workspace: Workspace, principal: Principal, name: str, values: dict[str, Any]) -> Collection:
     """New settings for a collection; raises SettingFixed for those that stored runs or qrels depend on."""
     with workspace.database.writing() as tx:
-        view = open_collection(tx, principal, name)
+        view = open_locked(tx, principal, name)
         view.require_organiser()
         old = view.collection
         _refuse_fixed(tx, old, values)
-        _check({field: getattr(old, field) for field in ("highest_level", "depth", "gains", *FIXED_BY_DATA)} | values)
+        _check({field: getattr(old, field) for field in ("gains", "metrics", *FIXED_BY_DATA)} | values)
         return collections.change(tx, old.id, **values)
 
 
@@ -96,6 +96,7 @@ def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -
 
 def _check(values: Mapping[str, Any]) -> None:
     scale = Scale(values["highest_level"], values["depth"])
+    _check_levels(values.get("level_names") or ())
     _check_gains(values["gains"], values, scale)
     defaults = {"gains": values["gains"]}
     for position, expression in enumerate(values.get("metrics") or ()):
@@ -104,6 +105,16 @@ def _check(values: Mapping[str, Any]) -> None:
         except GainboardError as error:
             raise InvalidRequest.at(f"body.metrics.{position}", error.slug, error.message) from error
     _check_topics(values.get("topics") or ())
+
+
+def _check_levels(names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        raise InvalidRequest.at("body.levels", "repeated-level", "A level is named twice.")
+    # Files say L2 for the second level whatever its name; as the name of another it would mean both.
+    for level, name in enumerate(names, start=1):
+        if re.fullmatch("L[0-9]+", name) and name != f"L{level}":
+            message = f"{name!r} is what files call another level than this, which is L{level}."
+            raise InvalidRequest.at(f"body.levels.{level - 1}", "misleading-level", message)
 
 
 def _check_gains(gains: str, values: Mapping[str, Any], scale: Scale) -> None:

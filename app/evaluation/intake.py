@@ -42,7 +42,7 @@ class Intake:
     def __init__(self, body: Body, limits: Limits) -> None:
         self._body = body
         self._limits = limits
-        self._compressed = SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)
+        self._compressed = SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)  # noqa: SIM115 (closed on leaving)
         self._hash = hashlib.sha256()
         self.size = 0
 

@@ -9,6 +9,7 @@ from typing import Literal
 from app.errors import NotAuthenticated
 from app.evaluation.workspace import Workspace
 from app.store import tokens
+from app.store.database import exclude_others
 from app.store.records import Token
 
 TOKEN_PREFIX = "gainboard_"
@@ -73,6 +74,7 @@ def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | Non
     and with no organiser in the database, a token is made and returned, for the caller to show once.
     """
     with workspace.database.writing() as tx:
+        exclude_others(tx)
         if admin_token is not None:
             tokens.replace_environment_token(tx, admin_token, workspace.now())
             return None

@@ -11,7 +11,7 @@ from app.evaluation.intake import Body, Intake, reread
 from app.evaluation.judging import JudgedTopics, QrelsIndex, judge
 from app.evaluation.principals import Principal
 from app.evaluation.versions import select
-from app.evaluation.visibility import open_collection
+from app.evaluation.visibility import open_collection, open_locked, require_unchanged
 from app.evaluation.workspace import Workspace
 from app.store import blobs, collections, qrels, runs
 from app.store.records import Collection, Qrels, Run
@@ -26,16 +26,21 @@ class Published:
     created: bool
 
 
+def admit(workspace: Workspace, principal: Principal, name: str) -> Collection:
+    """The collection for whose qrels the principal may send a file; raises before anybody sends one in vain."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        return view.collection
+
+
 def publish(workspace: Workspace, principal: Principal, name: str, body: Body, columns: str | None = None) -> Published:
     """Reads a qrels file, judges the stored runs by it, and makes it the version that answers.
 
     All computing happens outside the write transaction; runs that arrive meanwhile are picked up before the
     version is published. The same bytes as the newest version make no new one.
     """
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
-    collection = view.collection
+    collection = admit(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         file = read_qrels(intake.chunks(), levels=collection.levels, columns=columns, limits=workspace.limits)
         index = QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, collection.highest_level))
@@ -45,7 +50,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, body: Body, c
                 waiting = [run for run in runs.page(tx, collection.id) if run.id not in judged]
             for run in waiting:
                 judged[run.id] = _judge_stored(workspace, collection, run, index)
-            if published := _publish(workspace, collection, intake, file, index, judged):
+            if published := _publish(workspace, principal, collection, intake, file, index, judged):
                 return published
 
 
@@ -56,6 +61,7 @@ def _judge_stored(workspace: Workspace, collection: Collection, run: Run, index:
 
 def _publish(
     workspace: Workspace,
+    principal: Principal,
     collection: Collection,
     intake: Intake,
     file: QrelsFile,
@@ -63,7 +69,9 @@ def _publish(
     judged: dict[int, dict[str, Any]],
 ) -> Published | None:
     with workspace.database.writing() as tx:
-        collections.lock(tx, collection.id)
+        view = open_locked(tx, principal, collection.name)
+        view.require_organiser()
+        require_unchanged(collection, view.collection)
         newest = qrels.find(tx, collection.id)
         if newest and newest.sha256 == intake.sha256 and newest.columns == file.columns:
             return Published(newest, created=False)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.errors import Fault, FaultyFile, Forbidden, NameRequired, NotFound, RunExists, TeamRequired
-from app.evaluation.intake import Body, Intake, read_run, reread
+from app.evaluation.intake import Body, Intake, read_run
 from app.evaluation.judging import JudgedFile, RunSurvey, judge
+from app.evaluation.names import is_slug
 from app.evaluation.principals import Principal
 from app.evaluation.versions import index_of
-from app.evaluation.visibility import View, open_collection, require_participation
+from app.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from app.evaluation.workspace import Workspace
 from app.store import blobs, collections, qrels, runs, teams
 from app.store.arrays import pack_names, unpack_names
 from app.store.database import Transaction
 from app.store.records import Collection, Judging, Qrels, Run, Warnings
 from app.trec import FileWarning, Ranking, RunReader
-
-SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-"""What names in paths look like."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +42,12 @@ class SeenRun:
     created: bool = False
 
 
+def admit(workspace: Workspace, principal: Principal, name: str, team: str | None) -> None:
+    """Raises what `submit` would before it reads the file, so that nobody sends one in vain."""
+    with workspace.database.reading() as tx:
+        _team(open_collection(tx, principal, name), team)
+
+
 def submit(workspace: Workspace, principal: Principal, name: str, body: Body, submission: Submission) -> SeenRun:
     """Reads, checks, judges and stores a run, whole or not at all.
 
@@ -59,7 +62,9 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, su
         while True:
             upload = _Upload.read(workspace, view, intake, newest)
             with workspace.database.writing() as tx:
-                stored = _store(workspace, tx, view, upload, team, submission)
+                now = open_locked(tx, principal, name)
+                require_unchanged(view.collection, now.collection)
+                stored = _store(workspace, tx, now, upload, team, submission)
                 if stored is not None:
                     return stored
                 # Other qrels were published while the file was read: it is judged by those instead.
@@ -101,8 +106,6 @@ def _store(
 ) -> SeenRun | None:
     """The stored run; None where the qrels that it was judged by are no longer the newest."""
     collection = view.collection
-    if collections.lock(tx, collection.id) is None:
-        raise NotFound(f"There is no collection {collection.name!r} here.")
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
         return seen(tx, view, same)
     newest = qrels.find(tx, collection.id)
@@ -114,14 +117,8 @@ def _store(
     upload.intake.store(tx)
     now = workspace.now()
     owner = teams.find_or_create(tx, collection.id, team, now)
-    run = runs.add(
-        tx,
-        collection_id=collection.id,
-        team_id=owner.id,
-        name=name,
-        created_at=now,
-        **_values(upload, submission),
-    )
+    known = {"collection_id": collection.id, "team_id": owner.id, "name": name, "created_at": now}
+    run = runs.add(tx, **known, **_values(upload, submission))
     if upload.joined and newest:
         runs.add_judged(tx, [upload.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
     collections.touch(tx, collection.id)
@@ -155,7 +152,7 @@ def _team(view: View, asked: str | None) -> str:
 
 
 def _name_from_tag(reader: RunReader) -> str:
-    if SLUG.fullmatch(reader.tag):
+    if is_slug(reader.tag):
         return reader.tag
     raise NameRequired(
         f"The run tag {reader.tag!r} cannot be a name in a path (letters, digits, `.`, `_` and `-`, at most 128, the "
@@ -215,7 +212,7 @@ def listed(workspace: Workspace, principal: Principal, name: str, after: str | N
 
 def find(tx: Transaction, view: View, name: str) -> Run:
     """The run of this name; raises NotFound, the same whether it is absent or not the principal's to see."""
-    run = runs.find(tx, view.collection.id, name)
+    run = runs.find(tx, view.collection.id, name) if is_slug(name) else None
     if run is None or not view.sees_run(run):
         raise NotFound(f"There is no run {name!r} in {view.collection.name!r} here.")
     return run
@@ -237,36 +234,10 @@ def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:
     """Takes a run out of everything; its team and organisers may."""
     with workspace.database.writing() as tx:
-        view = open_collection(tx, principal, name)
+        view = open_locked(tx, principal, name)
         run = find(tx, view, run_name)
         require_participation(view)
         if not view.organises and run.team_id != view.own_team:
             raise Forbidden(f"The run {run_name!r} is another team's.")
-        collections.lock(tx, view.collection.id)
         runs.withdraw(tx, run.id, workspace.now())
         collections.touch(tx, view.collection.id)
-
-
-def pool(workspace: Workspace, principal: Principal, name: str, depth: int) -> Iterator[str]:
-    """The documents to judge: `topic document` lines, sorted; what is judged already bears its level as a third."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        view.require_organiser()
-        collection = view.collection
-        pooled = [run for run in runs.page(tx, collection.id) if run.pooled]
-        newest = qrels.find(tx, collection.id)
-    documents: set[tuple[bytes, bytes]] = set()
-    for run in pooled:
-        reread(
-            workspace,
-            collection,
-            run,
-            lambda rankings: documents.update(
-                (ranking.topic.encode(), document) for ranking in rankings for document in ranking.documents[:depth]
-            ),
-        )
-    levels = index_of(workspace, collection, newest).levels if newest else {}
-    for topic, document in sorted(documents):
-        level = levels.get(topic.decode(), {}).get(document)
-        mark = "" if level is None else f" {collection.level_name(level)}"
-        yield f"{topic.decode()} {document.decode()}{mark}\n"

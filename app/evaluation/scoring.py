@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidRequest, NotFound
 from app.evaluation.collections import DEFAULT_METRICS
-from app.evaluation.judging import JudgedTopics, nothing_retrieved, unpack_run
+from app.evaluation.intake import reread
+from app.evaluation.judging import JudgedTopics, judge, nothing_retrieved, unpack_run
 from app.evaluation.principals import Principal
-from app.evaluation.versions import judged_topics, select
+from app.evaluation.versions import index_of, judged_topics, select
 from app.evaluation.visibility import View, open_collection
 from app.evaluation.workspace import Workspace
 from app.metrics import BoundMetric, JudgedRankings, JudgedRun, Scale, resolve
@@ -80,8 +81,8 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         topics = judged_topics(workspace, tx, version)
         exact = any(metric.needs_retrieval_scores for metric in bound)
         judged = _judged_runs(workspace, tx, [run.id for run in chosen], version.id, exact)
-    # Runs that came after an older version was replaced were never judged by it.
-    chosen = [run for run in chosen if run.id in judged]
+    # Runs that came after an older version was replaced were not judged by it until somebody asks.
+    judged |= {run.id: _judge_late(workspace, view.collection, run, version) for run in chosen if run.id not in judged}
     table = np.empty((len(bound), len(chosen), len(topics.topics)))
     for column, run in enumerate(chosen):
         rankings = JudgedRankings(judged[run.id], topics.judgments)
@@ -140,6 +141,15 @@ def _judged_runs(
     for run_id, packed_run in runs.rankings(tx, missing, qrels_id).items() if missing else ():
         found[run_id] = kept.keep((run_id, qrels_id), unpack_run(packed_run))
     return found
+
+
+def _judge_late(workspace: Workspace, collection: Collection, run: Run, version: Qrels) -> JudgedRun:
+    index = index_of(workspace, collection, version)
+
+    def join() -> JudgedRun:
+        return reread(workspace, collection, run, lambda rankings: judge(rankings, index)).run
+
+    return workspace.judged_runs.get((run.id, version.id), join)
 
 
 def _undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:

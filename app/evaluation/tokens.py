@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.errors import InvalidRequest, NotFound, TeamRequired
+from app.evaluation.names import is_slug
 from app.evaluation.principals import Principal, new_token
-from app.evaluation.visibility import open_collection
+from app.evaluation.visibility import open_collection, open_locked
 from app.evaluation.workspace import Workspace
-from app.store import collections, teams, tokens
+from app.store import teams, tokens
 from app.store.records import Role, Token
 
 
@@ -39,9 +40,8 @@ def create(
         raise InvalidRequest.at("body.expires_at", "past", f"The token would have expired at {expires_at.isoformat()}.")
     token = new_token()
     with workspace.database.writing() as tx:
-        view = open_collection(tx, principal, name)
+        view = open_locked(tx, principal, name)
         view.require_organiser()
-        collections.lock(tx, view.collection.id)
         owner = teams.find_or_create(tx, view.collection.id, team, now) if team else None
         record = tokens.create(
             tx,
@@ -68,6 +68,6 @@ def revoke(workspace: Workspace, principal: Principal, name: str, identity: str)
     with workspace.database.writing() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        if tokens.find_by_id(tx, view.collection.id, identity) is None:
+        if not is_slug(identity) or tokens.find_by_id(tx, view.collection.id, identity) is None:
             raise NotFound(f"{name!r} has no token {identity!r}.")
         tokens.revoke(tx, identity, workspace.now())

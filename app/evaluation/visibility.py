@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.errors import Forbidden, JudgmentsHidden, NotAuthenticated, NotFound
+from app.errors import Conflict, Forbidden, JudgmentsHidden, NotAuthenticated, NotFound
+from app.evaluation.names import is_slug
 from app.evaluation.principals import Principal
 from app.store import collections
 from app.store.database import Transaction
-from app.store.records import Collection, Run
+from app.store.records import FIXED_BY_DATA, Collection, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,28 @@ def open_collection(tx: Transaction, principal: Principal, name: str) -> View:
 
     Raises NotFound, the same whether it is absent or not the principal's; NotAuthenticated without a token.
     """
-    collection = collections.find(tx, name)
+    collection = collections.find(tx, name) if is_slug(name) else None
     view = look(principal, collection) if collection else None
     if view is None:
         principal.require_token()
         raise NotFound(f"There is no collection {name!r} here.")
     return view
+
+
+def open_locked(tx: Transaction, principal: Principal, name: str) -> View:
+    """The view as it is once no other transaction changes the collection, its runs or its qrels.
+
+    In a writing transaction only; what was seen before it began may have changed since.
+    """
+    collections.lock(tx, open_collection(tx, principal, name).collection.id)
+    return open_collection(tx, principal, name)
+
+
+def require_unchanged(read: Collection, now: Collection) -> None:
+    """For files that were read under settings which may have been changed, or with the whole collection replaced."""
+    fixed = ("id", *FIXED_BY_DATA)
+    if any(getattr(read, field) != getattr(now, field) for field in fixed):
+        raise Conflict(f"{now.name!r} was changed while the file was read; send it again.")
 
 
 def require_participation(view: View) -> None:

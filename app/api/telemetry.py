@@ -1,0 +1,80 @@
+"""`/metrics`: how the service itself fares, for Prometheus. Routes and statuses only, no name of a team or run."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.dependencies import PrincipalDep
+from app.api.problems import DOCUMENTED
+from app.errors import Forbidden, NotFound
+
+try:
+    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+except ImportError:  # the `metrics` extra is not installed
+    IS_INSTALLED = False
+else:
+    IS_INSTALLED = True
+
+router = APIRouter(tags=["health"], responses=DOCUMENTED)
+
+
+class Telemetry:
+    """What was counted since the process started; each server process has its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        labels = ("method", "route")
+        self._requests = Counter("gainboard_requests", "Requests answered", (*labels, "status"), registry=self.registry)
+        self._seconds = Histogram(
+            "gainboard_request_seconds", "Time to answer a request", labels, registry=self.registry
+        )
+
+    def note(self, scope: Scope, status: int, seconds: float) -> None:
+        """Counts an answered request under its route's template, so that no name gets in."""
+        template = getattr(scope.get("route"), "path_format", "unmatched")
+        self._requests.labels(scope["method"], template, str(status)).inc()
+        self._seconds.labels(scope["method"], template).observe(seconds)
+
+
+class Measured:
+    """Counts and times every request."""
+
+    def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
+        self.app = app
+        self.telemetry = telemetry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.telemetry.note(scope, message["status"], time.perf_counter() - began)
+            await send(message)
+
+        await self.app(scope, receive, noted)
+
+
+def _may_read(request: Request, principal: PrincipalDep) -> None:
+    if request.app.state.telemetry_is_public:
+        return
+    principal.require_token()
+    if principal.role != "organiser":
+        raise Forbidden("Only organisers read this, unless the service was started with GAINBOARD_METRICS=public.")
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+def read_telemetry(request: Request, allowed: Annotated[None, Depends(_may_read)]) -> Response:
+    """Requests counted and timed, in Prometheus's text format (organisers)."""
+    telemetry: Telemetry | None = request.app.state.telemetry
+    if telemetry is None:
+        raise NotFound("Nothing is measured: install Gainboard with its `metrics` extra.")
+    return Response(
+        generate_latest(telemetry.registry), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"}
+    )
