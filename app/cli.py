@@ -94,7 +94,9 @@ def _serve(parsed: argparse.Namespace) -> int:
             file=sys.stderr,
             flush=True,
         )
-    application = create_app(workspace, cors_origins=settings.cors_origins)
+    application = create_app(
+        workspace, cors_origins=settings.cors_origins, telemetry_is_public=settings.metrics == "public"
+    )
     uvicorn.run(
         application,
         host=parsed.host,

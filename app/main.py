@@ -10,16 +10,17 @@ from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from app import __version__
-from app.api import collections, health, leaderboard, metrics, problems, qrels, runs, scores, tokens
+from app.api import collections, health, leaderboard, metrics, problems, qrels, runs, scores, telemetry, tokens
 from app.api.dependencies import known_query
 from app.api.middleware import BoundedBody, Conditional, Observed
+from app.api.telemetry import IS_INSTALLED, Measured, Telemetry
 from app.evaluation.principals import ensure_organiser
 from app.evaluation.workspace import Workspace
 from app.settings import Settings
 from app.store.database import Database
 from app.store.schema import migrate
 
-ROUTERS = (health, metrics, collections, qrels, runs, scores, leaderboard, tokens, problems)
+ROUTERS = (health, telemetry, metrics, collections, qrels, runs, scores, leaderboard, tokens, problems)
 DESCRIPTION = """
 Stores relevance judgments (qrels) and system outputs (runs), and scores runs under adjustable gain settings,
 Q-measure's beta and nDCG's log base. Every error is `application/problem+json`; its `type` leads to a page.
@@ -36,7 +37,7 @@ def open_workspace(settings: Settings) -> tuple[Workspace, str | None]:
     return workspace, ensure_organiser(workspace, admin)
 
 
-def create_app(workspace: Workspace, *, cors_origins: str = "") -> FastAPI:
+def create_app(workspace: Workspace, *, cors_origins: str = "", telemetry_is_public: bool = False) -> FastAPI:
     """The application over a workspace, which it closes when it ends."""
 
     @asynccontextmanager
@@ -56,6 +57,8 @@ def create_app(workspace: Workspace, *, cors_origins: str = "") -> FastAPI:
     )
     application.state.workspace = workspace
     application.state.query_names = {}
+    application.state.telemetry = Telemetry() if IS_INSTALLED else None
+    application.state.telemetry_is_public = telemetry_is_public
     problems.install(application)
     for resource in ROUTERS:
         application.include_router(resource.router)
@@ -65,6 +68,8 @@ def create_app(workspace: Workspace, *, cors_origins: str = "") -> FastAPI:
     if cors_origins:
         origins = [origin.strip() for origin in cors_origins.split(",")]
         application.add_middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"])
+    if application.state.telemetry:
+        application.add_middleware(Measured, telemetry=application.state.telemetry)
     application.add_middleware(Observed)
     return application
 
@@ -73,4 +78,4 @@ def create_app_from_environment() -> FastAPI:
     """For servers that are given a factory: `uvicorn --factory app.main:create_app_from_environment`."""
     settings = Settings.read(os.environ)
     workspace, _ = open_workspace(settings)
-    return create_app(workspace, cors_origins=settings.cors_origins)
+    return create_app(workspace, cors_origins=settings.cors_origins, telemetry_is_public=settings.metrics == "public")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -27,6 +27,7 @@ class Settings(BaseModel):
         None, description="Becomes the token of an organiser of the instance; at least 20 characters"
     )
     cors_origins: str = Field("", description="Origins whose pages may call the service, separated by commas")
+    metrics: Literal["organiser", "public"] = Field("organiser", description="Who reads /metrics")
     max_compressed_bytes: Positive = Field(_LIMITS.compressed_bytes, description="Of an upload, as it is sent")
     max_decompressed_bytes: Positive = Field(_LIMITS.decompressed_bytes, description="Of an upload, decompressed")
     max_lines: Positive = Field(_LIMITS.lines, description="Of an upload")

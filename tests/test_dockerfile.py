@@ -84,9 +84,7 @@ class Image:
 
     def run(self, command: str) -> None:
         moved = ABSOLUTE_PATH.sub(f"{self.root}/", command)
-        done = subprocess.run(
-            moved, shell=True, cwd=self.folder, env=self.environment, capture_output=True, text=True
-        )
+        done = subprocess.run(moved, shell=True, cwd=self.folder, env=self.environment, capture_output=True, text=True)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 

@@ -1,0 +1,20 @@
+"""What the service tells Prometheus about itself."""
+
+from __future__ import annotations
+
+from tests.conftest import Service
+
+
+def test_requests_are_counted_by_route_without_names(sqlite_service: Service) -> None:
+    organiser = sqlite_service.organiser
+    organiser.get("/v1/collections/secret-name")
+    text = organiser.get("/metrics").text
+    counted = 'gainboard_requests_total{method="GET",route="/v1/collections/{collection}",status="404"} 1.0'
+    assert counted in text.splitlines()
+    assert "secret-name" not in text
+
+
+def test_only_organisers_read_it(sqlite_service: Service) -> None:
+    assert sqlite_service.anonymous.get("/metrics").status_code == 401
+    sqlite_service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
+    assert sqlite_service.token("c", "reader").get("/metrics").status_code == 403
