@@ -8,10 +8,11 @@ named, and at `BoundMetric.score` for how one is computed.
 from app.metrics import blended, cumulative, distance, precision, reciprocal, weighted  # noqa: F401
 from app.metrics.bound import BoundMetric
 from app.metrics.catalogue import Metric, every_metric, query_parameters
-from app.metrics.expressions import resolve, trec_eval_name
+from app.metrics.expressions import resolve
 from app.metrics.gains import GainSetting, parse_gains
 from app.metrics.parameters import Parameter
 from app.metrics.rankings import UNJUDGED, JudgedRun, Judgments, RetrievalScores, Scale
+from app.metrics.trec_eval import trec_eval_name
 from app.metrics.views import JudgedRankings
 
 __all__ = [

@@ -29,7 +29,6 @@ class BoundMetric:
 
     def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> None:
         self.metric = metric
-        self.scale = scale
         self.parameters = MappingProxyType(dict(parameters))
         self.cutoff = cutoff
         self.label = _label(metric, parameters, cutoff, scale)

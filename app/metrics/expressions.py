@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from app.errors import BadExpression
 from app.metrics.bound import BoundMetric
 from app.metrics.catalogue import Metric, query_parameters
-from app.metrics.names import Spelling, find, is_pinned, with_cutoff
+from app.metrics.names import Spelling, find
 from app.metrics.parameters import Parameter
 from app.metrics.rankings import Scale
 
@@ -47,15 +47,6 @@ def resolve(
     trec_eval means. Raises BadExpression, or BadGains for a gain setting.
     """
     return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
-
-
-def trec_eval_name(metric: BoundMetric) -> str | None:
-    """What trec_eval calls this very metric, parameters and all; None if it does not have it."""
-    for alias in filter(is_pinned, metric.metric.aliases):
-        name = with_cutoff(alias, metric.cutoff)
-        if name is not None and resolve(name, metric.scale).label == metric.label:
-            return name
-    return None
 
 
 @lru_cache(maxsize=1024)

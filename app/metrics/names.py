@@ -20,11 +20,6 @@ class Spelling(NamedTuple):
 
 
 def is_pinned(alias: str) -> bool:
-    """Whether an alias is one of trec_eval's own names."""
-    return "_" in alias or alias == "map"
-
-
-def is_pinned(alias: str) -> bool:
     """Whether an alias is trec_eval's own name: those with an underscore, and `map`.
 
     Whoever writes one wants trec_eval's figures, so it means the same whatever defaults a collection has.

@@ -112,7 +112,7 @@ def test_spellings_of_trec_eval_mean_what_it_means_whatever_the_defaults(spellin
     ],
 )
 def test_trec_eval_has_a_name_only_for_what_it_computes(expression: str, name: str | None) -> None:
-    assert trec_eval_name(resolve(expression, SCALE)) == name
+    assert trec_eval_name(resolve(expression, SCALE), SCALE) == name
 
 
 def test_our_own_spelling_takes_the_defaults() -> None:
