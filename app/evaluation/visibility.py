@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.errors import Conflict, Forbidden, JudgmentsHidden, NotAuthenticated, NotFound
+from app.errors import Conflict, Forbidden, JudgmentsHidden, NotFound
 from app.evaluation.names import is_slug
 from app.evaluation.principals import Principal
 from app.store import collections
@@ -63,7 +63,7 @@ def look(principal: Principal, collection: Collection) -> View | None:
         return None
     visible = organises or released
     # Whoever comes from elsewhere to a public collection looks on, whatever their role is at home.
-    principal = principal if belongs else Principal("anonymous", why_anonymous=principal.why_anonymous)
+    principal = principal if belongs else Principal("anonymous", principal.token, principal.why_anonymous)
     return View(principal, collection, organises, sees_all_runs=visible, sees_judgments=visible)
 
 
@@ -98,7 +98,6 @@ def require_unchanged(read: Collection, now: Collection) -> None:
 
 def require_participation(view: View) -> None:
     """For uploads: organisers and participants of the collection."""
-    if view.principal.role == "anonymous":
-        raise NotAuthenticated(view.principal.why_anonymous)
-    if view.principal.role == "reader":
-        raise Forbidden("A reader's token does not upload; ask the organisers for a participant's.")
+    view.principal.require_token()
+    if view.principal.role not in ("participant", "organiser"):
+        raise Forbidden("Only participants and organisers have runs here; ask the organisers for such a token.")

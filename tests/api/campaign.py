@@ -1,0 +1,98 @@
+"""A collection on a running server, in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from tests.conftest import Service
+
+QRELS = "1 0 good 2\n1 0 bad 0\n2 0 good 1\n"
+OTHER_QRELS = "1 0 bad 1\n1 0 good 0\n2 0 bad 2\n2 0 good 1\n"
+
+
+def run_text(rankings: dict[str, Sequence[str]], tag: str = "tag") -> str:
+    """A run file: documents by topic, best first."""
+    return "".join(
+        f"{topic} Q0 {document} {rank} {1 / rank!r} {tag}\n"
+        for topic, documents in rankings.items()
+        for rank, document in enumerate(documents, start=1)
+    )
+
+
+RUN = run_text({"1": ["good", "bad"], "2": ["bad", "good"]})
+WORSE = run_text({"1": ["bad", "good"], "2": ["bad", "other", "good"]}, "worse")
+
+
+class Campaign:
+    """A new collection of two relevance levels, unless `settings` say otherwise, and what one does with it."""
+
+    def __init__(self, service: Service, **settings: Any) -> None:
+        self.service = service
+        self.organiser = service.organiser
+        self.name = settings.pop("name", f"c-{uuid4().hex}")
+        answer = service.organiser.post("/v1/collections", json={"name": self.name, "levels": 2} | settings)
+        assert answer.status_code == 201, answer.text
+        self.path = f"/v1/collections/{self.name}"
+
+    def put_qrels(self, text: str | bytes = QRELS, **query: Any) -> httpx.Response:
+        """Publishes qrels as the organiser."""
+        return self.organiser.put(f"{self.path}/qrels", content=text, params=query)
+
+    def submit(self, text: str | bytes = RUN, client: httpx.Client | None = None, **query: Any) -> httpx.Response:
+        """Uploads a run: as the organiser for the team `lemur`, or as whoever the client is."""
+        if client is None:
+            query = {"team": "lemur"} | query
+        return (client or self.organiser).post(f"{self.path}/runs", content=text, params=query)
+
+    def get(self, path: str, client: httpx.Client | None = None, **query: Any) -> httpx.Response:
+        """Reads something below the collection."""
+        return (client or self.organiser).get(self.path + path, params=query)
+
+    def scores(self, *metrics: str, **query: Any) -> Any:
+        """The JSON of scores."""
+        answer = self.get("/scores", metric=metrics, **query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def change(self, **settings: Any) -> httpx.Response:
+        """Changes settings as the organiser."""
+        return self.organiser.patch(self.path, json=settings)
+
+    def release(self, public: bool = False) -> None:
+        """Opens the judgments."""
+        assert self.change(policy={"phase": "released"}, public=public).status_code == 200
+
+    def client(self, role: str, team: str | None = None) -> httpx.Client:
+        """A client with a new token of this collection."""
+        return self.service.token(self.name, role, team)
+
+
+def judged(service: Service, **settings: Any) -> Campaign:
+    """A campaign with qrels and one run named `tag`."""
+    campaign = Campaign(service, **settings)
+    assert campaign.put_qrels().status_code == 201
+    assert campaign.submit().status_code == 201
+    return campaign
+
+
+def slug(answer: httpx.Response) -> str:
+    """The kind of problem that an answer is; fails where it is none."""
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    problem = answer.json()
+    assert problem["status"] == answer.status_code
+    kind: str = problem["type"].removeprefix("/problems/")
+    return kind
+
+
+def refused(answer: httpx.Response) -> tuple[int, str]:
+    """Status and kind of problem."""
+    return answer.status_code, slug(answer)
+
+
+def codes(answer: httpx.Response) -> list[str]:
+    """The codes of the places at fault."""
+    return [each["code"] for each in answer.json()["errors"]]
