@@ -19,8 +19,8 @@ _GAINBOARD = ["-c", "import sys; from app.cli import main; sys.exit(main())", "s
 _PATIENCE = 60.0
 
 
-class NotStarted(Exception):
-    """A server ended, or did not answer in time; the message has the end of its log."""
+class ServerFailed(Exception):
+    """A server did not start, or refused what it should have done; the message has what it said."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _wait(process: subprocess.Popen[bytes], client: httpx.Client, ready: str, lo
             time.sleep(0.005)
         else:
             return
-    raise NotStarted(log.read_text(errors="replace")[-2000:])
+    raise ServerFailed(log.read_text(errors="replace")[-2000:])
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import httpx
 
 from benchmarks.expressions import EXPRESSIONS
-from benchmarks.peers import PytrecEval, TrecEval
+from benchmarks.peers import ByTopic, PytrecEval, TrecEval
 from benchmarks.report import Row, Target, costs, timed
+from benchmarks.servers import ServerFailed
 
 COLLECTION = "/v1/collections/trec"
 
@@ -21,13 +22,13 @@ class Disagreement(Exception):
 
 def create_collection(client: httpx.Client, levels: int, qrels: Path) -> None:
     """The collection of the campaign, with its qrels."""
-    checked(client.post("/v1/collections", json={"name": COLLECTION.rpartition("/")[2], "levels": levels}))
-    checked(client.put(f"{COLLECTION}/qrels", content=qrels.read_bytes()))
+    _checked(client.post("/v1/collections", json={"name": COLLECTION.rpartition("/")[2], "levels": levels}))
+    _checked(client.put(f"{COLLECTION}/qrels", content=qrels.read_bytes()))
 
 
 def upload(client: httpx.Client, run: Path) -> str:
     """Submits a run file; its name."""
-    answer = checked(client.post(f"{COLLECTION}/runs", params={"team": "benchmark"}, content=run.read_bytes()))
+    answer = _checked(client.post(f"{COLLECTION}/runs", params={"team": "benchmark"}, content=run.read_bytes()))
     name: str = answer.json()["name"]
     return name
 
@@ -35,13 +36,14 @@ def upload(client: httpx.Client, run: Path) -> str:
 def scores(client: httpx.Client, name: str, **query: str) -> Any:
     """The answer with the 43 metrics of a run."""
     asked = {"metric": EXPRESSIONS, "run": name, **query}
-    return checked(client.get(f"{COLLECTION}/scores", params=asked)).json()["runs"][0]
+    return _checked(client.get(f"{COLLECTION}/scores", params=asked)).json()["runs"][0]
 
 
-def check_agreement(client: httpx.Client, peer: PytrecEval, run: Path, shared: dict[str, str]) -> int:
-    """Compares each topic's score of what both define to four decimals; how many numbers. Raises Disagreement."""
-    ours = scores(client, upload(client, run), topics="all")["topics"]
-    theirs = peer.parse_and_evaluate(run)
+def check_agreement(ours: ByTopic, theirs: ByTopic, shared: dict[str, str]) -> int:
+    """Compares what both define to four decimals; how many numbers. `shared` has our labels by their names.
+
+    `ours` is by label and topic, `theirs` by topic and name. Raises Disagreement at the first that differs.
+    """
     for topic, values in theirs.items():
         for name, label in shared.items():
             if not abs(ours[label][topic] - values[name]) <= 0.5e-4:
@@ -72,7 +74,7 @@ def _upload_and_score(client: httpx.Client, run: Path) -> None:
     scores(client, upload(client, run))
 
 
-def checked(answer: httpx.Response) -> httpx.Response:
+def _checked(answer: httpx.Response) -> httpx.Response:
     if answer.is_error:
-        raise RuntimeError(f"{answer.request.method} {answer.request.url.path}: {answer.status_code} {answer.text}")
+        raise ServerFailed(f"{answer.request.method} {answer.request.url.path}: {answer.status_code} {answer.text}")
     return answer
