@@ -16,7 +16,7 @@ with suppress(ImportError):
 
 ByTopic = Mapping[str, Mapping[str, float]]
 MISSING_PYTREC_EVAL = "pytrec_eval is not installed (pytrec-eval-terrier): no scores checked, no ratio to it"
-MISSING_TREC_EVAL = "trec_eval is not on the path: pytrec_eval, which is the same code in process, is the judge"
+MISSING_TREC_EVAL = "trec_eval is not on the path: no ratio to the program itself, which pytrec_eval is in process"
 
 
 class PytrecEval:
