@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
-from app.metrics.discounts import Scores
 from app.metrics.found import GradedFound
 from app.metrics.parameters import Beta, Cutoff, RecallBase
 from app.metrics.precision import recall_divisor

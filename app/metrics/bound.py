@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from app.metrics.arrays import Scores
 from app.metrics.catalogue import Metric
-from app.metrics.discounts import Scores
 from app.metrics.parameters import CONDENSED, GAINS, MEAN, REL
 from app.metrics.rankings import Scale
 from app.metrics.views import JudgedRankings, Reading

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Concatenate, Final, TypeVar, get_type_hints
 
-from app.metrics.discounts import Scores
+from app.metrics.arrays import Scores
 from app.metrics.parameters import CONDENSED, GAINS, MEAN, REL, Parameter
 from app.metrics.views import BinaryRankings, GradedRankings, ScoredRankings
 

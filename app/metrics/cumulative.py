@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
-from app.metrics.discounts import MICROSOFT, NO_DISCOUNT, Discount, Scores
+from app.metrics.discounts import MICROSOFT, NO_DISCOUNT, Discount
 from app.metrics.parameters import Base
 from app.metrics.views import GradedRankings
 

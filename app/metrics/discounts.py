@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-Scores = NDArray[np.float64]
+from app.metrics.arrays import Scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
-from app.metrics.discounts import Scores
 from app.metrics.parameters import SystemScores, UserScores
 from app.metrics.views import ScoredRankings
 

@@ -8,7 +8,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.metrics.discounts import Discount, Scores
+from app.metrics.arrays import Scores
+from app.metrics.discounts import Discount
 from app.metrics.ideal import IdealRankings, worth
 from app.metrics.rankings import JudgedRun
 

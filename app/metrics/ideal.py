@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.metrics.discounts import Discount, Scores
+from app.metrics.arrays import Scores
+from app.metrics.discounts import Discount
 
 
 def worth(gains: Scores, counts: NDArray[np.float64] | NDArray[np.int64]) -> Scores:

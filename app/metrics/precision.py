@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
-from app.metrics.discounts import Scores
 from app.metrics.parameters import Cutoff, RecallBase
 from app.metrics.views import BinaryRankings
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.metrics.discounts import Scores
+from app.metrics.arrays import Scores
 from app.metrics.gains import GainSetting
 from app.metrics.ideal import IdealRankings
 

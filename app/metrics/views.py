@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.metrics.discounts import Scores
+from app.metrics.arrays import Scores
 from app.metrics.found import Found, GradedFound, RelevantRows, RowGains, Upto
 from app.metrics.gains import FLAT, GainSetting
 from app.metrics.ideal import IdealRankings

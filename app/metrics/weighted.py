@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
-from app.metrics.discounts import Scores
 from app.metrics.parameters import Cutoff
 from app.metrics.views import GradedRankings
 
