@@ -1,0 +1,175 @@
+"""What docs/ says is there is there, and its examples give what they say."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app import errors
+from app.errors import BadExpression, BadGains, FaultyFile
+from app.metrics import Scale, parse_gains, resolve
+from app.metrics.page import renewed
+from app.settings import PREFIX, Settings
+from app.trec import Limits, OrderBy, RunReader, decompressed, read_qrels
+
+from tests.conftest import Service
+from tests.metrics.judged import judged
+
+ROOT = Path(__file__).parent.parent
+DOCS = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
+SCALE = Scale(3)
+TOPIC = {"b1": 1, "b2": 1, "b3": 1, "a1": 2, "a2": 2, "s1": 3, "n1": 0}
+RANKING = ["b1", "s1", "unjudged", "n1", "a1"]
+SHAPED = re.compile(r"[a-z]+(-[a-z]+)*")
+
+
+def rows(page: str, mark: str) -> list[list[str]]:
+    """The cells of the tables below a mark, without their code marks."""
+    tables = re.findall(rf"<!-- {mark} -->\n\|.*\n\| ---.*\n((?:\|.*\n)+)", DOCS[page])
+    return [[cell.strip().strip("`") for cell in line.split("|")[1:-1]] for line in "".join(tables).splitlines()]
+
+
+def examples() -> list[tuple[str, str, str, str]]:
+    """Each fenced example of formats.md: what it is, its code, its option, and its text."""
+    return re.findall(r"```(run|qrels|hex) (\S+)(?: order_by=(\S+))?\n(.*?)```", DOCS["formats.md"], re.DOTALL)
+
+
+@pytest.mark.parametrize(("expression", "label"), rows("metrics.md", "labels"))
+def test_an_expression_of_the_page_has_the_label_beside_it(expression: str, label: str) -> None:
+    assert resolve(expression, SCALE, collection={"gains": "3:2:1"}).label == label
+
+
+@pytest.mark.parametrize("expression", [row[0] for row in rows("metrics.md", "refused")])
+def test_an_expression_that_the_page_calls_refused_is(expression: str) -> None:
+    with pytest.raises((BadExpression, BadGains)):
+        resolve(expression, SCALE)
+
+
+@pytest.mark.parametrize("label", [row[1] for row in rows("metrics.md", "labels") if "cut" in row[0]])
+def test_what_the_page_calls_pinned_takes_no_defaults(label: str) -> None:
+    name = next(row[0] for row in rows("metrics.md", "labels") if row[1] == label and "cut" in row[0])
+    assert resolve(name, SCALE, query={"gains": "10:5:1", "rel": "2", "condensed": "true"}).label == label
+
+
+@pytest.mark.parametrize(("expression", "printed"), rows("metrics.md", "scores"))
+def test_a_score_of_the_page_is_what_comes_out(expression: str, printed: str) -> None:
+    metric = resolve(expression, SCALE, collection={"gains": "3:2:1"})
+    assert f"{metric.score(judged({'t': TOPIC}, {'t': RANKING}))[0]:.6f}" == printed
+
+
+def test_the_adjusted_gains_of_the_page_are_what_comes_out() -> None:
+    table = rows("metrics.md", "adjust 3:2:1")[::-1]
+    documents = np.array([[int(row[1])] for row in table])
+    adjusted = parse_gains("adjust(3:2:1)", 3).by_topic(documents)[:, 0]
+    assert [f"{gain:.6f}" for gain in adjusted] == [f"{float(row[3].split('=')[1]):.6f}" for row in table]
+
+
+def test_the_page_has_the_metrics_of_the_catalogue() -> None:
+    page = DOCS["metrics.md"]
+    assert page == renewed(page), "renew it: python -m app.metrics.page docs/metrics.md"
+
+
+def codes() -> set[str]:
+    """Every code of a fault or warning in the source."""
+    found: set[str] = set()
+    for path in (ROOT / "app").rglob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                found.update(_codes(function))
+    return found
+
+
+def _codes(function: ast.FunctionDef) -> Iterator[str]:
+    for call in (node for node in ast.walk(function) if isinstance(node, ast.Call) and node.args):
+        name = ast.unparse(call.func)
+        if name in ("Fault", "FileWarning") or name.endswith("faults.add"):
+            first = call.args[0]
+            yield from [str(first.value)] if isinstance(first, ast.Constant) else _keys(function)
+
+
+def _keys(function: ast.FunctionDef) -> Iterator[str]:
+    """Where a code is taken from a table in the same function: what the table's rows begin with."""
+    for node in ast.walk(function):
+        begins = node.keys if isinstance(node, ast.Dict) else node.elts[:1] if isinstance(node, ast.Tuple) else []
+        for each in begins:
+            if isinstance(each, ast.Constant) and isinstance(each.value, str) and SHAPED.fullmatch(each.value):
+                yield each.value
+
+
+def described() -> set[str]:
+    """The codes that formats.md has a section or a row for."""
+    warnings = DOCS["formats.md"].split("## Warnings")[1]
+    faults = DOCS["formats.md"].split("## Faults")[1].split("## Warnings")[0]
+    return {*re.findall(r"^### (\S+)$", faults, re.MULTILINE), *re.findall(r"^\| `(\S+)`", warnings, re.MULTILINE)}
+
+
+def test_every_fault_and_warning_of_the_source_is_described_and_no_other() -> None:
+    assert {"bad-columns", "crlf", "missing-topics", "no-common-topics"} <= codes()
+    assert described() == codes()
+
+
+def test_every_fault_has_an_example() -> None:
+    faults = DOCS["formats.md"].split("## Faults")[1].split("## Warnings")[0]
+    assert {code for _, code, _, _ in examples()} - {"ok"} == set(re.findall(r"^### (\S+)$", faults, re.MULTILINE))
+
+
+def read(kind: str, order_by: OrderBy, text: str) -> None:
+    content = [text.replace("␀", "\0").encode()]
+    if kind == "hex":
+        list(decompressed(io.BytesIO(bytes.fromhex(text)), None, Limits()))
+    elif kind == "run":
+        list(RunReader(content, order_by=order_by))
+    else:
+        read_qrels(content, levels=["B", "A", "S"] if " S " in text else 3)
+
+
+@pytest.mark.parametrize(("kind", "code", "option", "text"), [row for row in examples() if row[1] == "ok"])
+def test_an_example_without_a_fault_is_read(kind: str, code: str, option: str, text: str) -> None:
+    read(kind, "score", text)
+
+
+FAULTY = [row for row in examples() if row[1] not in ("ok", "no-common-topics")]
+
+
+@pytest.mark.parametrize(("kind", "code", "option", "text"), FAULTY)
+def test_an_example_of_a_fault_has_that_fault_in_its_last_line(kind: str, code: str, option: str, text: str) -> None:
+    with pytest.raises(FaultyFile) as caught:
+        read(kind, "rank" if option == "rank" else "score", text)
+    assert [fault.code for fault in caught.value.faults] == [code]
+    assert caught.value.faults[0].line in (None, text.count("\n"))
+
+
+def test_the_example_of_a_run_with_other_topics_is_refused(sqlite_service: Service) -> None:
+    text = next(text for _, code, _, text in examples() if code == "no-common-topics")
+    sqlite_service.organiser.post("/v1/collections", json={"name": "web", "levels": 3, "topics": ["1", "2"]})
+    answer = sqlite_service.organiser.post("/v1/collections/web/runs?team=lemur", content=text)
+    assert [fault["code"] for fault in answer.json()["errors"]] == ["no-common-topics"]
+
+
+def test_every_problem_type_that_the_pages_name_is_there() -> None:
+    slugs = {error.slug for error in errors.every_error()}
+    answers = DOCS["formats.md"].split("## Answers")[1].split("## Faults")[0]
+    named = re.findall(r"`([a-z]+(?:-[a-z]+)+)`", answers.replace("`lemur-bm25`", ""))
+    assert len(named) > 10
+    assert set(named) <= slugs
+
+
+def test_every_setting_is_described_with_its_default() -> None:
+    table = DOCS["operating.md"].split("## Settings")[1].split("## ")[0]
+    printed = dict(re.findall(rf"^\| `{PREFIX}(\w+)` \| `?(.*?)`? \|", table, re.MULTILINE))
+    shown = {None: "not set", "": "empty"}
+    defaults = {name.upper(): field.default for name, field in Settings.model_fields.items()}
+    assert printed == {name: shown.get(default, str(default)) for name, default in defaults.items()}
+
+
+def test_the_limits_of_a_file_are_described_with_their_defaults() -> None:
+    table = DOCS["formats.md"].split("## Both")[1].split("## ")[0]
+    for name, field in Settings.model_fields.items():
+        if name.startswith("max_"):
+            assert re.search(rf"\| {field.default:,}\D.*`{PREFIX}{name.upper()}` \|", table), name
