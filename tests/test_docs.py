@@ -17,7 +17,6 @@ from app.metrics import Scale, parse_gains, resolve
 from app.metrics.page import renewed
 from app.settings import PREFIX, Settings
 from app.trec import Limits, OrderBy, RunReader, decompressed, read_qrels
-
 from tests.conftest import Service
 from tests.metrics.judged import judged
 
@@ -51,10 +50,9 @@ def test_an_expression_that_the_page_calls_refused_is(expression: str) -> None:
         resolve(expression, SCALE)
 
 
-@pytest.mark.parametrize("label", [row[1] for row in rows("metrics.md", "labels") if "cut" in row[0]])
-def test_what_the_page_calls_pinned_takes_no_defaults(label: str) -> None:
-    name = next(row[0] for row in rows("metrics.md", "labels") if row[1] == label and "cut" in row[0])
-    assert resolve(name, SCALE, query={"gains": "10:5:1", "rel": "2", "condensed": "true"}).label == label
+@pytest.mark.parametrize(("expression", "label"), rows("metrics.md", "pinned"))
+def test_no_default_changes_what_the_page_calls_pinned(expression: str, label: str) -> None:
+    assert resolve(expression, SCALE, query={"gains": "10:5:1", "rel": "2", "condensed": "true"}).label == label
 
 
 @pytest.mark.parametrize(("expression", "printed"), rows("metrics.md", "scores"))
