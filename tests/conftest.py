@@ -15,6 +15,7 @@ from uuid import uuid4
 import httpx
 import pytest
 import uvicorn
+from fastapi import FastAPI
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
@@ -116,9 +117,15 @@ class Service:
 
 @contextmanager
 def serving(settings: Settings) -> Iterator[Service]:
-    """A server over these settings, on a free port of this machine, in a thread of its own."""
-    workspace, _ = open_workspace(settings)
-    config = uvicorn.Config(create_app(workspace), host="127.0.0.1", port=0, log_config=None, lifespan="on")
+    """A server over these settings."""
+    with running(create_app(open_workspace(settings)[0])) as service:
+        yield service
+
+
+@contextmanager
+def running(application: FastAPI) -> Iterator[Service]:
+    """A server of this application, on a free port of this machine, in a thread of its own."""
+    config = uvicorn.Config(application, host="127.0.0.1", port=0, log_config=None, lifespan="on")
     server = uvicorn.Server(config)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -136,12 +143,12 @@ def serving(settings: Settings) -> Iterator[Service]:
 @pytest.fixture
 def service(database_url: str) -> Iterator[Service]:
     """Gainboard on each kind of database."""
-    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as running:
-        yield running
+    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service:
+        yield service
 
 
 @pytest.fixture
 def sqlite_service(tmp_path: Path) -> Iterator[Service]:
     """Gainboard on SQLite, for tests of what is the same on every database."""
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as running:
-        yield running
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        yield service

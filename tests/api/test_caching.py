@@ -1,0 +1,120 @@
+"""Conditional and compressed answers, and who may keep them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+
+import httpx
+import pytest
+
+from tests.api.campaign import QRELS, RUN, Campaign, judged, refused
+from tests.conftest import Service
+
+VARY = "Authorization, Accept, Accept-Encoding"
+PATHS = ["", "/runs", "/runs/tag", "/qrels", "/qrels/1", "/scores", "/leaderboard", "/pool", "/tokens"]
+
+
+@pytest.fixture(scope="module")
+def open_campaign(shared: Service) -> Campaign:
+    found = judged(shared)
+    found.release(public=True)
+    return found
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_etag_is_the_hash_of_the_body_and_spares_a_second_one(open_campaign: Campaign, path: str) -> None:
+    first = open_campaign.organiser.get(open_campaign.path + path, headers={"Accept-Encoding": "identity"})
+    assert first.headers["etag"] == f'"{hashlib.sha256(first.content).hexdigest()}"'
+    assert first.headers["vary"] == VARY
+    held = {"If-None-Match": f'"other", W/{first.headers["etag"]}', "Accept-Encoding": "identity"}
+    second = open_campaign.organiser.get(open_campaign.path + path, headers=held)
+    assert (second.status_code, second.content) == (304, b"")
+    assert {name: second.headers[name] for name in ("etag", "vary", "cache-control")} == {
+        name: first.headers[name] for name in ("etag", "vary", "cache-control")
+    }
+
+
+@pytest.mark.parametrize("accept", ["application/json", "text/plain"])
+@pytest.mark.parametrize("path", [*PATHS, "/absent"])
+def test_head_says_what_get_would_and_sends_no_body(open_campaign: Campaign, path: str, accept: str) -> None:
+    sent = {"Accept-Encoding": "identity", "Accept": accept}
+    got = open_campaign.organiser.get(open_campaign.path + path, headers=sent)
+    head = open_campaign.organiser.head(open_campaign.path + path, headers=sent)
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    own = ("x-request-id", "date", "transfer-encoding")  # the last is not for answers without a body
+    assert [each for each in head.headers.items() if each[0] not in own] == [
+        each for each in got.headers.items() if each[0] not in own
+    ]
+
+
+def test_files_come_back_byte_for_byte_under_the_hash_of_their_content(campaign: Campaign) -> None:
+    campaign.put_qrels(gzip.compress(QRELS.encode()))
+    campaign.submit(gzip.compress(RUN.encode()))
+    for path, text in (("/qrels/1", QRELS), ("/runs/tag", RUN)):
+        answer = campaign.organiser.get(campaign.path + path, headers={"Accept": "text/plain"})
+        assert answer.text == text
+        assert answer.headers["etag"] == f'"{hashlib.sha256(text.encode()).hexdigest()}"'
+        again = {"Accept": "text/plain", "If-None-Match": answer.headers["etag"]}
+        assert campaign.organiser.get(campaign.path + path, headers=again).status_code == 304
+
+
+def test_any_etag_matches_a_star_and_an_old_one_matches_nothing(open_campaign: Campaign) -> None:
+    def status(tag: str) -> int:
+        return open_campaign.organiser.get(open_campaign.path, headers={"If-None-Match": tag}).status_code
+
+    assert status("*") == 304
+    assert status('"old"') == 200
+
+
+def test_an_answer_that_changed_is_sent_again(campaign: Campaign) -> None:
+    held = {"If-None-Match": campaign.get("").headers["etag"]}
+    campaign.change(title="new")
+    assert campaign.organiser.get(campaign.path, headers=held).json()["title"] == "new"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [
+        ("gzip", True),
+        ("br, GZIP;q=0.5", True),
+        ("*", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000, *", False),
+        ("xgzip", False),
+        ("identity", False),
+        ("", False),
+    ],
+)
+def test_long_answers_are_compressed_for_who_takes_gzip(shared: Service, accepted: str, packed: bool) -> None:
+    answer = shared.anonymous.get("/v1/metrics", headers={"Accept-Encoding": accepted})
+    assert (answer.headers.get("content-encoding") == "gzip") is packed
+    assert answer.json()["items"]
+
+
+def test_equal_answers_are_equal_bytes_compressed_or_not(shared: Service) -> None:
+    def tags(encoding: str) -> set[str]:
+        sent = {"Accept-Encoding": encoding}
+        return {shared.anonymous.get("/v1/metrics", headers=sent).headers["etag"] for _ in range(3)}
+
+    assert len(tags("gzip")) == len(tags("identity")) == 1
+    assert tags("gzip") != tags("identity")
+
+
+def test_only_what_anybody_may_read_may_be_kept_by_caches(open_campaign: Campaign) -> None:
+    def kept(client: httpx.Client, path: str) -> str:
+        return client.get(open_campaign.path + path).headers["cache-control"]
+
+    service = open_campaign.service
+    assert kept(service.anonymous, "/scores") == "public, max-age=5"
+    assert kept(service.anonymous, "/tokens") == "private, no-cache"
+    assert kept(service.organiser, "/scores") == "private, no-cache"
+    assert kept(service.client("gainboard_bad"), "/scores") == "private, no-cache"
+
+
+def test_errors_have_no_etag_and_are_not_kept(campaign: Campaign) -> None:
+    answer = campaign.get("/scores")
+    assert refused(answer) == (409, "no-qrels")
+    assert "etag" not in answer.headers
+    assert answer.headers["cache-control"] == "private, no-cache"
+    assert answer.headers["vary"] == VARY

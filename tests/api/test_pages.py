@@ -1,0 +1,100 @@
+"""Lists in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from tests.api.campaign import QRELS, Campaign, run_text
+from tests.conftest import Service
+
+NAMES = ["B", "Z.1", "Z_1", "a", "a-b", "a.b", "a0", "b", "B0", "0"]
+
+
+def _walk(client: httpx.Client, path: str, limit: int) -> Iterator[list[Any]]:
+    url: str | None = f"{path}?limit={limit}"
+    while url:
+        answer = client.get(url)
+        yield answer.json()["items"]
+        following = answer.links.get("next")
+        assert (following is None) == (answer.json()["next_cursor"] is None)
+        url = following["url"] if following else None
+
+
+def test_names_come_in_byte_order_on_every_database(service: Service) -> None:
+    campaign = Campaign(service)
+    for name in NAMES:
+        campaign.submit(run_text({"1": [name]}, name))
+        Campaign(service, name=f"{name}")
+    for path in (f"{campaign.path}/runs", "/v1/collections"):
+        pages = list(_walk(service.organiser, path, 3))
+        names = [each["name"] for items in pages for each in items if each["name"] != campaign.name]
+        assert names == sorted(NAMES, key=str.encode)
+        assert all(len(items) == 3 for items in pages[:-1])
+
+
+def test_a_page_that_is_exactly_full_leads_nowhere(shared: Service) -> None:
+    campaign = Campaign(shared)
+    for name in ("a", "b"):
+        campaign.submit(run_text({"1": [name]}, name))
+    answer = campaign.get("/runs", limit=2)
+    assert [each["name"] for each in answer.json()["items"]] == ["a", "b"]
+    assert answer.json()["next_cursor"] is None
+    assert "link" not in answer.headers
+
+
+def test_qrels_versions_come_oldest_first_beyond_nine(shared: Service) -> None:
+    campaign = Campaign(shared)
+    for count in range(1, 12):
+        campaign.put_qrels(QRELS + "".join(f"1 0 more{n} 1\n" for n in range(count)))
+    versions = [each["version"] for items in _walk(shared.organiser, f"{campaign.path}/qrels", 4) for each in items]
+    assert versions == list(range(1, 12))
+
+
+def test_tokens_are_listed_each_once_and_revoked_ones_too(shared: Service) -> None:
+    campaign = Campaign(shared)
+    made = [shared.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()["id"] for _ in range(5)]
+    shared.organiser.delete(f"{campaign.path}/tokens/{made[0]}")
+    listed = [each["id"] for items in _walk(shared.organiser, f"{campaign.path}/tokens", 2) for each in items]
+    assert listed == sorted(made)
+
+
+def test_the_link_to_the_next_page_keeps_the_rest_of_the_query(shared: Service) -> None:
+    campaign = Campaign(shared)
+    for name in ("a", "b"):
+        campaign.submit(run_text({"1": [name]}, name))
+    link = urlsplit(campaign.get("/runs", limit=1).links["next"]["url"])
+    assert link.path == f"{campaign.path}/runs"
+    assert link.query.startswith("limit=1&cursor=")
+
+
+def test_a_cursor_of_another_kind_of_list_is_refused(shared: Service) -> None:
+    campaign = Campaign(shared)
+    for name in ("a", "b"):
+        campaign.submit(run_text({"1": [name]}, name))
+    cursor = campaign.get("/runs", limit=1).json()["next_cursor"]
+    answer = campaign.get("/qrels", cursor=cursor)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["code"] == "bad-cursor"
+
+
+def test_what_is_withdrawn_or_deleted_is_in_no_list(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.submit()
+    shared.organiser.delete(f"{campaign.path}/runs/tag")
+    assert campaign.get("/runs").json() == {"items": [], "next_cursor": None}
+    shared.organiser.delete(campaign.path)
+    listed = shared.organiser.get("/v1/collections", params={"limit": 500}).json()["items"]
+    assert campaign.name not in [each["name"] for each in listed]
+
+
+def test_a_token_lists_its_own_collection_and_public_ones(shared: Service) -> None:
+    own, public, hidden = Campaign(shared), Campaign(shared), Campaign(shared)
+    public.release(public=True)
+    listed = own.client("reader").get("/v1/collections", params={"limit": 500}).json()["items"]
+    names = {each["name"] for each in listed}
+    assert {own.name, public.name} <= names
+    assert hidden.name not in names

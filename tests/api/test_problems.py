@@ -1,0 +1,113 @@
+"""Every answer that is no success is a problem document, whose type leads to a page."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from pathlib import Path
+
+import pytest
+
+from app.api.problems import status_of
+from app.errors import GainboardError, every_error
+from app.main import create_app, open_workspace
+from app.settings import Settings
+from tests.api.campaign import Campaign, refused
+from tests.conftest import ADMIN, Service, running, serving
+
+
+@pytest.mark.parametrize("error", list(every_error()), ids=lambda error: error.slug)
+def test_every_problem_has_a_page_with_its_status_and_meaning(shared: Service, error: type[GainboardError]) -> None:
+    page = shared.anonymous.get(f"/problems/{error.slug}").json()
+    assert page == {
+        "type": f"/problems/{error.slug}",
+        "title": error.title,
+        "status": status_of(error),
+        "meaning": (error.__doc__ or "").strip(),
+    }
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/collections/", "/problems/nothing", "/v1//me"])
+def test_what_is_not_there_is_a_problem_document(shared: Service, path: str) -> None:
+    assert refused(shared.organiser.get(path)) == (404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v1/collections", "GET, HEAD, POST"),
+        ("POST", "/v1/collections/c", "DELETE, GET, HEAD, PATCH"),
+        ("PATCH", "/v1/collections/c/runs", "GET, HEAD, POST"),
+        ("POST", "/v1/collections/c/qrels", "GET, HEAD, PUT"),
+        ("HEAD", "/v1/collections/c/tokens/t", "DELETE"),
+        ("POST", "/healthz", "GET, HEAD"),
+        ("OPTIONS", "/v1/metrics", "GET, HEAD"),
+        ("PROPFIND", "/v1/metrics", "GET, HEAD"),
+    ],
+)
+def test_a_method_that_is_not_there_is_answered_with_all_that_are(
+    shared: Service, method: str, path: str, allowed: str
+) -> None:
+    answer = shared.organiser.request(method, path)
+    assert answer.status_code == 405
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["allow"] == allowed
+
+
+def test_an_unread_encoding_and_an_unread_archive_are_unsupported(campaign: Campaign) -> None:
+    sent = {"Content-Encoding": "br"}
+    answer = campaign.organiser.put(f"{campaign.path}/qrels", content=b"x", headers=sent)
+    assert refused(answer) == (415, "unsupported-encoding")
+    assert refused(campaign.put_qrels(b"PK\x03\x04 and so on")) == (415, "unsupported-encoding")
+
+
+def test_a_file_over_a_limit_is_too_large_before_it_is_read_whole(tmp_path: Path) -> None:
+    small = {"max_compressed_bytes": 1000, "max_decompressed_bytes": 2000, "max_line_bytes": 100}
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, **small)) as service:
+        campaign = Campaign(service)
+        assert refused(campaign.put_qrels(b"1 0 d 1\n" * 200)) == (413, "too-large")
+        assert refused(campaign.put_qrels(gzip.compress(b"1 0 d 1\n" * 500))) == (413, "too-large")
+        assert refused(campaign.put_qrels(b"1 0 " + b"d" * 200 + b" 1\n")) == (413, "too-large")
+        streamed = campaign.organiser.put(f"{campaign.path}/qrels", content=iter([b"1 0 d 1\n"] * 200))
+        assert refused(streamed) == (413, "too-large")
+        form = campaign.organiser.put(f"{campaign.path}/qrels", files={"file": b"x" * 2000})
+        assert refused(form) == (413, "too-large")
+
+
+def test_a_fault_of_ours_is_a_problem_that_tells_its_request_id_only(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    application = create_app(open_workspace(Settings.read({}, data=tmp_path, admin_token=ADMIN))[0])
+
+    @application.get("/fault")
+    def fault() -> None:
+        raise RuntimeError("a secret of the program")
+
+    with running(application) as service, caplog.at_level(logging.ERROR, "gainboard"):
+        answer = service.anonymous.get("/fault", headers={"X-Request-ID": "mine-1"})
+    assert refused(answer) == (500, "internal-error")
+    assert "secret" not in answer.text
+    assert answer.headers["x-request-id"] == "mine-1"
+    assert caplog.records[0].__dict__["request_id"] == "mine-1"
+
+
+@pytest.mark.parametrize(("given", "kept"), [("abc-1.x_", True), ("a b", False), ("x" * 65, False), ("é", False)])
+def test_every_answer_has_a_request_id_the_senders_own_where_it_is_a_sane_one(
+    shared: Service, given: str, kept: bool
+) -> None:
+    answer = shared.anonymous.get("/nothing", headers={"X-Request-ID": given.encode()})
+    assert (answer.headers["x-request-id"] == given) is kept
+    assert answer.headers["x-request-id"]
+
+
+def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path: Path, shared: Service) -> None:
+    workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=ADMIN))
+
+    def allowed(service: Service, origin: str) -> str | None:
+        answer = service.anonymous.get("/healthz", headers={"Origin": origin})
+        return answer.headers.get("access-control-allow-origin")
+
+    with running(create_app(workspace, cors_origins="https://a.example, https://b.example")) as service:
+        assert allowed(service, "https://b.example") == "https://b.example"
+        assert allowed(service, "https://c.example") is None
+    assert allowed(shared, "https://a.example") is None

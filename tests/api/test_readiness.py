@@ -1,0 +1,74 @@
+"""What the service says while its database is gone, locked or waited for."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import httpx
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+from app.evaluation.workspace import Workspace
+from app.main import create_app, open_workspace
+from app.settings import Settings
+from app.store.database import Database
+from tests.api.campaign import Campaign, refused
+from tests.conftest import ADMIN, Service, running, serving
+
+
+def test_a_database_that_is_gone_makes_the_service_unready(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        assert service.anonymous.get("/readyz").json() == {"status": "ok", "database": "ok"}
+        (tmp_path / "gainboard.db").unlink()
+        answer = service.anonymous.get("/readyz")
+        assert refused(answer) == (503, "database-busy")
+        assert int(answer.headers["retry-after"]) > 0
+        assert service.anonymous.get("/healthz").status_code == 200
+
+
+def test_a_postgresql_that_is_gone_makes_the_service_unready_and_names_no_host(postgres_url: str) -> None:
+    admin = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text("DROP DATABASE IF EXISTS gone WITH (FORCE)"))
+        connection.execute(text("CREATE DATABASE gone"))
+    url = make_url(postgres_url).set(database="gone").render_as_string(False)
+    with serving(Settings.read({}, database_url=url, admin_token=ADMIN)) as service:
+        assert service.anonymous.get("/readyz").status_code == 200
+        with admin.connect() as connection:
+            connection.execute(text("DROP DATABASE gone WITH (FORCE)"))
+        for path in ("/readyz", "/v1/collections", "/v1/me"):
+            answer = service.organiser.get(path)
+            assert refused(answer) == (503, "database-busy")
+            assert "127.0.0.1" not in answer.text
+            assert answer.headers["retry-after"]
+    admin.dispose()
+
+
+def test_a_locked_database_refuses_writers_for_now_and_still_answers_readers(tmp_path: Path) -> None:
+    workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=ADMIN))
+    workspace.database.close()
+    url = str(workspace.database.engine.url)
+    with running(create_app(Workspace(Database(url, busy_seconds=0.1)))) as service:
+        campaign, other = Campaign(service), Database(url)
+        with other.writing():
+            answer = campaign.change(title="new")
+            assert refused(answer) == (503, "database-busy")
+            assert answer.headers["retry-after"]
+            assert campaign.get("").json()["title"] == ""
+        other.close()
+        assert campaign.change(title="new").status_code == 200
+
+
+def test_a_writer_waits_for_another_and_does_not_fail(service: Service, database_url: str) -> None:
+    campaign, other = Campaign(service), Database(database_url)
+    answers: list[httpx.Response] = []
+    with other.writing() as tx:
+        tx.execute(text("UPDATE collections SET title = 'theirs'"))
+        waiting = threading.Thread(target=lambda: answers.append(campaign.change(title="ours")))
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive()
+    waiting.join()
+    other.close()
+    assert answers[0].json()["title"] == "ours"
