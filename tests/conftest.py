@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import httpx
@@ -26,7 +27,7 @@ ADMIN = "the-admin-token-of-the-tests"
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
     """A PostgreSQL to test on: the one that is configured, else a private one, else none and that is said."""
     if url := os.environ.get("GAINBOARD_TEST_POSTGRES"):
         yield url
@@ -34,7 +35,8 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     binaries = _postgres_binaries()
     if binaries is None:
         pytest.skip("no PostgreSQL: set GAINBOARD_TEST_POSTGRES or install its server")
-    with _private_postgres(binaries, tmp_path_factory) as url:
+    # Not below pytest's folders, which another session of pytest closes to everybody but its owner.
+    with TemporaryDirectory() as folder, _private_postgres(binaries, Path(folder)) as url:
         yield url
 
 
@@ -46,13 +48,10 @@ def _postgres_binaries() -> Path | None:
 
 
 @contextmanager
-def _private_postgres(binaries: Path, factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = factory.mktemp("postgres")
+def _private_postgres(binaries: Path, folder: Path) -> Iterator[str]:
     as_somebody = []
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
         shutil.chown(folder, "nobody")
-        for above in list(folder.parents)[:3]:
-            above.chmod(0o755)
         as_somebody = ["runuser", "-u", "nobody", "--"]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,0 +1,120 @@
+"""Qrels versions: read in each layout, published, given back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, codes, judged, refused
+from tests.conftest import Service
+
+
+def test_a_version_says_what_it_holds(service: Service) -> None:
+    campaign = Campaign(service, levels=["B", "A"])
+    answer = campaign.put_qrels(QRELS + "2 0 spam -2\n2 0 good 1\n")
+    assert answer.status_code == 201
+    assert answer.headers["location"] == f"{campaign.path}/qrels/1"
+    found = answer.json()
+    assert {key: found[key] for key in ("version", "topics", "judged", "relevant")} == {
+        "version": 1, "topics": 2, "judged": 4, "relevant": 2,
+    }  # fmt: skip
+    assert found["per_level"] == {"L-2": 1, "L0": 1, "B": 1, "A": 1}
+    assert [each["code"] for each in found["warnings"]] == ["repeated-judgment"]
+    assert campaign.get("/qrels").json()["items"] == [found]
+
+
+def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(service: Service) -> None:
+    campaign = Campaign(service)
+    answers = [campaign.put_qrels(text) for text in (QRELS, QRELS, OTHER_QRELS, QRELS)]
+    assert [(each.status_code, each.json()["version"]) for each in answers] == [(201, 1), (200, 1), (201, 2), (201, 3)]
+
+
+def test_a_new_version_judges_the_stored_runs_and_the_old_one_still_answers(service: Service) -> None:
+    campaign = judged(service)
+    campaign.put_qrels(OTHER_QRELS)
+    newest, old = campaign.scores("AP"), campaign.scores("AP", qrels=1)
+    assert (newest["qrels_version"], newest["runs"][0]["mean"]["AP"]) == (2, 0.75)
+    assert (old["qrels_version"], old["runs"][0]["mean"]["AP"]) == (1, 0.75)
+    assert campaign.scores("AP", topics="all")["runs"][0]["topics"]["AP"] == {"1": 0.5, "2": 1.0}
+    assert campaign.scores("AP", topics="all", qrels=1)["runs"][0]["topics"]["AP"] == {"1": 1.0, "2": 0.5}
+
+
+def test_a_run_that_came_after_a_version_was_replaced_is_judged_by_it_when_asked(service: Service) -> None:
+    campaign = judged(service)
+    campaign.put_qrels(OTHER_QRELS)
+    campaign.submit(WORSE)
+    for _ in range(2):
+        old = campaign.scores("AP", "ADM", qrels=1)
+        assert [run["name"] for run in old["runs"]] == ["tag", "worse"]
+        assert old["runs"][1]["mean"]["AP"] == pytest.approx((1 / 2 + 1 / 3) / 2)
+
+
+def test_a_version_that_is_not_there_is_not_found(shared: Service) -> None:
+    campaign = judged(shared)
+    for answer in (campaign.get("/qrels/2"), campaign.get("/scores", qrels=2), campaign.get("/leaderboard", qrels=2)):
+        assert refused(answer) == (404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("1 good A\n1 bad L0\n2 good B\n", "topic-document-level"),
+        ("1 L2 good\n1 L0 bad\n2 B good\n", "topic-level-document"),
+        ("1 A good 1\n1 C bad 0\n2 B good 0\n", "topic-level-document"),
+        ("1\t0 good  2\n1 0 bad 0\n2 0 good 1", "trec"),
+    ],
+)
+def test_every_layout_says_the_same(shared: Service, text: str, columns: str) -> None:
+    campaign = Campaign(shared, levels=["B", "A"])
+    found = campaign.put_qrels(text).json()
+    assert (found["columns"], found["per_level"]) == (columns, {"L0": 1, "B": 1, "A": 1})
+    campaign.submit()
+    assert campaign.scores("AP")["runs"][0]["mean"]["AP"] == 0.75
+
+
+def test_columns_that_fit_both_ways_are_ambiguous_until_settled(shared: Service) -> None:
+    campaign = Campaign(shared, levels=["B", "A"])
+    text = "1 A B\n"
+    assert codes(campaign.put_qrels(text)) == ["ambiguous-columns"]
+    assert campaign.put_qrels(text, columns="topic-document-level").json()["per_level"] == {"B": 1}
+    again = campaign.put_qrels(text, columns="topic-level-document")
+    assert (again.status_code, again.json()["per_level"]) == (201, {"A": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("1 0 d 3\n", "bad-level"),
+        ("1 0 d x\n1 0 e 1\n", "bad-level"),
+        ("1 0 d 1\n1 0 d 2\n", "conflicting-judgment"),
+        ("", "empty-file"),
+        ("# nothing\n", "empty-file"),
+        ("all 0 d 1\n", "reserved-topic"),
+        ("1 0 d\x00 1\n", "bad-encoding"),
+        ("1 0 d 1 1\n1 0 e 1\n", "bad-columns"),
+    ],
+)
+def test_a_faulty_file_publishes_nothing(campaign: Campaign, text: str, code: str) -> None:
+    answer = campaign.put_qrels(text)
+    assert refused(answer) == (422, "faulty-file")
+    assert code in codes(answer)
+    assert campaign.get("/qrels").json()["items"] == []
+
+
+def test_settings_that_files_were_read_under_stay(service: Service) -> None:
+    for fill in (Campaign.put_qrels, Campaign.submit):
+        campaign = Campaign(service, levels=["B", "A"])
+        assert campaign.change(levels=["C1", "B1", "A1"], depth=10).status_code == 200
+        assert campaign.change(levels=["B", "A"], depth=1000).status_code == 200
+        fill(campaign)
+        for setting in ({"levels": 2}, {"levels": ["A", "B"]}, {"depth": 10}, {"order_by": "rank"}):
+            assert refused(campaign.change(**setting)) == (409, "setting-fixed")
+        assert campaign.change(levels=["B", "A"], depth=1000, title="new", gains="3:1").status_code == 200
+
+
+def test_an_organiser_sees_how_much_there_is_to_find(shared: Service) -> None:
+    campaign = Campaign(shared, levels=["B", "A"])
+    assert campaign.get("").json()["relevant"] is None
+    campaign.put_qrels(QRELS + "1 0 more 1\n1 0 most 2\n")
+    found = campaign.get("").json()
+    assert found["qrels_version"] == 1
+    assert found["relevant"] == {"mean": 2.0, "minimum": 1, "per_level": {"B": 2, "A": 2}}

@@ -1,0 +1,148 @@
+"""Runs: submitted, named, given back, withdrawn."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+
+from app.trec.zstd import compress
+from tests.api.campaign import QRELS, RUN, WORSE, Campaign, codes, judged, refused, run_text
+from tests.conftest import Service
+
+
+def test_a_submitted_run_says_what_it_holds(service: Service) -> None:
+    campaign = Campaign(service)
+    campaign.put_qrels()
+    answer = campaign.submit(run_text({"1": ["good", "new"], "9": ["x"]}), description="d", type="automatic")
+    assert answer.status_code == 201
+    assert answer.headers["location"] == f"{campaign.path}/runs/tag"
+    run = answer.json()
+    assert (run["name"], run["team"], run["tag"], run["topics"], run["retrieved"]) == ("tag", "lemur", "tag", 2, 3)
+    assert (run["description"], run["type"], run["pooled"], run["unjudged_share"]) == ("d", "automatic", True, 0.5)
+    assert {each["code"]: each["count"] for each in run["warnings"]} == {"unknown-topics": 1, "missing-topics": 1}
+    assert campaign.get("/runs/tag").json() == run
+
+
+def test_the_hash_is_that_of_the_decompressed_file_however_it_is_sent(campaign: Campaign) -> None:
+    sha256 = hashlib.sha256(RUN.encode()).hexdigest()
+    for packed in (RUN.encode(), gzip.compress(RUN.encode()), compress(RUN.encode())):
+        answer = campaign.submit(packed)
+        assert answer.json()["sha256"] == sha256
+    encoded = {"Content-Encoding": "gzip"}
+    url = f"{campaign.path}/runs?team=lemur"
+    assert campaign.organiser.post(url, content=gzip.compress(RUN.encode()), headers=encoded).status_code == 200
+    assert campaign.organiser.post(url, files={"file": gzip.compress(RUN.encode())}).status_code == 200
+
+
+def test_names_default_to_the_first_tag_and_several_tags_are_noted(campaign: Campaign) -> None:
+    answer = campaign.submit(RUN + "3 Q0 d 1 1 second\n")
+    assert answer.json()["name"] == "tag"
+    assert [each["code"] for each in answer.json()["warnings"]] == ["mixed-tags"]
+
+
+def test_a_tag_that_is_no_name_needs_one_and_is_kept_as_text(campaign: Campaign) -> None:
+    text = run_text({"1": ["d"]}, "=<b>/é")
+    assert refused(campaign.submit(text)) == (422, "name-required")
+    answer = campaign.submit(text, name="mine")
+    assert (answer.json()["name"], answer.json()["tag"]) == ("mine", "=<b>/é")
+
+
+def test_a_name_is_taken_by_other_bytes_but_not_by_the_same(campaign: Campaign) -> None:
+    campaign.submit()
+    assert campaign.submit().status_code == 200
+    assert refused(campaign.submit(WORSE, name="tag")) == (409, "run-exists")
+    assert refused(campaign.submit(team="other")) == (409, "run-exists")
+    assert campaign.submit(team="other", name="theirs").status_code == 201
+    assert len(campaign.get("/runs").json()["items"]) == 2
+
+
+def test_a_withdrawn_name_is_free_again_and_the_same_file_too(service: Service) -> None:
+    campaign = judged(service)
+    assert service.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
+    assert refused(campaign.get("/runs/tag")) == (404, "not-found")
+    assert refused(service.organiser.delete(f"{campaign.path}/runs/tag")) == (404, "not-found")
+    assert campaign.scores("AP")["runs"] == []
+    assert campaign.submit(WORSE, name="tag").status_code == 201
+    assert campaign.submit(name="again").status_code == 201
+    assert campaign.scores("AP", run="again")["runs"][0]["mean"] == {"AP": 0.75}
+
+
+def test_organisers_say_the_team_and_participants_are_of_one(campaign: Campaign) -> None:
+    own = campaign.client("participant", "own")
+    assert refused(campaign.organiser.post(f"{campaign.path}/runs", content=RUN)) == (422, "team-required")
+    assert refused(campaign.submit(client=own, team="lemur")) == (404, "not-found")
+    assert campaign.submit(client=own).json()["team"] == "own"
+    assert campaign.submit(WORSE, own, team="own").status_code == 201
+
+
+def test_all_faults_of_a_file_are_told_and_nothing_is_stored(campaign: Campaign) -> None:
+    text = "".join(f"1 Q0 d{n} 1 nan t\n" for n in range(150)) + "1 Q0 d1 1 1\n1 Q0 d1 1 1 t\n1 Q0 d1 2 1 t\n"
+    answer = campaign.submit(text)
+    assert refused(answer) == (422, "faulty-file")
+    assert len(answer.json()["errors"]) == 100
+    assert answer.json()["errors_total"] > 150
+    assert answer.json()["errors"][0]["line"] == 1
+    assert answer.json()["errors"][0]["code"] == "bad-number"
+    assert campaign.get("/runs").json()["items"] == []
+
+
+def test_faults_are_looked_for_beyond_the_depth_to_which_a_run_is_cut(shared: Service) -> None:
+    campaign = Campaign(shared, depth=2)
+    ranked = run_text({"1": ["a", "b", "c", "d"]})
+    assert codes(campaign.submit(ranked + "1 Q0 d 9 0 tag\n")) == ["duplicate-document"]
+    assert campaign.submit(ranked).json()["retrieved"] == 2
+    assert campaign.get("/pool").text == "1 a\n1 b\n"
+
+
+def test_a_run_of_no_common_topic_is_refused_by_whatever_topics_are_known(shared: Service) -> None:
+    text = run_text({"9": ["d"]})
+    assert Campaign(shared).submit(text).status_code == 201
+    assert codes(Campaign(shared, topics=["1"]).submit(text)) == ["no-common-topics"]
+    campaign = Campaign(shared)
+    campaign.put_qrels()
+    assert codes(campaign.submit(text)) == ["no-common-topics"]
+
+
+def test_a_run_may_come_before_the_qrels(service: Service) -> None:
+    campaign = Campaign(service)
+    assert campaign.submit().json()["unjudged_share"] is None
+    for path in ("/scores", "/leaderboard"):
+        assert refused(campaign.get(path)) == (409, "no-qrels")
+    campaign.put_qrels()
+    assert campaign.get("/runs/tag").json()["unjudged_share"] == 0.25
+    assert campaign.scores("AP")["runs"][0]["mean"] == {"AP": 0.75}
+
+
+def test_the_pool_is_sorted_marks_what_is_judged_and_leaves_out_unpooled_runs(campaign: Campaign) -> None:
+    campaign.submit(run_text({"10": ["x"], "1": ["new", "good", "deep"]}, "a"))
+    campaign.submit(run_text({"2": ["bad"]}, "b"))
+    campaign.submit(run_text({"2": ["unpooled"]}, "c"), pooled="false")
+    campaign.put_qrels(QRELS)
+    assert campaign.get("/pool", depth=2).text == "1 good L2\n1 new\n10 x\n2 bad\n"
+    assert campaign.get("/pool").headers["content-type"].startswith("text/plain")
+
+
+def test_the_order_of_a_collection_decides_what_stands_first(shared: Service) -> None:
+    text = "1 Q0 good 2 16777217 t\n1 Q0 other 1 16777216 t\n1 Q0 z 3 1 t\n"
+    ranked = {}
+    for order in ("score", "score32", "rank"):
+        campaign = Campaign(shared, order_by=order)
+        campaign.put_qrels("1 0 good 1\n")
+        warnings = campaign.submit(text).json()["warnings"]
+        ranked[order] = (campaign.scores("RR")["runs"][0]["mean"]["RR"], [each["code"] for each in warnings])
+    differs = ["order-differs"]
+    assert ranked == {"score": (1.0, differs), "score32": (0.5, []), "rank": (0.5, differs)}
+
+
+def test_equal_ranks_are_a_fault_only_where_ranks_order(shared: Service) -> None:
+    text = "1 Q0 a 1 2 t\n1 Q0 b 1 1 t\n"
+    assert Campaign(shared).submit(text).status_code == 201
+    assert codes(Campaign(shared, order_by="rank").submit(text)) == ["bad-rank"]
+
+
+def test_bytes_that_are_no_text_are_a_fault_and_odd_white_space_is_not(campaign: Campaign) -> None:
+    assert codes(campaign.submit(b"1 Q0 a\x00 1 1 t\n")) == ["bad-encoding"]
+    assert codes(campaign.submit(b"1 Q0 a\xff 1 1 t\n")) == ["bad-encoding"]
+    answer = campaign.submit("\ufeff1 Q0\td 1 1 t\r\n1 Q0 e 2 0.5 t")
+    assert answer.status_code == 201
+    assert len(answer.json()["warnings"]) >= 3
