@@ -1,0 +1,95 @@
+"""Runs ranked by their means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.api.campaign import RUN, WORSE, Campaign, judged, refused, run_text
+from tests.conftest import Service
+
+
+def _board(campaign: Campaign, **query: Any) -> Any:
+    answer = campaign.get("/leaderboard", **query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def _places(board: Any) -> list[tuple[int, str]]:
+    return [(row["rank"], row["name"]) for row in board["rows"]]
+
+
+def test_equal_means_share_a_rank_and_are_listed_by_name(service: Service) -> None:
+    campaign = Campaign(service)
+    campaign.put_qrels()
+    for name, text in (("z", RUN), ("a", WORSE), ("Y", RUN.replace("tag", "y")), ("b", WORSE.replace("w", "v"))):
+        campaign.submit(text, name=name)
+    assert _places(_board(campaign, metric="RR")) == [(1, "Y"), (1, "z"), (3, "a"), (3, "b")]
+
+
+def test_by_ranks_and_defaults_to_the_first_metric(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 a 1\n1 0 b 1\n1 0 c 1\n")
+    campaign.submit(run_text({"1": ["a", "x", "y"]}), name="first")
+    campaign.submit(run_text({"1": ["x", "a", "b", "c"]}), name="more")
+    board = _board(campaign, metric=["RR", "Recall@10"])
+    assert (board["by"], _places(board)) == ("RR", [(1, "first"), (2, "more")])
+    board = _board(campaign, metric=["RR"], by="recall_10")
+    assert board["metrics"] == ["RR", "Recall@10"]
+    assert (board["by"], _places(board)) == ("Recall@10", [(1, "more"), (2, "first")])
+
+
+def test_the_default_metrics_are_those_of_scores(shared: Service) -> None:
+    campaign = judged(shared, metrics=["RR", "AP"])
+    board = _board(campaign, by="Q")
+    assert board["metrics"] == ["RR", "AP", "Q(beta=1,gains=linear)"]
+    assert board["by"] == "Q(beta=1,gains=linear)"
+    assert _board(campaign)["by"] == "RR"
+
+
+def test_runs_without_a_mean_come_last_and_share_their_rank(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 a 0\n")
+    for name in ("b", "a"):
+        campaign.submit(run_text({"1": [name]}, name))
+    board = _board(campaign, metric="AP")
+    assert _places(board) == [(1, "a"), (1, "b")]
+    assert [row["mean"] for row in board["rows"]] == [{"AP": None}] * 2
+
+
+def test_the_interval_is_students_over_topics(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("".join(f"{topic} 0 d{topic} 1\n" for topic in range(1, 8)))
+    texts = {str(topic): [f"x{n}" for n in range(topic - 1)] + [f"d{topic}"] for topic in range(1, 7)}
+    campaign.submit(run_text(texts))
+    scores = np.array([*(1 / topic for topic in range(1, 7)), 0.0])
+    expected = stats.t.interval(0.95, 6, scores.mean(), stats.sem(scores))
+    row = _board(campaign, metric=["AP", "AP(mean=geometric)"])["rows"][0]
+    assert row["interval"]["AP"] == pytest.approx(expected, rel=1e-12)
+    assert row["interval"]["AP(mean=geometric)"] is None
+
+
+def test_one_topic_has_no_interval_and_groups_wait_for_their_job(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 good 1\n")
+    campaign.submit()
+    row = _board(campaign, metric="AP")["rows"][0]
+    assert (row["interval"], row["groups"]) == ({"AP": None}, None)
+
+
+def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels()
+    assert _board(campaign)["rows"] == []
+    assert refused(campaign.get("/leaderboard", run="tag")) == (422, "unknown-parameter")
+    assert refused(campaign.get("/leaderboard", by="Nonsense")) == (422, "bad-expression")
+
+
+def test_an_older_version_has_a_leaderboard_too(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.put_qrels("1 0 bad 1\n")
+    assert _board(campaign, metric="AP", qrels=1)["rows"][0]["mean"] == {"AP": 0.75}
+    assert _board(campaign, metric="AP")["rows"][0]["mean"] == {"AP": 0.5}

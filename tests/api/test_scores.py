@@ -1,0 +1,149 @@
+"""Scores: what is asked, what is answered, what is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.campaign import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
+from tests.conftest import Service
+
+
+def test_without_a_metric_the_collections_own_are_answered_or_three(shared: Service) -> None:
+    assert judged(shared).scores()["metrics"] == [
+        "AP",
+        "Q(beta=1,gains=linear)",
+        "nDCG(base=2,gains=linear)@10",
+    ]
+    assert judged(shared, metrics=["RR", "P@5"]).scores()["metrics"] == ["RR", "P@5"]
+
+
+def test_asked_maps_each_expression_to_its_label_and_labels_come_once(shared: Service) -> None:
+    answer = judged(shared).scores("map", "ndcg@10", "AP", "nDCG(base=2)@10")
+    assert answer["metrics"] == ["AP", "nDCG(base=2,gains=linear)@10"]
+    assert answer["asked"] == {
+        "map": "AP",
+        "AP": "AP",
+        "ndcg@10": "nDCG(base=2,gains=linear)@10",
+        "nDCG(base=2)@10": "nDCG(base=2,gains=linear)@10",
+    }
+
+
+def test_the_expression_wins_over_the_query_and_the_query_over_the_collection(shared: Service) -> None:
+    campaign = judged(shared, gains="3:1")
+    assert campaign.scores("Q")["metrics"] == ["Q(beta=1,gains=3:1)"]
+    assert campaign.scores("Q", gains="5:1", beta=2)["metrics"] == ["Q(beta=2,gains=5:1)"]
+    assert campaign.scores("Q(gains=7:1)", gains="5:1")["metrics"] == ["Q(beta=1,gains=7:1)"]
+    assert campaign.scores("AP", "ndcg_cut_5", beta=2)["metrics"] == ["AP", "MSnDCG(gains=linear)@5"]
+
+
+def test_scores_under_several_gains_come_in_one_answer(shared: Service) -> None:
+    campaign = judged(shared)
+    labels = campaign.scores(*(f"Q(gains={gains})" for gains in ("1:1", "10:1", "adjust(3:1)", "exp")))["metrics"]
+    assert labels == [f"Q(beta=1,gains={gains})" for gains in ("1:1", "10:1", "adjust(3:1)", "exp")]
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "hint"),
+    [
+        ("", "bad-expression", "NAME"),
+        ("nDCG@0", "bad-expression", ""),
+        ("nDCG@10@5", "bad-expression", "NAME"),
+        ("P", "bad-expression", "Pplus"),
+        ("P ", "bad-expression", "%2B"),
+        ("Q(base=2)", "bad-expression", "beta"),
+        ("Q(beta=1,beta=2)", "bad-expression", "twice"),
+        ("Q(beta=-1)", "bad-expression", "beta"),
+        ("nDCG(base=1)@5", "bad-expression", "base"),
+        ("Q(gains=1:2)", "bad-gains", "highest first"),
+        ("Q(gains=1:2:3)", "bad-gains", "2 levels"),
+        ("AP(rel=3)", "bad-expression", "2"),
+        ("Nonsense", "bad-expression", "Nonsense"),
+        ("AP\x00", "bad-expression", ""),
+        ("Q" * 5000, "bad-expression", ""),
+    ],
+)
+def test_an_expression_that_means_nothing_is_refused_with_what_would(
+    shared: Service, expression: str, kind: str, hint: str
+) -> None:
+    answer = judged(shared).get("/scores", metric=expression)
+    assert refused(answer) == (422, kind)
+    assert hint in answer.json()["detail"]
+
+
+def test_defaults_in_the_query_are_held_to_the_same_limits(shared: Service) -> None:
+    campaign = judged(shared)
+    assert refused(campaign.get("/scores", beta=-1)) == (422, "bad-expression")
+    assert refused(campaign.get("/scores", metric="AP", gains="1:2")) == (422, "bad-gains")
+    assert refused(campaign.get("/scores", topics="some")) == (422, "invalid-request")
+    assert refused(campaign.get("/scores", metric=["AP"] * 201)) == (422, "invalid-request")
+
+
+def test_runs_come_in_the_order_asked_for_and_an_unknown_one_is_not_found(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.submit(WORSE)
+    assert [run["name"] for run in campaign.scores("AP", run=["worse", "tag", "worse"])["runs"]] == ["worse", "tag"]
+    assert [run["name"] for run in campaign.scores("AP")["runs"]] == ["tag", "worse"]
+    assert refused(campaign.get("/scores", run=["tag", "absent"])) == (404, "not-found")
+
+
+def test_a_topic_without_relevant_documents_is_undefined_and_named(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels(QRELS + "3 0 good 0\n")
+    campaign.submit(RUN + "3 Q0 good 1 1 tag\n")
+    answer = campaign.scores("AP", "AP(rel=2)", topics="all")
+    assert answer["topics_undefined"] == {"AP": ["3"], "AP(rel=2)": ["2", "3"]}
+    assert answer["topics_scored"] == {"AP": 2, "AP(rel=2)": 1}
+    assert answer["runs"][0]["topics"]["AP"] == {"1": 1.0, "2": 0.5, "3": None}
+    assert answer["runs"][0]["mean"]["AP"] == 0.75
+
+
+def test_a_missing_topic_scores_zero_and_stays_in_the_mean(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels()
+    campaign.submit(run_text({"1": ["good"], "9": ["good"]}))
+    run = campaign.scores("AP", topics="all")["runs"][0]
+    assert (run["topics_missing"], run["mean"], run["topics"]) == (1, {"AP": 0.5}, {"AP": {"1": 1.0, "2": 0.0}})
+
+
+def test_a_mean_over_no_topic_is_null(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 good 0\n")
+    campaign.submit(run_text({"1": ["good"]}))
+    answer = campaign.scores("AP", "nDCG@5")
+    assert set(answer["runs"][0]["mean"].values()) == {None}
+    assert set(answer["topics_scored"].values()) == {0}
+    row = campaign.get("/leaderboard").json()["rows"][0]
+    assert set(row["interval"].values()) == {None}
+
+
+def test_means_come_in_full_precision_and_topics_only_when_asked(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 a 1\n1 0 b 1\n1 0 c 1\n")
+    campaign.submit(run_text({"1": ["a"]}))
+    run = campaign.scores("AP")["runs"][0]
+    assert run["mean"] == {"AP": 1 / 3}
+    assert "topics" not in run
+
+
+def test_levels_below_rel_count_for_nothing(shared: Service) -> None:
+    campaign = judged(shared)
+    assert campaign.scores("AP(rel=2)")["runs"][0]["mean"] == {"AP(rel=2)": 1.0}
+    assert campaign.scores("AP", rel=2)["metrics"] == ["AP(rel=2)"]
+
+
+def test_the_catalogue_describes_every_parameter_that_scores_take(shared: Service) -> None:
+    items = shared.anonymous.get("/v1/metrics").json()["items"]
+    names = {each["name"] for metric in items for each in metric["parameters"]}
+    described = shared.anonymous.get("/openapi.json").json()["paths"]["/v1/collections/{collection}/scores"]["get"]
+    assert names <= {each["name"] for each in described["parameters"]}
+    for metric in items:
+        assert metric["definition"]
+        assert all(each["limits"] and each["description"] and "schema" in each for each in metric["parameters"])
+
+
+def test_every_metric_of_the_catalogue_scores_a_run(shared: Service) -> None:
+    items = shared.anonymous.get("/v1/metrics").json()["items"]
+    expressions = [metric["name"] + "@10" * metric["takes_cutoff"] for metric in items]
+    answer = judged(shared).scores(*expressions)
+    assert list(answer["asked"]) == expressions
+    assert all(isinstance(mean, float) for mean in answer["runs"][0]["mean"].values())
