@@ -1,0 +1,108 @@
+"""Collections: made, changed and deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.api.campaign import Campaign, codes, judged, refused
+from tests.conftest import Service
+
+
+def test_a_collection_comes_back_as_it_was_made(service: Service) -> None:
+    sent = {
+        "title": "Web", "levels": ["B", "A", "S"], "gains": "3:2:1", "depth": 100, "order_by": "rank",
+        "topics": ["2", "1"], "metrics": ["Q", "AP(rel=3)"], "policy": {"phase": "released"}, "public": True,
+    }  # fmt: skip
+    campaign = Campaign(service, **sent)
+    found = campaign.get("").json()
+    assert {key: found[key] for key in sent} == sent
+    assert found["created_at"].endswith("Z")
+
+
+def test_a_name_is_taken_until_its_collection_is_deleted(service: Service) -> None:
+    campaign = judged(service)
+    sent = {"name": campaign.name, "levels": 1}
+    assert refused(service.organiser.post("/v1/collections", json=sent)) == (409, "collection-exists")
+    assert service.organiser.delete(campaign.path).status_code == 204
+    assert refused(campaign.get("")) == (404, "not-found")
+    assert service.organiser.post("/v1/collections", json=sent).status_code == 201
+    assert campaign.get("/runs").json()["items"] == []
+
+
+def test_gains_that_decrease_are_refused_with_both_lists_named(shared: Service) -> None:
+    sent = {"name": "decreasing", "levels": ["B", "A", "S"], "gains": "1:2:3"}
+    answer = shared.organiser.post("/v1/collections", json=sent)
+    assert refused(answer) == (422, "bad-gains")
+    assert "highest level first (1:2:3)" in answer.json()["detail"]
+    assert "lowest first (B, A, S)" in answer.json()["detail"]
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"levels": 0}, "greater-than-equal"),
+    ({"levels": 128}, "less-than-equal"),
+    ({"levels": []}, "too-short"),
+    ({"levels": [f"x{n}" for n in range(128)]}, "too-long"),
+    ({"levels": ["a", "a"]}, "repeated-level"),
+    ({"levels": ["L2", "L1"]}, "misleading-level"),
+    ({"levels": ["a b"]}, "string-pattern-mismatch"),
+    ({"depth": 0}, "greater-than-equal"),
+    ({"order_by": "tag"}, "literal-error"),
+    ({"topics": []}, "too-short"),
+    ({"topics": ["all"]}, "reserved-topic"),
+    ({"topics": ["1", "1"]}, "repeated-topic"),
+    ({"topics": ["a b"]}, "bad-topic"),
+    ({"topics": [""]}, "bad-topic"),
+    ({"metrics": ["Nonsense"]}, "bad-expression"),
+    ({"metrics": ["Q(gains=1:1)"]}, "bad-gains"),
+    ({"name": "-x"}, "string-pattern-mismatch"),
+    ({"name": "x\n"}, "string-pattern-mismatch"),
+    ({"name": "x" * 129}, "string-pattern-mismatch"),
+    ({"policy": {"phase": "open"}}, "literal-error"),
+    ({"policy": {"scores": "all"}}, "extra-forbidden"),
+    ({"colour": "red"}, "extra-forbidden"),
+    ({"public": "perhaps"}, "bool-parsing"),
+]
+
+
+@pytest.mark.parametrize(("sent", "code"), BAD, ids=lambda value: str(value)[:40])
+def test_settings_that_cannot_be_are_refused_each_at_its_place(
+    shared: Service, sent: dict[str, Any], code: str
+) -> None:
+    answer = shared.organiser.post("/v1/collections", json={"name": "bad", "levels": 3} | sent)
+    assert answer.status_code == 422
+    assert code in codes(answer)
+    assert all(each["location"].startswith("body.") for each in answer.json()["errors"])
+
+
+def test_what_a_change_does_not_name_stays(shared: Service) -> None:
+    campaign = Campaign(shared, title="old", gains="2:1", metrics=["Q"], policy={"phase": "released"})
+    before = campaign.get("").json()
+    assert campaign.change().json() == before
+    assert campaign.change(policy={}).json() == before
+    assert campaign.change(title="new").json() == before | {"title": "new"}
+    assert campaign.change(metrics=None).json()["metrics"] is None
+
+
+def test_a_change_is_checked_against_what_stays(shared: Service) -> None:
+    campaign = Campaign(shared, gains="2:1", metrics=["AP(rel=2)"])
+    assert refused(campaign.change(levels=3)) == (422, "bad-gains")
+    assert refused(campaign.change(gains="1:2")) == (422, "bad-gains")
+    assert refused(campaign.change(levels=1, gains="1")) == (422, "invalid-request")
+    assert campaign.change(levels=1, gains="1", metrics=["AP"]).status_code == 200
+    assert refused(campaign.change(title=None)) == (422, "invalid-request")
+
+
+def test_new_gains_change_the_scores_of_stored_runs(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.change(gains="5:1")
+    assert campaign.scores("Q")["metrics"] == ["Q(beta=1,gains=5:1)"]
+
+
+def test_a_collection_that_is_no_longer_public_is_closed_at_once(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.release(public=True)
+    assert campaign.get("/scores", shared.anonymous).status_code == 200
+    campaign.change(policy={"phase": "hidden"})
+    assert refused(campaign.get("/scores", shared.anonymous)) == (401, "not-authenticated")

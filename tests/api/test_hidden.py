@@ -1,0 +1,95 @@
+"""While judgments are hidden, nothing that a participant or reader is told is a function of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.campaign import OTHER_QRELS, QRELS, RUN, Campaign, codes, refused, run_text
+from tests.conftest import Service
+
+ELSEWHERE = "7 0 x 1\n8 0 y 2\n"
+"""Qrels that share no topic with the runs."""
+
+
+def _normal(answer: httpx.Response, campaign: Campaign) -> tuple[Any, ...]:
+    """An answer without what differs between any two: names of ours, times, and hashes of them."""
+    text = answer.text.replace(campaign.name, "NAME")
+    text = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME", text)
+    headers = {**answer.headers, "date": "", "x-request-id": "", "etag": ""}
+    return answer.status_code, text, {name: value.replace(campaign.name, "NAME") for name, value in headers.items()}
+
+
+def _everything(campaign: Campaign, client: httpx.Client) -> list[tuple[Any, ...]]:
+    sent = [
+        campaign.submit(client=client),
+        campaign.submit(client=client),
+        campaign.submit(run_text({"7": ["x"], "9": ["q"]}, "far"), client),
+        campaign.submit("nonsense\n", client),
+    ]
+    paths = ("", "/runs", "/runs/tag", "/runs/far", "/pool", "/qrels", "/qrels/1", "/qrels/2", "/tokens")
+    sent += [campaign.get(path, client) for path in paths]
+    for query in ({}, {"metric": "Nonsense"}, {"qrels": 2}, {"run": "absent"}, {"format": "csv"}):
+        sent += [campaign.get("/scores", client, **query)]
+    sent += [campaign.get("/leaderboard", client), client.get("/v1/me/limits")]
+    return [_normal(answer, campaign) for answer in sent]
+
+
+@pytest.mark.parametrize("role", ["participant", "reader"])
+@pytest.mark.parametrize("topics", [None, ["1", "2", "3", "9"]])
+def test_other_qrels_or_none_make_no_difference(shared: Service, role: str, topics: list[str] | None) -> None:
+    seen = []
+    for qrels in ((), (QRELS,), (OTHER_QRELS, QRELS), (ELSEWHERE,)):
+        campaign = Campaign(shared, topics=topics)
+        for text in qrels:
+            campaign.put_qrels(text)
+        seen.append(_everything(campaign, campaign.client(role, "own" if role == "participant" else None)))
+    assert seen[1:] == seen[:1] * 3
+
+
+def test_a_participant_sees_its_own_runs_and_no_function_of_the_qrels(service: Service) -> None:
+    campaign = Campaign(service)
+    campaign.put_qrels()
+    own, other = campaign.client("participant", "own"), campaign.client("participant", "other")
+    run = campaign.submit(client=own).json()
+    assert (run["unjudged_share"], run["warnings"]) == (None, [])
+    assert [each["name"] for each in campaign.get("/runs", own).json()["items"]] == ["tag"]
+    assert campaign.get("/runs", other).json()["items"] == []
+    found = campaign.get("", own).json()
+    assert (found["qrels_version"], found["relevant"]) == (None, None)
+    assert refused(campaign.get("/scores", own)) == (403, "judgments-hidden")
+
+
+def test_warnings_refer_to_the_declared_topics(shared: Service) -> None:
+    campaign = Campaign(shared, topics=["1", "2", "3"])
+    campaign.put_qrels("1 0 good 1\n")
+    answer = campaign.submit(run_text({"1": ["good"], "9": ["x"]}), campaign.client("participant", "own"))
+    assert {each["code"]: each["count"] for each in answer.json()["warnings"]} == {
+        "unknown-topics": 1,
+        "missing-topics": 2,
+    }
+    assert codes(campaign.submit(run_text({"9": ["x"]}), campaign.client("participant", "b"))) == ["no-common-topics"]
+
+
+def test_a_reader_sees_the_collection_alone(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.submit()
+    reader = campaign.client("reader")
+    assert campaign.get("", reader).status_code == 200
+    assert campaign.get("/runs", reader).json()["items"] == []
+    assert refused(campaign.get("/runs/tag", reader)) == (404, "not-found")
+
+
+def test_on_release_everybody_with_a_token_sees_all(service: Service) -> None:
+    campaign = Campaign(service)
+    campaign.put_qrels()
+    campaign.submit(RUN)
+    campaign.release()
+    for client in (campaign.client("participant", "own"), campaign.client("reader")):
+        assert campaign.get("/scores", client, metric="AP").json()["runs"][0]["mean"] == {"AP": 0.75}
+        assert campaign.get("/runs/tag", client).json()["unjudged_share"] == 0.25
+        assert campaign.get("/qrels/1", client).status_code == 200
+        assert campaign.get("", client).json()["relevant"] is not None

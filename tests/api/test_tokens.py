@@ -1,0 +1,133 @@
+"""Tokens: made once, shown once, ended for good."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from app.evaluation.principals import TOKEN_PREFIX
+from app.main import open_workspace
+from app.settings import Settings
+from tests.api.campaign import RUN, Campaign, judged, refused
+from tests.conftest import ADMIN, Service, serving
+
+
+def _create(campaign: Campaign, **sent: object) -> dict[str, str]:
+    answer = campaign.organiser.post(f"{campaign.path}/tokens", json=sent)
+    assert answer.status_code == 201, answer.text
+    found: dict[str, str] = answer.json()
+    return found
+
+
+def test_a_token_is_recognisable_and_shown_this_once(service: Service) -> None:
+    campaign = Campaign(service)
+    made = _create(campaign, role="participant", team="lemur")
+    assert made["token"].startswith(TOKEN_PREFIX)
+    assert len(made["token"]) >= len(TOKEN_PREFIX) + 43
+    listed = campaign.get("/tokens").json()["items"]
+    assert listed == [{key: value for key, value in made.items() if key != "token"}]
+
+
+def test_a_token_says_who_it_is(shared: Service) -> None:
+    campaign = Campaign(shared)
+    made = _create(campaign, role="participant", team="lemur")
+    me = shared.client(made["token"]).get("/v1/me").json()
+    assert me == {
+        "id": made["id"], "role": "participant", "collection": campaign.name, "team": "lemur", "expires_at": None,
+    }  # fmt: skip
+    assert shared.organiser.get("/v1/me").json()["collection"] is None
+    assert shared.client(made["token"]).get("/v1/me/limits").json()["upload"]["line_bytes"] == 4096
+
+
+def test_a_revoked_token_opens_nothing_and_says_why(service: Service) -> None:
+    campaign = Campaign(service)
+    made = _create(campaign, role="reader")
+    client = service.client(made["token"])
+    assert client.get(campaign.path).status_code == 200
+    assert campaign.organiser.delete(f"{campaign.path}/tokens/{made['id']}").status_code == 204
+    assert campaign.organiser.delete(f"{campaign.path}/tokens/{made['id']}").status_code == 204
+    answer = client.get(campaign.path)
+    assert refused(answer) == (401, "not-authenticated")
+    assert "revoked" in answer.json()["detail"]
+
+
+def test_a_token_ends_when_it_expires(shared: Service) -> None:
+    campaign = Campaign(shared)
+    soon = datetime.now(UTC) + timedelta(milliseconds=150)
+    client = shared.client(_create(campaign, role="reader", expires_at=soon.isoformat())["token"])
+    while (answer := client.get(campaign.path)).status_code == 200:
+        assert datetime.now(UTC) < soon + timedelta(seconds=5)
+    assert refused(answer) == (401, "not-authenticated")
+    assert "expired" in answer.json()["detail"]
+
+
+def test_a_token_that_could_never_be_used_is_not_made(campaign: Campaign) -> None:
+    for sent in (
+        {"role": "reader", "expires_at": "2020-01-01T00:00:00Z"},
+        {"role": "reader", "expires_at": "2999-01-01T00:00:00"},
+        {"role": "reader", "team": "lemur"},
+        {"role": "admin"},
+        {"role": "participant", "team": "a/b"},
+        {},
+    ):
+        answer = campaign.organiser.post(f"{campaign.path}/tokens", json=sent)
+        assert refused(answer) == (422, "invalid-request")
+    answer = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "participant"})
+    assert refused(answer) == (422, "team-required")
+
+
+def test_the_token_of_another_collection_is_not_revoked_from_here(shared: Service) -> None:
+    here, there = Campaign(shared), Campaign(shared)
+    made = _create(there, role="reader")
+    assert refused(here.organiser.delete(f"{here.path}/tokens/{made['id']}")) == (404, "not-found")
+    assert shared.client(made["token"]).get("/v1/me").status_code == 200
+
+
+def test_the_stored_hash_of_a_token_is_no_token(shared: Service) -> None:
+    stored = hashlib.sha256(ADMIN.encode()).hexdigest()
+    assert refused(shared.client(stored).get("/v1/me")) == (401, "not-authenticated")
+
+
+def test_a_bad_token_is_no_hindrance_where_none_is_needed(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.release(public=True)
+    bad = shared.client("gainboard_bad")
+    assert bad.get(f"{campaign.path}/scores").status_code == 200
+    assert bad.get("/v1/metrics").status_code == 200
+    assert refused(bad.post(f"{campaign.path}/runs", content=RUN)) == (401, "not-authenticated")
+
+
+def test_a_token_in_the_address_is_no_token(campaign: Campaign) -> None:
+    made = _create(campaign, role="reader")
+    answer = campaign.service.anonymous.get("/v1/me", params={"access_token": made["token"]})
+    assert refused(answer) == (422, "unknown-parameter")
+    assert made["token"] not in answer.text
+
+
+def test_the_tokens_of_a_deleted_collection_open_nothing_of_its_successor(shared: Service) -> None:
+    campaign = Campaign(shared)
+    reader = campaign.client("reader")
+    assert shared.organiser.delete(campaign.path).status_code == 204
+    successor = Campaign(shared, name=campaign.name)
+    assert refused(reader.get(successor.path)) == (404, "not-found")
+
+
+def test_another_admin_token_at_start_replaces_the_one_before(tmp_path: Path) -> None:
+    settings = {"data": tmp_path}
+    with serving(Settings.read({}, admin_token=ADMIN, **settings)) as service:
+        assert service.organiser.get("/v1/me").status_code == 200
+    with serving(Settings.read({}, admin_token="another-admin-token-now", **settings)) as service:
+        assert service.organiser.get("/v1/me").status_code == 401
+        assert service.client("another-admin-token-now").get("/v1/me").json()["role"] == "organiser"
+
+
+def test_the_first_start_makes_one_organiser_and_the_second_none(tmp_path: Path) -> None:
+    made = []
+    for _ in range(2):
+        workspace, token = open_workspace(Settings.read({}, data=tmp_path))
+        workspace.database.close()
+        made.append(token)
+    assert made[0] is not None
+    assert made[0].startswith(TOKEN_PREFIX)
+    assert made[1] is None
