@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +14,7 @@ QRELS = "1 0 good 2\n1 0 bad 0\n2 0 good 1\n"
 OTHER_QRELS = "1 0 bad 1\n1 0 good 0\n2 0 bad 2\n2 0 good 1\n"
 
 
-def run_text(rankings: dict[str, Sequence[str]], tag: str = "tag") -> str:
+def run_text(rankings: Mapping[str, Sequence[str]], tag: str = "tag") -> str:
     """A run file: documents by topic, best first."""
     return "".join(
         f"{topic} Q0 {document} {rank} {1 / rank!r} {tag}\n"

@@ -73,7 +73,7 @@ def test_json_of_another_media_type_is_not_read(shared: Service, kind: str) -> N
     ["Bearer", "Basic YTpi", "bearer x", "Bearer a b", "Bearer \xff", "Bearer gainboard_" + "x" * 9000, "x"],
 )
 def test_an_authorization_header_that_is_no_token_is_refused(shared: Service, header: str) -> None:
-    answer = shared.anonymous.get("/v1/me", headers={"Authorization": header.encode("latin-1")})
+    answer = shared.anonymous.get("/v1/me", headers={b"Authorization": header.encode("latin-1")})
     assert refused(answer) == (401, "not-authenticated")
     assert answer.headers["www-authenticate"] == "Bearer"
 

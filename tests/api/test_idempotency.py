@@ -10,6 +10,7 @@ from sqlalchemy import text
 from app.store import idempotency
 from app.store.database import Database
 from app.store.idempotency import Scope
+from app.store.tables import idempotency_keys
 from tests.api.campaign import RUN, WORSE, Campaign, refused
 from tests.conftest import Service
 
@@ -83,7 +84,7 @@ def test_a_collection_is_made_once(shared: Service) -> None:
 
 def test_a_key_that_is_no_key_is_refused(campaign: Campaign) -> None:
     for key in ("", "a b", "x" * 256, "é"):
-        headers = {"Idempotency-Key": key.encode()}
+        headers = {b"Idempotency-Key": key.encode()}
         answer = campaign.organiser.post(f"{campaign.path}/runs?team=t", content=RUN, headers=headers)
         assert refused(answer) == (422, "invalid-request")
 
@@ -97,7 +98,7 @@ def test_a_key_whose_request_is_under_way_is_in_use_until_it_is_abandoned(servic
     assert refused(_submit(campaign, RUN)) == (409, "idempotency-key-in-use")
     before = datetime.now(UTC).replace(tzinfo=None) - idempotency.ABANDONED - timedelta(seconds=1)
     with database.writing() as tx:
-        tx.execute(idempotency.table.update().values(created_at=before.replace(tzinfo=UTC)))
+        tx.execute(idempotency_keys.update().values(created_at=before.replace(tzinfo=UTC)))
     assert _submit(campaign, RUN).status_code == 200
     database.close()
 

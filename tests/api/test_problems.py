@@ -95,7 +95,7 @@ def test_a_fault_of_ours_is_a_problem_that_tells_its_request_id_only(
 def test_every_answer_has_a_request_id_the_senders_own_where_it_is_a_sane_one(
     shared: Service, given: str, kept: bool
 ) -> None:
-    answer = shared.anonymous.get("/nothing", headers={"X-Request-ID": given.encode()})
+    answer = shared.anonymous.get("/nothing", headers={b"X-Request-ID": given.encode()})
     assert (answer.headers["x-request-id"] == given) is kept
     assert answer.headers["x-request-id"]
 
@@ -105,7 +105,8 @@ def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path: Path, 
 
     def allowed(service: Service, origin: str) -> str | None:
         answer = service.anonymous.get("/healthz", headers={"Origin": origin})
-        return answer.headers.get("access-control-allow-origin")
+        found: str | None = answer.headers.get("access-control-allow-origin")
+        return found
 
     with running(create_app(workspace, cors_origins="https://a.example, https://b.example")) as service:
         assert allowed(service, "https://b.example") == "https://b.example"

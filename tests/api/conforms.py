@@ -1,0 +1,53 @@
+"""Whether JSON is as a schema of ours says: the part of JSON Schema that the description uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+def faults(value: Any, schema: Mapping[str, Any], schemas: Mapping[str, Any], where: str = "$") -> Iterator[str]:
+    """Every place where `value` is not as described. A member that is not described is a fault, too."""
+    if "$ref" in schema:
+        yield from faults(value, schemas[schema["$ref"].rpartition("/")[2]], schemas, where)
+    elif "anyOf" in schema:
+        if all(list(faults(value, each, schemas, where)) for each in schema["anyOf"]):
+            yield f"{where}: {value!r} is none of {schema['anyOf']}"
+    elif "type" in schema and not _is(value, schema["type"]):
+        yield f"{where}: {value!r} is no {schema['type']}"
+    elif value not in schema.get("enum", [value]) or value != schema.get("const", value):
+        yield f"{where}: {value!r} is not one of the values"
+    elif isinstance(value, dict):
+        yield from _members(value, schema, schemas, where)
+    elif isinstance(value, list):
+        items = schema.get("prefixItems") or [schema.get("items", {})] * len(value)
+        for number, each in enumerate(value):
+            yield from faults(each, items[number], schemas, f"{where}[{number}]")
+
+
+def _is(value: Any, kind: str) -> bool:
+    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+
+
+def _members(value: dict[str, Any], schema: Mapping[str, Any], schemas: Mapping[str, Any], where: str) -> Iterator[str]:
+    described = schema.get("properties", {})
+    others = schema.get("additionalProperties", "properties" not in schema)
+    for name in set(schema.get("required", ())) - value.keys():
+        yield f"{where}: {name} is missing"
+    for name, each in value.items():
+        if name in described:
+            yield from faults(each, described[name], schemas, f"{where}.{name}")
+        elif others is False:
+            yield f"{where}: {name} is not described"
+        elif isinstance(others, dict):
+            yield from faults(each, others, schemas, f"{where}.{name}")

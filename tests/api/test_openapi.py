@@ -1,0 +1,141 @@
+"""The description of the interface: complete, true of what is answered, and changed only on purpose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.evaluation.workspace import Workspace
+from app.main import create_app
+from app.metrics import query_parameters
+from app.store.database import Database
+from tests.api.campaign import RUN, WORSE, Campaign, judged
+from tests.api.conforms import faults
+from tests.conftest import Service
+
+SNAPSHOT = Path(__file__).with_name("openapi.txt")
+RENEW = "python -m tests.api.test_openapi"
+C = "/v1/collections/{collection}"
+
+
+def _description() -> dict[str, Any]:
+    database = Database("sqlite://")
+    found = create_app(Workspace(database)).openapi()
+    database.close()
+    return found
+
+
+def _lines(description: dict[str, Any]) -> Iterator[str]:
+    for path, methods in sorted(description["paths"].items()):
+        for method, operation in sorted(methods.items()):
+            # The catalogue of metrics says which parameters those are, and grows.
+            names = {f"{each['in']}:{each['name']}" for each in operation.get("parameters", ())}
+            of_metrics = {f"query:{name}" for name in query_parameters()}
+            where = [*sorted(names - of_metrics), *(["query:PARAMETERS"] if of_metrics <= names else [])]
+            body = sorted(operation.get("requestBody", {}).get("content", ()))
+            answers = ",".join(sorted(operation["responses"]))
+            yield f"{' '.join([method.upper(), path, *where, *body])} -> {answers}\n"
+
+
+def test_the_interface_is_the_one_that_was_agreed_on() -> None:
+    assert list(_lines(_description())) == SNAPSHOT.read_text().splitlines(keepends=True), f"to renew it: {RENEW}"
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(reference := node.get("$ref"), str):
+            yield reference
+        for value in node.values():
+            yield from _references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _references(value)
+
+
+def test_every_reference_leads_to_a_schema() -> None:
+    description = _description()
+    schemas = {f"#/components/schemas/{name}" for name in description["components"]["schemas"]}
+    assert set(_references(description["paths"])) <= schemas
+
+
+def test_every_route_says_what_it_does_and_what_its_errors_look_like() -> None:
+    for path, methods in _description()["paths"].items():
+        for method, operation in methods.items():
+            assert operation.get("description"), f"{method} {path}"
+            for status in ("4XX", "5XX"):
+                content = operation["responses"][status]["content"]
+                assert content["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
+
+
+def test_the_pages_of_the_documentation_are_there(shared: Service) -> None:
+    assert shared.anonymous.get("/docs").status_code == 200
+    assert shared.anonymous.get("/openapi.json").json() == json.loads(json.dumps(_description()))
+    door = shared.anonymous.get("/").json()
+    assert shared.anonymous.get(door["documentation"]).status_code == 200
+
+
+def test_the_examples_work(shared: Service) -> None:
+    schemas = _description()["components"]["schemas"]
+    collection, token = (schemas[name]["examples"][0] for name in ("NewCollection", "NewToken"))
+    assert shared.organiser.post("/v1/collections", json=collection).status_code == 201
+    path = f"/v1/collections/{collection['name']}/tokens"
+    assert shared.organiser.post(path, json=token).status_code == 201
+
+
+def _answers(service: Service) -> Iterator[tuple[str, httpx.Response]]:
+    campaign = judged(service, title="t", topics=["1", "2"], metrics=["AP"])
+    organiser, path = service.organiser, campaign.path
+    yield "POST /v1/collections", organiser.post("/v1/collections", json={"name": f"{campaign.name}x", "levels": ["B"]})
+    yield f"PATCH {C}", campaign.change(gains="2:1")
+    yield f"PUT {C}/qrels", campaign.put_qrels("1 0 good 1\n2 0 good 0\n")
+    yield f"PUT {C}/qrels", campaign.put_qrels("1 0 good 1\n2 0 good 0\n")
+    yield f"POST {C}/runs", campaign.submit(WORSE)
+    yield f"POST {C}/runs", campaign.submit(RUN)
+    yield f"POST {C}/tokens", organiser.post(f"{path}/tokens", json={"role": "participant", "team": "t"})
+    for below in ("", "/qrels", "/runs", "/leaderboard", "/tokens", "/scores"):
+        yield f"GET {C}{below}", campaign.get(below)
+    yield f"GET {C}/scores", campaign.get("/scores", topics="all", metric=["Q", "AP(rel=2)"])
+    yield f"GET {C}/runs/{{run}}", campaign.get("/runs/tag")
+    yield f"GET {C}/qrels/{{version}}", campaign.get("/qrels/1")
+    for plain in ("/", "/healthz", "/readyz", "/v1/metrics", "/v1/me", "/v1/me/limits", "/v1/collections"):
+        yield f"GET {plain}", organiser.get(plain)
+    yield "GET /problems/{slug}", organiser.get("/problems/faulty-file")
+    yield f"POST {C}/runs", campaign.submit("nonsense\n")
+    yield f"GET {C}/scores", campaign.get("/scores", limit=1)
+    yield "GET /v1/me", service.anonymous.get("/v1/me")
+
+
+def test_answers_are_as_described(shared: Service) -> None:
+    description = shared.anonymous.get("/openapi.json").json()
+    for route, answer in _answers(shared):
+        method, path = route.split(" ")
+        responses = description["paths"][path][method.lower()]["responses"]
+        described = responses.get(str(answer.status_code)) or responses[f"{str(answer.status_code)[0]}XX"]
+        content = described["content"][answer.headers["content-type"]]
+        assert list(faults(answer.json(), content["schema"], description["components"]["schemas"])) == [], route
+
+
+def test_an_answer_that_is_not_as_described_would_be_noticed() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        "required": ["a"],
+    }
+    assert list(faults({"a": 1}, schema, {})) == list(faults({"a": None}, schema, {})) == []
+    wrong: Any
+    for wrong in ({}, {"a": "x"}, {"a": True}, {"a": 1, "b": 2}, []):
+        assert list(faults(wrong, schema, {}))
+
+
+def test_what_a_schema_requires_is_described_for_every_upload(campaign: Campaign) -> None:
+    for method, path in (("put", f"{C}/qrels"), ("post", f"{C}/runs")):
+        content = _description()["paths"][path][method]["requestBody"]["content"]
+        assert set(content) == {"text/plain", "application/octet-stream", "multipart/form-data"}
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text("".join(_lines(_description())))

@@ -1,0 +1,29 @@
+"""The migrations build the tables that the store works with."""
+
+from __future__ import annotations
+
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import inspect
+
+from app.store.database import Database
+from app.store.schema import migrate
+from app.store.tables import metadata
+
+
+def test_the_schema_after_all_migrations_is_that_of_the_tables(database_url: str) -> None:
+    database = Database(database_url)
+    migrate(database)
+    with database.writing() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        assert compare_metadata(context, metadata) == []
+        assert set(inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
+    database.close()
+
+
+def test_a_database_that_is_up_to_date_is_left_alone(database_url: str) -> None:
+    database = Database(database_url)
+    before, newest = migrate(database)
+    assert before is None
+    assert migrate(database) == (newest, newest)
+    database.close()
