@@ -122,9 +122,9 @@ def serving(settings: Settings) -> Iterator[Service]:
 
 
 @contextmanager
-def running(application: FastAPI) -> Iterator[Service]:
+def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
     """A server of this application, on a free port of this machine, in a thread of its own."""
-    config = uvicorn.Config(application, host="127.0.0.1", port=0, log_config=None, lifespan="on")
+    config = uvicorn.Config(application, host="127.0.0.1", port=0, log_config=None, root_path=root_path)
     server = uvicorn.Server(config)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

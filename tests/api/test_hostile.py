@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 from urllib.parse import urlsplit
@@ -167,3 +168,13 @@ def test_a_token_of_the_last_day_of_the_calendar_does_not_break_the_clock(campai
     for when, status in (("9999-12-31T23:59:59-14:00", 422), ("9999-12-31T00:00:00Z", 201)):
         answer = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader", "expires_at": when})
         assert answer.status_code == status
+
+
+def test_a_bomb_is_refused_long_before_it_is_inflated(campaign: Campaign) -> None:
+    bomb = gzip.compress(b"1 Q0 document 1 1 tag\n" * 2_000_000, compresslevel=9)
+    assert refused(campaign.submit(bomb)) == (413, "too-large")
+    assert refused(campaign.submit(gzip.compress(RUN.encode())[:-4])) == (422, "faulty-file")
+
+
+def test_the_word_for_means_is_no_topic_of_a_run_either(campaign: Campaign) -> None:
+    assert codes(campaign.submit("all Q0 d 1 1 t\n")) == ["reserved-topic"]

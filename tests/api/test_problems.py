@@ -112,3 +112,15 @@ def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path: Path, 
         assert allowed(service, "https://b.example") == "https://b.example"
         assert allowed(service, "https://c.example") is None
     assert allowed(shared, "https://a.example") is None
+
+
+def test_behind_a_proxy_locations_and_links_begin_with_its_root_path(tmp_path: Path) -> None:
+    workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=ADMIN))
+    with running(create_app(workspace), root_path="/gain") as service:
+        answer = service.organiser.post("/v1/collections", json={"name": "a", "levels": 1})
+        assert answer.headers["location"] == "/gain/v1/collections/a"
+        answer = service.organiser.post("/v1/collections/a/runs?team=t", content=b"1 Q0 d 1 1 t\n" * (1 << 17))
+        assert refused(answer) == (422, "faulty-file")
+        service.organiser.post("/v1/collections", json={"name": "b", "levels": 1})
+        link = service.organiser.get("/v1/collections?limit=1").links["next"]["url"]
+        assert link.startswith("/gain/v1/collections?")
