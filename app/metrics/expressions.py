@@ -90,6 +90,7 @@ def _check_keys(parsed: _Parsed, metric: Metric) -> None:
             raise BadExpression(f"{parsed.text}: {metric.name} has no parameter {key}; it has {', '.join(known)}")
 
 
+@lru_cache(maxsize=64)  # the same for every expression of a request
 def _check_defaults(defaults: _Items, scale: Scale) -> None:
     known = query_parameters()
     for key, text in defaults:

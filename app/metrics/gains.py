@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -56,6 +57,7 @@ FLAT: Final = GainSetting("1", (1.0,))
 """The setting of a scale with one level above 0; what metrics without gains are read with."""
 
 
+@lru_cache(maxsize=256)
 def parse_gains(text: str, highest_level: int) -> GainSetting:
     """The gain setting that `text` describes on a scale of levels 0 to `highest_level` (>= 1).
 
