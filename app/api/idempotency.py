@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Header, Request, Response
 
@@ -49,24 +49,30 @@ def once(
     """
     if key is None or principal.token is None:
         return act()
-    # Hashed, for a path may have any length and any characters.
-    route = hashlib.sha256(f"{request.method} {request.url.path}".encode()).hexdigest()
-    scope = Scope(principal.token.id, route, key)
+    scope = Scope(principal.token.id, _route(request), key)
     with workspace.database.writing() as tx:
         earlier = idempotency.claim(tx, scope, fingerprint, workspace.now())
     if earlier is not None:
         return _repeat(earlier, fingerprint)
     try:
         answer = act()
-        repeated = kept(answer)
-        headers: dict[str, Any] = {name: repeated.headers[name] for name in KEPT_HEADERS if name in repeated.headers}
-        with workspace.database.writing() as tx:
-            idempotency.keep(tx, scope, repeated.status_code, headers, bytes(repeated.body))
+        _keep(workspace, scope, kept(answer))
     except BaseException:
         with workspace.database.writing() as tx:
             idempotency.release(tx, scope)
         raise
     return answer
+
+
+def _route(request: Request) -> str:
+    # Hashed, for a path may have any length and any characters.
+    return hashlib.sha256(f"{request.method} {request.url.path}".encode()).hexdigest()
+
+
+def _keep(workspace: Workspace, scope: Scope, answer: Response) -> None:
+    headers = {name: answer.headers[name] for name in KEPT_HEADERS if name in answer.headers}
+    with workspace.database.writing() as tx:
+        idempotency.keep(tx, scope, answer.status_code, headers, bytes(answer.body))
 
 
 def _repeat(earlier: Kept, fingerprint: str) -> Response:

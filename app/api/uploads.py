@@ -47,6 +47,23 @@ class Received:
 @asynccontextmanager
 async def received(request: Request, most_bytes: int) -> AsyncIterator[Received]:
     """The request's file. Raises TooLarge as soon as the limit is passed, with no more than that held."""
+    bounded = _bounded(request, most_bytes)
+    encoding = request.headers.get("content-encoding")
+    if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        _refuse_encoded_form(encoding)
+        form = await _form(bounded)
+        try:
+            yield await run_in_threadpool(_finished, _file_of(form), None, request)
+        finally:
+            await form.close()
+    else:
+        with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
+            async for chunk in bounded.stream():
+                file.write(chunk)
+            yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request)
+
+
+def _bounded(request: Request, most_bytes: int) -> Request:
     refusal = TooLarge(
         f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
         "zstd, or split the run."
@@ -64,20 +81,7 @@ async def received(request: Request, most_bytes: int) -> AsyncIterator[Received]
             raise refusal
         return message
 
-    bounded = Request(request.scope, counted)
-    encoding = request.headers.get("content-encoding")
-    if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
-        _refuse_encoded_form(encoding)
-        form = await _form(bounded)
-        try:
-            yield await run_in_threadpool(_finished, _file_of(form), None, request)
-        finally:
-            await form.close()
-    else:
-        with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
-            async for chunk in bounded.stream():
-                file.write(chunk)
-            yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request)
+    return Request(request.scope, counted)
 
 
 def _refuse_encoded_form(encoding: str | None) -> None:

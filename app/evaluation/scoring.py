@@ -83,11 +83,6 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         judged = _judged_runs(workspace, tx, [run.id for run in chosen], version.id, exact)
     # Runs that came after an older version was replaced were not judged by it until somebody asks.
     judged |= {run.id: _judge_late(workspace, view.collection, run, version) for run in chosen if run.id not in judged}
-    table = np.empty((len(bound), len(chosen), len(topics.topics)))
-    for column, run in enumerate(chosen):
-        rankings = JudgedRankings(judged[run.id], topics.judgments)
-        for row, metric in enumerate(bound):
-            table[row, column] = metric.score(rankings)
     return Scores(
         collection=view.collection,
         qrels=version,
@@ -97,8 +92,17 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         topics=topics.topics,
         topics_missing=[int(np.count_nonzero(judged[run.id].retrieved == 0)) for run in chosen],
         undefined=_undefined(bound, topics),
-        table=table,
+        table=_table(bound, [judged[run.id] for run in chosen], topics),
     )
+
+
+def _table(bound: Sequence[BoundMetric], judged: Sequence[JudgedRun], topics: JudgedTopics) -> NDArray[np.float64]:
+    table = np.empty((len(bound), len(judged), len(topics.topics)))
+    for column, run in enumerate(judged):
+        rankings = JudgedRankings(run, topics.judgments)
+        for row, metric in enumerate(bound):
+            table[row, column] = metric.score(rankings)
+    return table
 
 
 def bind(collection: Collection, question: Question) -> tuple[list[BoundMetric], dict[str, str]]:

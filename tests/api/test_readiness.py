@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 from sqlalchemy import create_engine, text
@@ -28,15 +29,14 @@ def test_a_database_that_is_gone_makes_the_service_unready(tmp_path: Path) -> No
 
 
 def test_a_postgresql_that_is_gone_makes_the_service_unready_and_names_no_host(postgres_url: str) -> None:
-    admin = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    admin, name = create_engine(postgres_url, isolation_level="AUTOCOMMIT"), f"gone_{uuid4().hex}"
     with admin.connect() as connection:
-        connection.execute(text("DROP DATABASE IF EXISTS gone WITH (FORCE)"))
-        connection.execute(text("CREATE DATABASE gone"))
-    url = make_url(postgres_url).set(database="gone").render_as_string(False)
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    url = make_url(postgres_url).set(database=name).render_as_string(False)
     with serving(Settings.read({}, database_url=url, admin_token=ADMIN)) as service:
         assert service.anonymous.get("/readyz").status_code == 200
         with admin.connect() as connection:
-            connection.execute(text("DROP DATABASE gone WITH (FORCE)"))
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
         for path in ("/readyz", "/v1/collections", "/v1/me"):
             answer = service.organiser.get(path)
             assert refused(answer) == (503, "database-busy")
