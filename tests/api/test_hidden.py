@@ -47,6 +47,7 @@ def test_other_qrels_or_none_make_no_difference(shared: Service, role: str, topi
         for text in qrels:
             campaign.put_qrels(text)
         seen.append(_everything(campaign, campaign.client(role, "own" if role == "participant" else None)))
+    assert seen[0][0][0] == (201 if role == "participant" else 403)
     assert seen[1:] == seen[:1] * 3
 
 
