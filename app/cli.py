@@ -19,9 +19,8 @@ from app import __version__, demo, logs
 from app.errors import GainboardError, InvalidRequest
 from app.evaluation.principals import authenticate
 from app.evaluation.workspace import Workspace
-from app.main import create_app, open_workspace
+from app.main import announce, create_app, open_database, open_workspace
 from app.settings import Settings
-from app.store.database import Database
 from app.store.schema import migrate
 
 EXAMPLES = """examples:
@@ -85,20 +84,10 @@ def _serve(parsed: argparse.Namespace) -> int:
     """Run the service until it is stopped. The first start prints the organiser's token, once."""
     settings = Settings.read(os.environ, data=parsed.data)
     logs.configure()
-    workspace, made = open_workspace(settings)
-    if made is not None:
-        print(
-            "No organiser yet. This token organises the instance; it is shown this once, keep it:\n"
-            f"  {made}\n"
-            "(Set GAINBOARD_ADMIN_TOKEN to choose it yourself.)",
-            file=sys.stderr,
-            flush=True,
-        )
-    application = create_app(
-        workspace, cors_origins=settings.cors_origins, telemetry_is_public=settings.metrics == "public"
-    )
+    workspace, token = open_workspace(settings)
+    announce(token)
     uvicorn.run(
-        application,
+        create_app(workspace, settings),
         host=parsed.host,
         port=parsed.port,
         root_path=parsed.root_path,
@@ -111,11 +100,11 @@ def _serve(parsed: argparse.Namespace) -> int:
 def _migrate(parsed: argparse.Namespace) -> int:
     """Bring the database to this version's schema, and say what was done."""
     settings = Settings.read(os.environ, data=parsed.data)
-    if settings.database_url is None:
-        settings.data.mkdir(parents=True, exist_ok=True)
-    database = Database(settings.url)
-    before, after = migrate(database)
-    database.close()
+    database = open_database(settings)
+    try:
+        before, after = migrate(database)
+    finally:
+        database.close()
     print(f"schema {after}: nothing to do" if before == after else f"schema {before or 'none'} -> {after}")
     return 0
 

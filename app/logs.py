@@ -35,3 +35,8 @@ def configure(level: int = logging.INFO) -> None:
     root.setLevel(logging.WARNING)
     for name in ("gainboard", "uvicorn.error"):
         logging.getLogger(name).setLevel(level)
+    # A server that was started as `uvicorn --factory` has handlers of its own, and an access log with queries.
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).handlers = []
+        logging.getLogger(name).propagate = True
+    logging.getLogger("uvicorn.access").setLevel(logging.WARNING)

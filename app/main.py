@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from app import __version__
+from app import __version__, logs
 from app.api import collections, health, leaderboard, metrics, problems, qrels, runs, scores, telemetry, tokens
 from app.api.dependencies import known_query
 from app.api.middleware import BoundedBody, Conditional, Observed
@@ -21,6 +22,8 @@ from app.store.database import Database
 from app.store.schema import migrate
 
 ROUTERS = (health, telemetry, metrics, collections, qrels, runs, scores, leaderboard, tokens, problems)
+EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID")
+"""Headers that scripts of other origins may read, where any are allowed."""
 DESCRIPTION = """
 Stores relevance judgments (qrels) and system outputs (runs), and scores runs under adjustable gain settings,
 Q-measure's beta and nDCG's log base. Every error is `application/problem+json`; its `type` leads to a page.
@@ -29,19 +32,43 @@ Q-measure's beta and nDCG's log base. Every error is `application/problem+json`;
 
 def open_workspace(settings: Settings) -> tuple[Workspace, str | None]:
     """The workspace over a migrated database, and the organiser's token if this made the first one."""
+    database = open_database(settings)
+    try:
+        migrate(database)
+        workspace = Workspace(database, settings.limits)
+        admin = settings.admin_token.get_secret_value() if settings.admin_token else None
+        return workspace, ensure_organiser(workspace, admin)
+    except BaseException:
+        database.close()
+        raise
+
+
+def open_database(settings: Settings) -> Database:
+    """The database of these settings; a folder that is made for it is its owner's alone."""
     if settings.database_url is None:
-        settings.data.mkdir(parents=True, exist_ok=True)
-    workspace = Workspace(Database(settings.url), settings.limits)
-    migrate(workspace.database)
-    admin = settings.admin_token.get_secret_value() if settings.admin_token else None
-    return workspace, ensure_organiser(workspace, admin)
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Database(settings.url)
 
 
-def create_app(workspace: Workspace, *, cors_origins: str = "", telemetry_is_public: bool = False) -> FastAPI:
+def announce(token: str | None) -> None:
+    """Shows the organiser's token of a first start, on standard error and nowhere else."""
+    if token is not None:
+        print(
+            "No organiser yet. This token organises the instance; it is shown this once, keep it:\n"
+            f"  {token}\n"
+            "(Set GAINBOARD_ADMIN_TOKEN to choose it yourself.)",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAPI:
     """The application over a workspace, which it closes when it ends."""
+    settings = settings or Settings.read({})
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
+        application.openapi()  # takes a while the first time, which should not be somebody's first request
         yield
         workspace.database.close()
 
@@ -58,24 +85,32 @@ def create_app(workspace: Workspace, *, cors_origins: str = "", telemetry_is_pub
     application.state.workspace = workspace
     application.state.query_names = {}
     application.state.telemetry = Telemetry() if IS_INSTALLED else None
-    application.state.telemetry_is_public = telemetry_is_public
+    application.state.telemetry_is_public = settings.metrics == "public"
     problems.install(application)
     for resource in ROUTERS:
         application.include_router(resource.router)
-    # The last one added is the outermost.
+    _surround(application, [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()])
+    return application
+
+
+def _surround(application: FastAPI, origins: list[str]) -> None:
+    """Adds what surrounds every request; the last one added is the outermost."""
     application.add_middleware(Conditional)
     application.add_middleware(BoundedBody)
-    if cors_origins:
-        origins = [origin.strip() for origin in cors_origins.split(",")]
-        application.add_middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"])
+    application.add_middleware(Observed)
     if application.state.telemetry:
         application.add_middleware(Measured, telemetry=application.state.telemetry)
-    application.add_middleware(Observed)
-    return application
+    if origins:
+        # Outermost, so that our own 500 can be read by scripts too.
+        application.add_middleware(
+            CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED
+        )
 
 
 def create_app_from_environment() -> FastAPI:
     """For servers that are given a factory: `uvicorn --factory app.main:create_app_from_environment`."""
     settings = Settings.read(os.environ)
-    workspace, _ = open_workspace(settings)
-    return create_app(workspace, cors_origins=settings.cors_origins, telemetry_is_public=settings.metrics == "public")
+    logs.configure()
+    workspace, token = open_workspace(settings)
+    announce(token)
+    return create_app(workspace, settings)

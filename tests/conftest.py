@@ -117,7 +117,7 @@ class Service:
 @contextmanager
 def serving(settings: Settings) -> Iterator[Service]:
     """A server over these settings."""
-    with running(create_app(open_workspace(settings)[0])) as service:
+    with running(create_app(open_workspace(settings)[0], settings)) as service:
         yield service
 
 

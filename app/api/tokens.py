@@ -74,6 +74,7 @@ class UploadLimits(BaseModel):
     decompressed_bytes: int
     lines: int
     line_bytes: int
+    ratio: int
 
 
 class MyLimits(BaseModel):

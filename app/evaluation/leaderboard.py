@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ import numpy as np
 from app.evaluation.principals import Principal
 from app.evaluation.scoring import Question, Scores, score
 from app.evaluation.workspace import Workspace
-from app.statistics import mean_interval
+from app.statistics import mean_intervals
 from app.store.records import Run
 
 
@@ -46,19 +47,22 @@ def _rows(scores: Scores, by: str) -> list[Row]:
     means = scores.means()
     key = means[[metric.label for metric in scores.metrics].index(by)].tolist()
     order = sorted(range(len(scores.runs)), key=lambda column: (_descending(key[column]), scores.runs[column].name))
+    intervals = _intervals(scores)
     rows: list[Row] = []
     for place, column in enumerate(order, start=1):
         same = bool(rows) and _descending(key[column]) == _descending(key[order[place - 2]])
-        intervals = [_interval(scores, row, column) for row in range(len(scores.metrics))]
-        rows.append(Row(rows[-1].rank if same else place, scores.runs[column], means[:, column].tolist(), intervals))
+        rank = rows[-1].rank if same else place
+        rows.append(Row(rank, scores.runs[column], means[:, column].tolist(), intervals[column]))
     return rows
 
 
-def _interval(scores: Scores, row: int, column: int) -> tuple[float, float] | None:
+def _intervals(scores: Scores) -> list[list[tuple[float, float] | None]]:
+    """[runs][metrics]: None where there is no interval."""
+    low, high = mean_intervals(scores.table)
     # An interval of the arithmetic mean would not be about a geometric one.
-    if scores.metrics[row].parameters["mean"] != "arithmetic":
-        return None
-    return mean_interval(scores.table[row, column])
+    low[[metric.parameters["mean"] != "arithmetic" for metric in scores.metrics]] = np.nan
+    ends = np.stack((low, high), axis=-1).swapaxes(0, 1).tolist()
+    return [[None if math.isnan(low) else (low, high) for low, high in row] for row in ends]
 
 
 def _descending(mean: float) -> tuple[bool, float]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import Fault, FaultyFile, Forbidden, NameRequired, NotFound, RunExists, TeamRequired
+from app.errors import Fault, FaultyFile, Forbidden, NameRequired, NotFound, TeamRequired
 from app.evaluation.intake import Body, Intake, read_run
 from app.evaluation.judging import JudgedFile, RunSurvey, judge
 from app.evaluation.names import is_slug
@@ -112,8 +112,6 @@ def _store(
     if (newest and newest.id) != (upload.newest and upload.newest.id):
         return None
     name = submission.name or _name_from_tag(upload.reader)
-    if runs.find(tx, collection.id, name):
-        raise RunExists(f"A run named {name!r} exists with other content; choose another `name`.")
     upload.intake.store(tx)
     now = workspace.now()
     owner = teams.find_or_create(tx, collection.id, team, now)
@@ -190,12 +188,8 @@ def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | No
     else:
         return []
     found = (
-        (
-            "unknown-topics",
-            unknown,
-            f"{unknown} topics of the run are not among those of the {of}; they are ignored.",
-        ),
-        ("missing-topics", missing, f"{missing} topics of the {of} are not in the run; each scores 0."),
+        ("unknown-topics", unknown, f"Topics of the run that are not among those of the {of}; they are ignored."),
+        ("missing-topics", missing, f"Topics of the {of} that are not in the run; they score 0, if anything does."),
     )
     return [FileWarning(code, message, count).as_json() for code, count, message in found if count]
 
@@ -227,8 +221,7 @@ def described(workspace: Workspace, principal: Principal, name: str, run_name: s
 
 def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
     """A run's file, byte for byte as it was uploaded, decompressed."""
-    with workspace.database.reading() as tx:
-        yield from blobs.get(tx, run.sha256)
+    return blobs.get(workspace.database, run.sha256)
 
 
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:

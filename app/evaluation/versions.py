@@ -35,8 +35,7 @@ def index_of(workspace: Workspace, collection: Collection, found: Qrels) -> Qrel
 
 
 def _read_index(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
+    content = blobs.get(workspace.database, found.sha256)
+    file = read_qrels(content, levels=collection.levels, columns=found.columns, limits=NO_LIMITS)
     with workspace.database.reading() as tx:
-        file = read_qrels(
-            blobs.get(tx, found.sha256), levels=collection.levels, columns=found.columns, limits=NO_LIMITS
-        )
         return QrelsIndex(file.judgments, judged_topics(workspace, tx, found))

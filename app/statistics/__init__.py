@@ -1,5 +1,5 @@
 """Statistics: score matrices in, numbers out."""
 
-from app.statistics.intervals import mean_interval
+from app.statistics.intervals import mean_intervals
 
-__all__ = ["mean_interval"]
+__all__ = ["mean_intervals"]

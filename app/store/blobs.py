@@ -1,12 +1,13 @@
-"""Files as they were uploaded, compressed, under the SHA-256 of their content: put, get, delete."""
+"""Files as they were uploaded, compressed, under the SHA-256 of their content."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import count
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import insert, select
 
-from app.store.database import Transaction, insert_for
+from app.store.database import Database, Transaction, insert_for
 from app.store.tables import blob_parts, blobs
 from app.trec.zstd import ZstdDecompressor
 
@@ -24,10 +25,14 @@ def put(tx: Transaction, sha256: str, size: int, compressed: Iterable[bytes]) ->
         tx.execute(insert(blob_parts).values(sha256=sha256, position=position, data=part))
 
 
-def get(tx: Transaction, sha256: str) -> Iterator[bytes]:
-    """The content, decompressed, in pieces of a few MiB at the most."""
+def get(database: Database, sha256: str) -> Iterator[bytes]:
+    """The content, decompressed, in pieces of a few MiB at the most.
+
+    Each part is read in a transaction of its own, for whoever takes the pieces may be slow, and content never
+    changes: no connection is held, and no snapshot kept alive, by a download.
+    """
     decompressor = ZstdDecompressor()
-    for part in _parts(tx, sha256):
+    for part in _parts(database, sha256):
         data = part
         while True:
             piece = decompressor.decompress(data, PART_BYTES)
@@ -38,14 +43,11 @@ def get(tx: Transaction, sha256: str) -> Iterator[bytes]:
             data = b""
 
 
-def _parts(tx: Transaction, sha256: str) -> Iterator[bytes]:
-    position = 0
-    columns = select(blob_parts.c.data).where(blob_parts.c.sha256 == sha256)
-    while (part := tx.execute(columns.where(blob_parts.c.position == position)).scalar()) is not None:
+def _parts(database: Database, sha256: str) -> Iterator[bytes]:
+    for position in count():
+        query = select(blob_parts.c.data).where(blob_parts.c.sha256 == sha256, blob_parts.c.position == position)
+        with database.reading() as tx:
+            part = tx.execute(query).scalar()
+        if part is None:
+            return
         yield part
-        position += 1
-
-
-def remove(tx: Transaction, sha256: str) -> None:
-    """Forgets the content; the caller knows that nothing refers to it."""
-    tx.execute(delete(blobs).where(blobs.c.sha256 == sha256))

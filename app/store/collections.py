@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, insert, or_, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Row, or_, select, update
 
 from app.errors import CollectionExists
-from app.store.database import Transaction
+from app.store.database import Transaction, insert_for
 from app.store.records import Collection
 from app.store.tables import collections as table
 
@@ -24,10 +23,10 @@ def _record(row: Row[Any]) -> Collection:
 def create(tx: Transaction, now: datetime, **values: Any) -> Collection:
     """A new collection; raises CollectionExists where a live one has its name."""
     values |= {"uuid": str(uuid4()), "revision": 0, "created_at": now}
-    try:
-        row = tx.execute(insert(table).values(**values).returning(table)).one()
-    except IntegrityError as error:
-        raise CollectionExists(f"A collection named {values['name']!r} exists already.") from error
+    query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
+    row = tx.execute(query.returning(table)).first()
+    if row is None:
+        raise CollectionExists(f"A collection named {values['name']!r} exists already.")
     return _record(row)
 
 

@@ -87,10 +87,11 @@ def _path(engine: Engine) -> Path | None:
 
 
 def _engine(url: str, busy_seconds: float) -> Engine:
-    pool = {"pool_size": 10, "max_overflow": 20, "pool_timeout": busy_seconds}
+    # Parameters of statements are what people uploaded: they stay out of error texts, and so out of the log.
+    options = {"pool_size": 10, "max_overflow": 20, "pool_timeout": busy_seconds, "hide_parameters": True}
     if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS}, **pool)
-    engine = create_engine(url, poolclass=QueuePool, connect_args={"timeout": busy_seconds}, **pool)
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS}, **options)
+    engine = create_engine(url, poolclass=QueuePool, connect_args={"timeout": busy_seconds}, **options)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

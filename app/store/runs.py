@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, Select, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from app.errors import RunExists
-from app.store.database import Transaction
+from app.store.database import Transaction, insert_for
 from app.store.records import Judging, Run
 from app.store.tables import judged_runs, teams
 from app.store.tables import runs as table
@@ -31,10 +30,10 @@ def _record(row: Row[Any]) -> Run:
 
 def add(tx: Transaction, **values: Any) -> Run:
     """A new run; raises RunExists where a live one of the collection has its name."""
-    try:
-        identity = tx.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
-    except IntegrityError as error:
-        raise RunExists(f"A run named {values['name']!r} exists with other content.") from error
+    query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
+    identity = tx.execute(query.returning(table.c.id)).scalar()
+    if identity is None:
+        raise RunExists(f"A run named {values['name']!r} exists with other content; choose another `name`.")
     return _record(tx.execute(_select().where(table.c.id == identity)).one())
 
 

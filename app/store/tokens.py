@@ -11,8 +11,9 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, Select, delete, func, insert, select, update
+from sqlalchemy import Row, Select, func, insert, select, update
 
+from app.errors import Conflict
 from app.store.database import Transaction
 from app.store.records import Role, Token
 from app.store.tables import teams
@@ -93,8 +94,17 @@ def instance_organisers(tx: Transaction) -> int:
 
 
 def replace_environment_token(tx: Transaction, token: str, now: datetime) -> None:
-    """Makes this the one token that came from the environment, in place of an earlier value."""
-    from_environment = table.c.origin == "environment"
-    tx.execute(delete(table).where(from_environment, table.c.hash != digest(token)))
-    if find(tx, token) is None:
+    """Makes this the instance's token, in place of an earlier value and of the one that a first start printed.
+
+    Raises Conflict where it is the token of somebody else.
+    """
+    of_the_instance = table.c.collection_id.is_(None)
+    others = (of_the_instance, table.c.hash != digest(token), table.c.revoked_at.is_(None))
+    tx.execute(update(table).where(*others).values(revoked_at=now))
+    found = find(tx, token)
+    if found is None:
         create(tx, token, now, role="organiser", origin="environment")
+    elif found.collection_id is not None:
+        raise Conflict("The admin token is a collection's token already; choose another value.")
+    else:
+        tx.execute(update(table).where(table.c.id == found.id).values(revoked_at=None))

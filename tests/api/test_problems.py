@@ -101,14 +101,14 @@ def test_every_answer_has_a_request_id_the_senders_own_where_it_is_a_sane_one(
 
 
 def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path: Path, shared: Service) -> None:
-    workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=ADMIN))
+    origins = "https://a.example, https://b.example"
 
     def allowed(service: Service, origin: str) -> str | None:
         answer = service.anonymous.get("/healthz", headers={"Origin": origin})
         found: str | None = answer.headers.get("access-control-allow-origin")
         return found
 
-    with running(create_app(workspace, cors_origins="https://a.example, https://b.example")) as service:
+    with serving(Settings.read({}, data=tmp_path, cors_origins=origins)) as service:
         assert allowed(service, "https://b.example") == "https://b.example"
         assert allowed(service, "https://c.example") is None
     assert allowed(shared, "https://a.example") is None

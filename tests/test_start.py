@@ -1,0 +1,124 @@
+"""What a start makes and prints: tokens, the folder of the data, the log."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.errors import Conflict
+from app.main import open_workspace
+from app.settings import Settings
+from tests.conftest import ADMIN, Service, serving
+
+OTHER = "another-admin-token-of-the-tests"
+
+
+def started(url: str, admin_token: str | None = None) -> str | None:
+    """The token that a start makes."""
+    workspace, token = open_workspace(Settings.read({}, database_url=url, admin_token=admin_token))
+    workspace.database.close()
+    return token
+
+
+def status_with(service: Service, token: str) -> int:
+    """What `/v1/me` says to a token."""
+    return service.client(token).get("/v1/me").status_code
+
+
+def test_the_first_start_makes_an_organiser_and_the_next_ones_do_not(database_url: str) -> None:
+    token = started(database_url)
+    assert token is not None
+    assert started(database_url) is None
+    with serving(Settings.read({}, database_url=database_url)) as service:
+        assert service.client(token).get("/v1/me").json()["role"] == "organiser"
+
+
+def test_an_admin_token_takes_the_place_of_every_earlier_one(database_url: str) -> None:
+    first = started(database_url)
+    assert started(database_url, OTHER) is None
+    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service:
+        assert first is not None
+        assert [status_with(service, token) for token in (first, OTHER, ADMIN)] == [401, 401, 200]
+
+
+def test_an_earlier_admin_token_is_valid_again_once_it_is_set_again(database_url: str) -> None:
+    started(database_url, OTHER)
+    started(database_url, ADMIN)
+    with serving(Settings.read({}, database_url=database_url, admin_token=OTHER)) as service:
+        assert [status_with(service, token) for token in (OTHER, ADMIN)] == [200, 401]
+
+
+def test_a_participants_token_does_not_become_the_admin_token(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
+        made = service.organiser.post("/v1/collections/c/tokens", json={"role": "reader"}).json()["token"]
+    with pytest.raises(Conflict, match="choose another value"):
+        open_workspace(Settings.read({}, data=tmp_path, admin_token=made))
+
+
+def test_a_folder_that_is_made_for_the_data_is_its_owners_alone(tmp_path: Path) -> None:
+    workspace, _ = open_workspace(Settings.read({}, data=tmp_path / "made"))
+    workspace.database.close()
+    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o700
+
+
+def test_no_token_stands_in_the_database(tmp_path: Path) -> None:
+    token = started(f"sqlite:///{tmp_path / 'g.db'}")
+    with closing(sqlite3.connect(tmp_path / "g.db")) as connection:
+        dump = "\n".join(connection.iterdump())
+    assert token is not None
+    assert token.removeprefix("gainboard_") not in dump
+
+
+def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    started(f"sqlite:///{tmp_path / 'gainboard.db'}")
+    with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.commit()
+    done = gainboard("migrate", "--data", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "revision 9999" in done.stderr
+    assert "Install that version" in done.stderr
+
+
+def test_a_setting_out_of_range_ends_the_start_with_its_name() -> None:
+    done = gainboard("serve", GAINBOARD_ADMIN_TOKEN="short")
+    assert done.returncode == 1
+    assert "GAINBOARD_ADMIN_TOKEN" in done.stderr
+    assert "short" not in done.stderr.replace("GAINBOARD_ADMIN_TOKEN", "")
+
+
+def test_the_demo_refuses_a_folder_with_something_in_it(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("not to be touched")
+    done = gainboard("demo", "--data", str(tmp_path))
+    assert done.returncode == 1
+    assert "is not empty" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def gainboard(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command that ends by itself."""
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
+    return subprocess.run(
+        [sys.executable, "-m", "app", *arguments],
+        env=outside | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_scripts_of_allowed_origins_may_read_the_headers_that_the_interface_uses(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, cors_origins="https://board.example")) as service:
+        answer = httpx.get(f"{service.url}/v1/metrics", headers={"Origin": "https://board.example"})
+    assert answer.headers["access-control-allow-origin"] == "https://board.example"
+    assert "ETag" in answer.headers["access-control-expose-headers"]
