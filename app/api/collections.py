@@ -9,9 +9,9 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.answers import answer, place
-from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, Slug, WorkspaceDep
+from app.api.dependencies import CollectionName, PrincipalDep, Slug, WorkspaceDep
 from app.api.idempotency import FingerprintDep, IdempotencyKey, once
-from app.api.pages import Page, page, read_cursor
+from app.api.pages import Page, PagingDep
 from app.api.problems import DOCUMENTED
 from app.evaluation import collections
 from app.evaluation.collections import Described
@@ -152,16 +152,13 @@ def create_collection(
 
 @router.get("")
 def list_collections(
-    request: Request,
-    response: Response,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    paging: PagingDep,
 ) -> Page[ShownCollection]:
     """The collections that this token sees, by name."""
-    found = collections.listed(workspace, principal, read_cursor(cursor), limit + 1)
-    return page(request, response, found, limit, lambda each: each.name, show)
+    found = collections.listed(workspace, principal, paging.after, paging.wanted)
+    return paging.page(found, lambda each: each.name, show)
 
 
 @router.get("/{collection}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Query, Request, Security
+from fastapi import Depends, Path, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import StringConstraints
@@ -65,8 +65,6 @@ def _described(openapi: dict[str, Any], path: str, method: str) -> frozenset[str
 
 
 CollectionName = Annotated[str, Path(alias="collection", description="The collection's name")]
-Limit = Annotated[int, Query(ge=1, le=500, description="Items on a page")]
-Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before")]
 
 
 def accepts(request: Request, wanted: str, default: str = "application/json") -> bool:

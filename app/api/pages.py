@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import Request, Response
+from fastapi import Depends, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from app.errors import InvalidRequest
@@ -25,10 +25,48 @@ class Page(BaseModel, Generic[ItemT]):
     next_cursor: str | None = Field(description="For `?cursor=`; opaque")
 
 
-def read_cursor(cursor: str | None) -> str | None:
-    """The key after which a page begins."""
-    if cursor is None:
-        return None
+class Paging:
+    """Which page is asked for; as a dependency, what a route needs to answer with it."""
+
+    def __init__(
+        self,
+        request: Request,
+        response: Response,
+        limit: Annotated[int, Query(ge=1, le=500, description="Items on a page")] = 50,
+        cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+    ) -> None:
+        self._request, self._response, self._limit = request, response, limit
+        self.after = _read_cursor(cursor) if cursor is not None else None
+        """The key after which the page begins."""
+
+    @property
+    def wanted(self) -> int:
+        """How many items to look for: one more than the page holds tells whether another follows."""
+        return self._limit + 1
+
+    @property
+    def after_number(self) -> int | None:
+        """The key after which the page begins, in a list whose keys are numbers."""
+        if self.after is not None and not (self.after.isdecimal() and len(self.after) <= 9):
+            raise _bad_cursor()
+        return int(self.after) if self.after is not None else None
+
+    def page(self, found: Sequence[T], key: Callable[[T], object], show: Callable[[T], ItemT]) -> Page[ItemT]:
+        """The page of what was found by looking for `wanted` items, with a Link header to the next."""
+        items = [show(each) for each in found[: self._limit]]
+        if len(found) < self.wanted:
+            return Page[ItemT](items=items, next_cursor=None)
+        cursor = _cursor(key(found[self._limit - 1]))
+        kept = [(name, value) for name, value in self._request.query_params.multi_items() if name != "cursor"]
+        query = urlencode([*kept, ("cursor", cursor)])
+        self._response.headers["Link"] = f'<{self._request.url.path}?{query}>; rel="next"'
+        return Page[ItemT](items=items, next_cursor=cursor)
+
+
+PagingDep = Annotated[Paging, Depends()]
+
+
+def _read_cursor(cursor: str) -> str:
     try:
         key = base64.urlsafe_b64decode(cursor.encode("ascii")).decode()
     except (binascii.Error, UnicodeError) as error:
@@ -45,33 +83,3 @@ def _cursor(key: object) -> str:
 
 def _bad_cursor() -> InvalidRequest:
     return InvalidRequest.at("query.cursor", "bad-cursor", "The cursor is not one of this list; begin without it.")
-
-
-def read_number_cursor(cursor: str | None) -> int | None:
-    """The number after which a page begins."""
-    key = read_cursor(cursor)
-    if key is None:
-        return None
-    if not key.isdecimal() or len(key) > 9:
-        raise _bad_cursor()
-    return int(key)
-
-
-def page(
-    request: Request,
-    response: Response,
-    found: Sequence[T],
-    limit: int,
-    key: Callable[[T], object],
-    show: Callable[[T], ItemT],
-) -> Page[ItemT]:
-    """The page of what was found by asking for one more than `limit`, with a Link header to the next."""
-    items = [show(each) for each in found[:limit]]
-    cursor = None
-    if len(found) > limit:
-        cursor = _cursor(key(found[limit - 1]))
-        query = urlencode(
-            [*((k, v) for k, v in request.query_params.multi_items() if k != "cursor"), ("cursor", cursor)]
-        )
-        response.headers["Link"] = f'<{request.url.path}?{query}>; rel="next"'
-    return Page[ItemT](items=items, next_cursor=cursor)

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from app.api import uploads
 from app.api.answers import answer, place
-from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, WorkspaceDep, accepts
-from app.api.pages import Page, page, read_number_cursor
+from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from app.api.pages import Page, PagingDep
 from app.api.problems import DOCUMENTED
 from app.api.warnings import ShownWarning
 from app.evaluation import qrels
@@ -70,16 +70,13 @@ async def put_qrels(
 @router.get("")
 def list_qrels(
     collection: CollectionName,
-    request: Request,
-    response: Response,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    paging: PagingDep,
 ) -> Page[ShownQrels]:
     """The versions, oldest first."""
-    found = qrels.versions(workspace, principal, collection, read_number_cursor(cursor), limit + 1)
-    return page(request, response, found, limit, lambda each: each.version, show)
+    found = qrels.versions(workspace, principal, collection, paging.after_number, paging.wanted)
+    return paging.page(found, lambda each: each.version, show)
 
 
 TEXT: dict[int | str, dict[str, Any]] = {

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from app.api import uploads
 from app.api.answers import answer, place
-from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, Slug, WorkspaceDep, accepts
+from app.api.dependencies import CollectionName, PrincipalDep, Slug, WorkspaceDep, accepts
 from app.api.idempotency import IdempotencyKey, once
-from app.api.pages import Page, page, read_cursor
+from app.api.pages import Page, PagingDep
 from app.api.problems import DOCUMENTED
 from app.api.qrels import TEXT
 from app.api.warnings import ShownWarning
@@ -98,16 +98,13 @@ async def submit_run(
 @router.get("/runs")
 def list_runs(
     collection: CollectionName,
-    request: Request,
-    response: Response,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    paging: PagingDep,
 ) -> Page[ShownRun]:
     """The runs that this token sees, by name."""
-    found = runs.listed(workspace, principal, collection, read_cursor(cursor), limit + 1)
-    return page(request, response, found, limit, lambda each: each.run.name, show)
+    found = runs.listed(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(found, lambda each: each.run.name, show)
 
 
 @router.get("/runs/{run}", response_model=ShownRun, responses=TEXT)

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.api.answers import answer, place
-from app.api.dependencies import CollectionName, Cursor, Limit, PrincipalDep, Slug, WorkspaceDep
+from app.api.dependencies import CollectionName, PrincipalDep, Slug, WorkspaceDep
 from app.api.idempotency import FingerprintDep, IdempotencyKey, once
-from app.api.pages import Page, page, read_cursor
+from app.api.pages import Page, PagingDep
 from app.api.problems import DOCUMENTED, problem
 from app.errors import KeyInUse
 from app.evaluation import tokens
@@ -117,16 +117,13 @@ def create_token(
 @router.get("/collections/{collection}/tokens")
 def list_tokens(
     collection: CollectionName,
-    request: Request,
-    response: Response,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    paging: PagingDep,
 ) -> Page[ShownToken]:
     """The collection's tokens, revoked ones too (organisers)."""
-    found = tokens.listed(workspace, principal, collection, read_cursor(cursor), limit + 1)
-    return page(request, response, found, limit, lambda each: each.id, lambda each: ShownToken(**_record(each)))
+    found = tokens.listed(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(found, lambda each: each.id, lambda each: ShownToken(**_record(each)))
 
 
 @router.delete("/collections/{collection}/tokens/{token}", status_code=204)

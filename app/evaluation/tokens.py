@@ -32,27 +32,24 @@ def create(
 ) -> NewToken:
     """A token for the collection. A participant's belongs to a team, which is made where there is none."""
     now = workspace.now()
+    _check(role, team, expires_at, now)
+    token = new_token()
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        owner = teams.find_or_create(tx, view.collection.id, team, now) if team else None
+        place, team_id = view.collection.id, owner.id if owner else None
+        record = tokens.create(tx, token, now, role=role, collection_id=place, team_id=team_id, expires_at=expires_at)
+    return NewToken(record, token)
+
+
+def _check(role: Role, team: str | None, expires_at: datetime | None, now: datetime) -> None:
     if role == "participant" and team is None:
         raise TeamRequired("A participant's token belongs to a team: give `team`.")
     if role != "participant" and team is not None:
         raise InvalidRequest.at("body.team", "unexpected", f"Only a participant's token has a team, no {role}'s.")
     if expires_at is not None and expires_at <= now:
         raise InvalidRequest.at("body.expires_at", "past", f"The token would have expired at {expires_at.isoformat()}.")
-    token = new_token()
-    with workspace.database.writing() as tx:
-        view = open_locked(tx, principal, name)
-        view.require_organiser()
-        owner = teams.find_or_create(tx, view.collection.id, team, now) if team else None
-        record = tokens.create(
-            tx,
-            token,
-            now,
-            role=role,
-            collection_id=view.collection.id,
-            team_id=owner.id if owner else None,
-            expires_at=expires_at,
-        )
-    return NewToken(record, token)
 
 
 def listed(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> list[Token]:
