@@ -14,11 +14,14 @@ from app.api.answers import answer
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from app.api.problems import DOCUMENTED
 from app.errors import InvalidRequest
-from app.evaluation.scoring import Question, Scores, score
+from app.evaluation.scoring import Question, Scores, refuse_more_than, score
 from app.metrics import Scale, query_parameters
 from app.metrics.trec_eval import trec_eval_name
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=DOCUMENTED)
+
+MOST_SHOWN = 2_000_000
+"""Scores of single topics in one answer; as text they take ten times the memory that they do as numbers."""
 
 Format = Literal["json", "csv", "trec_eval"]
 Expressions = Annotated[
@@ -114,6 +117,8 @@ def read_scores(
     form = asked.format or _accepted(request)
     found = score(workspace, principal, collection, question)
     per_topic = asked.topics == "all"
+    if per_topic:
+        refuse_more_than(MOST_SHOWN, *found.table.shape)
     if form == "csv":
         return PlainTextResponse("".join(_csv(found, per_topic)), media_type="text/csv")
     if form == "trec_eval":

@@ -147,3 +147,14 @@ def test_every_metric_of_the_catalogue_scores_a_run(shared: Service) -> None:
     answer = judged(shared).scores(*expressions)
     assert list(answer["asked"]) == expressions
     assert all(isinstance(mean, float) for mean in answer["runs"][0]["mean"].values())
+
+
+def test_more_scores_than_an_answer_holds_are_refused_with_the_bound(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("".join(f"{topic} 0 good 1\n" for topic in range(10_001)))
+    campaign.submit()
+    metrics = [f"AP@{cutoff}" for cutoff in range(1, 201)]
+    answer = campaign.get("/scores", metric=metrics, topics="all")
+    assert refused(answer) == (422, "invalid-request")
+    assert "2,000,200 scores; at most 2,000,000" in answer.json()["detail"]
+    assert campaign.get("/scores", metric=metrics).status_code == 200
