@@ -15,7 +15,7 @@ from app.api.pages import Page, PagingDep
 from app.api.problems import DOCUMENTED
 from app.evaluation import collections
 from app.evaluation.collections import Described
-from app.store.records import Collection, OrderBy, Phase
+from app.store.records import OrderBy, Phase
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=DOCUMENTED)
 
@@ -99,9 +99,9 @@ class ShownCollection(BaseModel):
     relevant: Relevant | None = None
 
 
-def show(collection: Collection, described: Described | None = None) -> ShownCollection:
-    """A stored collection as JSON."""
-    relevant = described.relevant if described else None
+def show(described: Described) -> ShownCollection:
+    """A collection as its principal sees it."""
+    collection, qrels, relevant = described.collection, described.qrels, described.relevant
     return ShownCollection(
         name=collection.name,
         title=collection.title,
@@ -114,7 +114,7 @@ def show(collection: Collection, described: Described | None = None) -> ShownCol
         policy=Policy(phase=collection.phase),
         public=collection.public,
         created_at=collection.created_at,
-        qrels_version=described.qrels.version if described and described.qrels else None,
+        qrels_version=qrels.version if qrels else None,
         relevant=Relevant(**relevant) if relevant else None,
     )
 
@@ -145,7 +145,7 @@ def create_collection(
 
     def act() -> Response:
         made = collections.create(workspace, principal, _values(sent))
-        return answer(show(made), 201, Location=place(request, f"/v1/collections/{made.name}"))
+        return answer(show(made), 201, Location=place(request, f"/v1/collections/{made.collection.name}"))
 
     return once(workspace, principal, request, idempotency_key, fingerprint, act)
 
@@ -158,14 +158,13 @@ def list_collections(
 ) -> Page[ShownCollection]:
     """The collections that this token sees, by name."""
     found = collections.listed(workspace, principal, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.name, show)
+    return paging.page(found, lambda each: each.collection.name, show)
 
 
 @router.get("/{collection}")
 def read_collection(collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep) -> ShownCollection:
     """One collection, with what its judgments amount to for whoever may see them."""
-    found = collections.described(workspace, principal, collection)
-    return show(found.collection, found)
+    return show(collections.described(workspace, principal, collection))
 
 
 @router.patch("/{collection}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed
 from app.evaluation.principals import Principal
 from app.evaluation.versions import judged_topics
-from app.evaluation.visibility import View, open_collection, open_locked
+from app.evaluation.visibility import View, look, open_collection, open_locked
 from app.evaluation.workspace import Workspace
 from app.metrics import Scale, parse_gains, resolve
 from app.store import collections, qrels, runs
@@ -26,22 +26,21 @@ class Described:
     """A collection as one principal sees it. What follows from the judgments is None where they are hidden."""
 
     collection: Collection
-    view: View
     qrels: Qrels | None
     relevant: Mapping[str, Any] | None
 
 
-def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Collection:
+def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Described:
     """A new collection, of an organiser of the instance. Raises CollectionExists, or BadInput on its settings."""
     principal.require_token()
     if not principal.organises_instance:
         raise Forbidden("Only organisers of the instance (the admin token) create collections.")
     _check(values)
     with workspace.database.writing() as tx:
-        return collections.create(tx, workspace.now(), **values)
+        return Described(collections.create(tx, workspace.now(), **values), None, None)
 
 
-def change(workspace: Workspace, principal: Principal, name: str, values: dict[str, Any]) -> Collection:
+def change(workspace: Workspace, principal: Principal, name: str, values: dict[str, Any]) -> Described:
     """New settings for a collection; raises SettingFixed for those that stored runs or qrels depend on."""
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
@@ -49,7 +48,7 @@ def change(workspace: Workspace, principal: Principal, name: str, values: dict[s
         old = view.collection
         _refuse_fixed(tx, old, values)
         _check({field: getattr(old, field) for field in ("gains", "metrics", *FIXED_BY_DATA)} | values)
-        return collections.change(tx, old.id, **values)
+        return _describe(workspace, tx, replace(view, collection=collections.change(tx, old.id, **values)))
 
 
 def delete(workspace: Workspace, principal: Principal, name: str) -> None:
@@ -60,28 +59,34 @@ def delete(workspace: Workspace, principal: Principal, name: str) -> None:
         collections.change(tx, view.collection.id, deleted_at=workspace.now())
 
 
-def listed(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Collection]:
+def listed(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Described]:
     """The collections that exist for this principal, by name."""
     principal.require_token()
     everything = principal.organises_instance
     with workspace.database.reading() as tx:
-        return collections.page(
+        found = collections.page(
             tx, after=after, limit=limit, collection_id=principal.collection_id, everything=everything
         )
+        views = [view for collection in found if (view := look(principal, collection))]
+        return [_describe(workspace, tx, view) for view in views]
 
 
 def described(workspace: Workspace, principal: Principal, name: str) -> Described:
     """A collection, with what its judgments amount to where the principal may know."""
     with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
-        newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
-        relevant = None
-        if newest is not None:
-            counts = judged_topics(workspace, tx, newest).judgments.level_counts[:, 1:]
-            per_topic = counts.sum(axis=1)
-            per_level = {view.collection.level_name(level + 1): int(n) for level, n in enumerate(counts.sum(axis=0))}
-            relevant = {"mean": float(per_topic.mean()), "minimum": int(per_topic.min()), "per_level": per_level}
-        return Described(view.collection, view, newest, relevant)
+        return _describe(workspace, tx, open_collection(tx, principal, name))
+
+
+def _describe(workspace: Workspace, tx: Transaction, view: View) -> Described:
+    collection = view.collection
+    newest = qrels.find(tx, collection.id) if view.sees_judgments else None
+    if newest is None:
+        return Described(collection, None, None)
+    counts = judged_topics(workspace, tx, newest).judgments.level_counts[:, 1:]
+    per_topic = counts.sum(axis=1)
+    per_level = {collection.level_name(level): int(n) for level, n in enumerate(counts.sum(axis=0), start=1)}
+    relevant = {"mean": float(per_topic.mean()), "minimum": int(per_topic.min()), "per_level": per_level}
+    return Described(collection, newest, relevant)
 
 
 def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.errors import Fault, FaultyFile
 from app.metrics import UNJUDGED, JudgedRun, Judgments, RetrievalScores
 from app.store.arrays import pack, pack_names, unpack, unpack_names
 from app.trec import Ranking
@@ -60,6 +61,16 @@ class QrelsIndex:
 
     levels: Mapping[str, Mapping[bytes, int]]
     topics: JudgedTopics
+
+
+def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterable[str]) -> FaultyFile:
+    """The fault of a file none of whose topics is one of the collection's."""
+    example = next(iter(topics))
+    message = (
+        f"None of the topics of the {kind} ({its_topic!r}, ...) is one of those of {collection!r} ({example!r}, ...), "
+        "so there would be nothing to score; ids must be the same to the letter"
+    )
+    return FaultyFile([Fault("no-common-topics", message)], 1)
 
 
 @dataclass

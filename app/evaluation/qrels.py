@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.evaluation.intake import Body, Intake, reread
-from app.evaluation.judging import JudgedTopics, QrelsIndex, judge
+from app.evaluation.judging import JudgedTopics, QrelsIndex, judge, no_common_topics
 from app.evaluation.principals import Principal
 from app.evaluation.versions import select
 from app.evaluation.visibility import open_collection, open_locked, require_unchanged
 from app.evaluation.workspace import Workspace
 from app.store import blobs, collections, qrels, runs
 from app.store.records import Collection, Qrels, Run
-from app.trec import QrelsFile, read_qrels
+from app.trec import FileWarning, QrelsFile, read_qrels
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, body: Body, c
     collection = admit(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         file = read_qrels(intake.chunks(), levels=collection.levels, columns=columns, limits=workspace.limits)
+        _refuse_foreign(collection, file)
         index = QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, collection.highest_level))
         judged: dict[int, dict[str, Any]] = {}
         while True:
@@ -95,9 +96,29 @@ def _values(collection: Collection, intake: Intake, file: QrelsFile, index: Qrel
         "judged": levels.total(),
         "relevant": sum(count for level, count in levels.items() if level > 0),
         "per_level": {collection.level_name(level): levels[level] for level in sorted(levels)},
-        "warnings": [warning.as_json() for warning in file.warnings],
+        "warnings": [warning.as_json() for warning in (*file.warnings, *_topic_warnings(collection, file))],
         "counts": index.topics.packed(),
     }
+
+
+def _topic_warnings(collection: Collection, file: QrelsFile) -> Iterator[FileWarning]:
+    """Where a collection declares its topics, participants send runs for those: other ones are a likely mistake."""
+    if collection.topics is None:
+        return
+    undeclared = [topic for topic in file.judgments if topic not in set(collection.topics)]
+    unjudged = [topic for topic in collection.topics if topic not in file.judgments]
+    if undeclared:
+        message = f"Topics of the qrels that the collection does not declare, such as {undeclared[0]!r}; they count"
+        yield FileWarning("undeclared-topics", message, len(undeclared))
+    if unjudged:
+        message = f"Declared topics without judgments, such as {unjudged[0]!r}; they do not count"
+        yield FileWarning("unjudged-topics", message, len(unjudged))
+
+
+def _refuse_foreign(collection: Collection, file: QrelsFile) -> None:
+    declared = collection.topics or []
+    if declared and not any(topic in file.judgments for topic in declared):
+        raise no_common_topics("qrels", next(iter(file.judgments)), collection.name, declared)
 
 
 def versions(workspace: Workspace, principal: Principal, name: str, after: int | None, limit: int) -> list[Qrels]:

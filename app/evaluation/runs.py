@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from app.errors import Fault, FaultyFile, Forbidden, NameRequired, NotFound, TeamRequired
+from app.errors import Forbidden, NameRequired, NotFound, TeamRequired
 from app.evaluation.intake import Body, Intake, read_run
-from app.evaluation.judging import JudgedFile, RunSurvey, judge
+from app.evaluation.judging import JudgedFile, QrelsIndex, RunSurvey, judge, no_common_topics
 from app.evaluation.names import is_slug
 from app.evaluation.principals import Principal
 from app.evaluation.versions import index_of
@@ -17,7 +17,7 @@ from app.evaluation.workspace import Workspace
 from app.store import blobs, collections, qrels, runs, teams
 from app.store.arrays import pack_names, unpack_names
 from app.store.database import Transaction
-from app.store.records import Collection, Judging, Qrels, Run, Warnings
+from app.store.records import Judging, Qrels, Run, Warnings
 from app.trec import FileWarning, Ranking, RunReader
 
 
@@ -77,6 +77,7 @@ class _Upload:
     reader: RunReader
     survey: RunSurvey
     newest: Qrels | None
+    index: QrelsIndex | None
     joined: JudgedFile | None
 
     @classmethod
@@ -95,10 +96,14 @@ class _Upload:
             return None
 
         reader, joined = read_run(intake.chunks, collection.order_by, collection.depth, limits, consume)
-        known = _known_topics(view, index.levels if index else None)
-        if known is not None and not any(topic in known for topic in survey.topics):
-            raise _no_common_topics(view.collection, len(known))
-        return cls(intake, reader, survey, newest, joined)
+        return cls(intake, reader, survey, newest, index, joined)
+
+    def refuse_foreign(self, view: View) -> None:
+        """Raises FaultyFile where no topic is one of those judged; of those declared, if judgments are hidden."""
+        declared = view.collection.topics or ()
+        known = self.index.levels if self.index is not None and view.sees_judgments else set(declared)
+        if known and not any(topic in known for topic in self.survey.topics):
+            raise no_common_topics("run", self.survey.topics[0], view.collection.name, known)
 
 
 def _store(
@@ -107,7 +112,8 @@ def _store(
     """The stored run; None where the qrels that it was judged by are no longer the newest."""
     collection = view.collection
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
-        return seen(tx, view, same)
+        return _already(seen(tx, view, same), submission)
+    upload.refuse_foreign(view)
     newest = qrels.find(tx, collection.id)
     if (newest and newest.id) != (upload.newest and upload.newest.id):
         return None
@@ -121,6 +127,17 @@ def _store(
         runs.add_judged(tx, [upload.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
     collections.touch(tx, collection.id)
     return seen(tx, view, run, created=True)
+
+
+def _already(same: SeenRun, submission: Submission) -> SeenRun:
+    """The run that the same file made earlier, with a warning where this request asked for something else."""
+    run = same.run
+    kept = Submission(run.team, run.name, run.description, run.type, run.pooled)
+    asked = replace(submission, team=run.team, name=submission.name or run.name)
+    if asked == kept:
+        return same
+    message = f"The team's run {run.name!r} is this very file; it stays as it is, and nothing else was stored"
+    return replace(same, warnings=[*same.warnings, FileWarning("already-stored", message).as_json()])
 
 
 def _values(upload: _Upload, submission: Submission) -> dict[str, Any]:
@@ -156,20 +173,6 @@ def _name_from_tag(reader: RunReader) -> str:
         f"The run tag {reader.tag!r} cannot be a name in a path (letters, digits, `.`, `_` and `-`, at most 128, the "
         "first a letter or digit); give one: `?name=NAME`."
     )
-
-
-def _known_topics(view: View, judged: Any) -> Any:
-    """The topics that a run is held against: the judged ones only for those who may see judgments."""
-    if view.sees_judgments and judged is not None:
-        return judged
-    return set(view.collection.topics) if view.collection.topics else None
-
-
-def _no_common_topics(collection: Collection, known: int) -> FaultyFile:
-    message = (
-        f"None of the run's topics is one of the {known} topics of {collection.name!r}, so there is nothing to score."
-    )
-    return FaultyFile([Fault("no-common-topics", message)], 1)
 
 
 def seen(tx: Transaction, view: View, run: Run, *, created: bool = False) -> SeenRun:

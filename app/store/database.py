@@ -41,6 +41,7 @@ class Database:
         self.engine = _engine(url, busy_seconds)
         self._reads = self.engine.execution_options(**_READS.get(self.engine.dialect.name, {}))
         self._writes = self.engine.execution_options(**_WRITES)
+        self._had_file = False
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -51,14 +52,21 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """A transaction that is committed on leaving, and rolled back by any error."""
+        self._require_file()
         with _translated(), self._writes.begin() as connection:
             yield connection
 
+    def _require_file(self) -> None:
+        # An open file outlives its name: a deleted SQLite database goes on answering, and keeps nothing.
+        if (path := _path(self.engine)) is not None:
+            is_there = path.exists()
+            if self._had_file and not is_there:
+                raise DatabaseBusy("The file of the database is gone; nothing was stored.")
+            self._had_file = is_there
+
     def ping(self) -> None:
         """Raises DatabaseBusy where the database does not answer, or is no longer there."""
-        # An open file outlives its name: a deleted SQLite database goes on answering, and keeps nothing.
-        if (path := _path(self.engine)) is not None and not path.exists():
-            raise DatabaseBusy("The file of the database is gone.")
+        self._require_file()
         with self.reading() as connection:
             connection.execute(text("SELECT version_num FROM alembic_version"))
 

@@ -33,7 +33,10 @@ def add(tx: Transaction, **values: Any) -> Run:
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
     identity = tx.execute(query.returning(table.c.id)).scalar()
     if identity is None:
-        raise RunExists(f"A run named {values['name']!r} exists with other content; choose another `name`.")
+        raise RunExists(
+            f"A run named {values['name']!r} exists with other content; choose another `name`, such as one that begins "
+            "with your team's."
+        )
     return _record(tx.execute(_select().where(table.c.id == identity)).one())
 
 

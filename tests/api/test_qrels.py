@@ -118,3 +118,20 @@ def test_an_organiser_sees_how_much_there_is_to_find(shared: Service) -> None:
     found = campaign.get("").json()
     assert found["qrels_version"] == 1
     assert found["relevant"] == {"mean": 2.0, "minimum": 1, "per_level": {"B": 2, "A": 2}}
+
+
+def test_qrels_are_held_against_the_declared_topics(shared: Service) -> None:
+    campaign = Campaign(shared, topics=["1", "2", "3"])
+    assert codes(campaign.put_qrels("001 0 good 1\n")) == ["no-common-topics"]
+    warnings = campaign.put_qrels("1 0 good 1\n2 0 good 1\n4 0 good 1\n").json()["warnings"]
+    assert {each["code"]: each["count"] for each in warnings} == {"undeclared-topics": 1, "unjudged-topics": 1}
+    assert all(topic in each["message"] for each, topic in zip(warnings, ("'4'", "'3'"), strict=True))
+
+
+def test_every_answer_about_a_collection_says_what_its_judgments_amount_to(shared: Service) -> None:
+    campaign = judged(shared)
+    read = campaign.get("").json()
+    assert (read["qrels_version"], read["relevant"]["mean"]) == (1, 1.0)
+    assert campaign.change(title="").json() == read
+    listed = campaign.organiser.get("/v1/collections", params={"limit": 500}).json()["items"]
+    assert read in listed

@@ -28,6 +28,13 @@ def test_a_database_that_is_gone_makes_the_service_unready(tmp_path: Path) -> No
         assert service.anonymous.get("/healthz").status_code == 200
 
 
+def test_nothing_is_written_to_a_database_whose_file_is_gone(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        (tmp_path / "gainboard.db").unlink()
+        answer = service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
+    assert refused(answer) == (503, "database-busy")
+
+
 def test_a_postgresql_that_is_gone_makes_the_service_unready_and_names_no_host(postgres_url: str) -> None:
     admin, name = create_engine(postgres_url, isolation_level="AUTOCOMMIT"), f"gone_{uuid4().hex}"
     with admin.connect() as connection:

@@ -56,6 +56,22 @@ def test_a_name_is_taken_by_other_bytes_but_not_by_the_same(campaign: Campaign) 
     assert len(campaign.get("/runs").json()["items"]) == 2
 
 
+def test_a_file_that_is_stored_under_another_name_says_so(campaign: Campaign) -> None:
+    campaign.submit()
+    assert campaign.submit(name="tag").json()["warnings"] == []
+    again = campaign.submit(name="renamed", pooled=False)
+    assert (again.status_code, again.json()["name"], again.json()["pooled"]) == (200, "tag", True)
+    assert [each["code"] for each in again.json()["warnings"]] == ["already-stored"]
+
+
+def test_a_stored_file_is_known_again_whatever_qrels_came_since(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.submit()
+    campaign.put_qrels("other 0 good 1\n")
+    assert campaign.submit().status_code == 200
+    assert codes(campaign.submit(WORSE)) == ["no-common-topics"]
+
+
 def test_a_withdrawn_name_is_free_again_and_the_same_file_too(service: Service) -> None:
     campaign = judged(service)
     assert service.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
