@@ -6,6 +6,7 @@ import argparse
 import errno
 import logging
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -14,9 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from app import __version__, demo, logs
-from app.errors import GainboardError, InvalidRequest
+from app.errors import BadSetting, GainboardError
 from app.evaluation.principals import authenticate
 from app.evaluation.workspace import Workspace
 from app.main import announce, create_app, open_database, open_workspace
@@ -31,6 +33,7 @@ EXAMPLES = """examples:
 """
 
 PORTS_TRIED = 100
+LAST_PORT = 65535
 DEMO_REQUESTS = (
     "/v1/collections/demo",
     "/v1/collections/demo/leaderboard?metric=Q&metric=nDCG@10&metric=AP",
@@ -64,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     serving = argparse.ArgumentParser(add_help=False)
     serving.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    serving.add_argument("--port", type=int, default=8000, help="port to listen on (default: 8000)")
+    serving.add_argument("--port", type=_port, default=8000, help="port to listen on (default: 8000)")
     serving.add_argument("--data", type=Path, metavar="DIR", help="folder of the database (GAINBOARD_DATA)")
 
     serve = commands.add_parser("serve", parents=[serving], help="run the service", description=_serve.__doc__)
@@ -83,18 +86,20 @@ def _parser() -> argparse.ArgumentParser:
 def _serve(parsed: argparse.Namespace) -> int:
     """Run the service until it is stopped. The first start prints the organiser's token, once."""
     settings = Settings.read(os.environ, data=parsed.data)
+    for name in Settings.unknown(os.environ):
+        print(f"gainboard: {name} is no setting; is it misspelt?", file=sys.stderr)
     logs.configure()
-    workspace, token = open_workspace(settings)
-    announce(token)
-    uvicorn.run(
-        create_app(workspace, settings),
-        host=parsed.host,
-        port=parsed.port,
-        root_path=parsed.root_path,
-        log_config=None,
-        access_log=False,
-    )
+    # First of all the port: a token that is shown once should not be shown by a start that fails.
+    with _listen(parsed.host, parsed.port) as listener:
+        workspace, token = open_workspace(settings)
+        announce(token)
+        _run(create_app(workspace, settings), listener, parsed.root_path)
     return 0
+
+
+def _run(application: FastAPI, listener: socket.socket, root_path: str = "") -> None:
+    config = uvicorn.Config(application, root_path=root_path, log_config=None, access_log=False)
+    uvicorn.Server(config).run([listener])
 
 
 def _migrate(parsed: argparse.Namespace) -> int:
@@ -111,24 +116,31 @@ def _migrate(parsed: argparse.Namespace) -> int:
 
 def _demo(parsed: argparse.Namespace) -> int:
     """Make a campaign of 50 topics, 15 teams and 45 runs in a fresh folder, and serve it, open to everybody."""
+    signal.signal(signal.SIGTERM, _interrupt)  # or the temporary folder would stay
     with tempfile.TemporaryDirectory(prefix="gainboard-demo-") as temporary:
         data = parsed.data or Path(temporary)
         if data.exists() and any(data.iterdir()):
-            raise InvalidRequest.at("--data", "not-empty", f"{data} is not empty; the demo wants a folder of its own.")
-        listener = _listen(parsed.host, parsed.port)
+            raise BadSetting(f"{data} is not empty; the demo wants a folder of its own.")
         logs.configure(logging.WARNING)
-        workspace, token = open_workspace(Settings.read({}, data=data))
-        assert token is not None
-        _load_demo(workspace, token)
-        host, port = listener.getsockname()[:2]
-        print(_invitation(f"http://{host}:{port}", token), flush=True)
-        uvicorn.Server(uvicorn.Config(create_app(workspace), log_config=None, access_log=False)).run([listener])
+        with _listen(parsed.host, parsed.port, PORTS_TRIED) as listener:
+            workspace, token = open_workspace(Settings.read({}, data=data))
+            assert token is not None
+            _load_demo(workspace, token)
+            host, port = listener.getsockname()[:2]
+            moved = "" if port == parsed.port else f" (port {parsed.port} is taken)"
+            print(_invitation(f"http://{host}:{port}", moved, token), flush=True)
+            _run(create_app(workspace), listener)
     return 0
+
+
+def _interrupt(signum: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _load_demo(workspace: Workspace, token: str) -> None:
     began = time.monotonic()
     is_terminal = sys.stderr.isatty()
+    print("making and loading a campaign of 45 runs, which takes some seconds", file=sys.stderr, flush=True)
     for line in demo.load(workspace, authenticate(workspace, token)):
         # On a terminal one line that changes; in a log only the ends, not 45 lines.
         if is_terminal:
@@ -138,21 +150,29 @@ def _load_demo(workspace: Workspace, token: str) -> None:
     print(f"loaded in {time.monotonic() - began:.1f} s", file=sys.stderr)
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    for candidate in range(port, port + PORTS_TRIED):
+def _port(text: str) -> int:
+    if not (text.isdecimal() and int(text) <= LAST_PORT):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; one is a number from 0 (any free one) to {LAST_PORT}")
+    return int(text)
+
+
+def _listen(host: str, port: int, tried: int = 1) -> socket.socket:
+    """The socket at the port, or the first free one after it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    last = min(port + tried - 1, LAST_PORT)
+    for candidate in range(port, last + 1):
         try:
-            return socket.create_server((host, candidate))
+            return socket.create_server((host, candidate), family=family)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise InvalidRequest.at(
-                    "--host", "cannot-listen", f"Cannot listen on {host}:{port}: {error}"
-                ) from error
-    raise InvalidRequest.at("--port", "no-free-port", f"Ports {port} to {port + PORTS_TRIED - 1} are all taken.")
+                raise BadSetting(f"Cannot listen on {host}, port {port}: {error.strerror or error}.") from error
+    taken = f"Port {port} is" if tried == 1 else f"Ports {port} to {last} are"
+    raise BadSetting(f"{taken} taken; choose another with --port.")
 
 
-def _invitation(url: str, token: str) -> str:
+def _invitation(url: str, moved: str, token: str) -> str:
     requests = "\n".join(f"  curl '{url}{path}'" for path in DEMO_REQUESTS)
     return (
-        f"\nGainboard serves a generated campaign at {url} (interface: {url}/docs). Try:\n\n{requests}\n\n"
+        f"\nGainboard serves a generated campaign at {url}{moved} (interface: {url}/docs). Try:\n\n{requests}\n\n"
         f"The organiser's token, for changing anything: {token}\nCtrl+C ends it."
     )

@@ -10,6 +10,7 @@
     │   ├── TooLarge                  a body, line or ratio over a limit
     │   ├── UnsupportedEncoding       a Content-Encoding or archive that is not read
     │   ├── UnsupportedMediaType      a body of another kind than the resource reads
+    │   ├── BadSetting                a setting or an argument of the command line
     │   ├── KeyReused                 an Idempotency-Key seen with another body
     │   ├── TeamRequired              an organiser's upload without a team
     │   └── NameRequired              a run whose tag cannot serve as its name
@@ -27,6 +28,7 @@
     │       └── KeyInUse              an Idempotency-Key whose first request is not over
     └── Unavailable               not the sender's fault; trying again may help
         ├── DatabaseBusy
+        ├── DatabaseUnusable          the database of the settings is none, or not to be opened
         ├── DatabaseNewer             the database was written by a later Gainboard
         └── Unexpected                a fault of Gainboard's own
 
@@ -176,6 +178,12 @@ class KeyReused(BadInput):
     slug, title = "idempotency-key-reused", "Idempotency key reused"
 
 
+class BadSetting(BadInput):
+    """A setting or an argument of the command line is out of range, or names what cannot be used."""
+
+    slug, title = "bad-setting", "Bad setting"
+
+
 class TeamRequired(BadInput):
     """An organiser uploads on behalf of a team and must say which: `?team=NAME`."""
 
@@ -258,6 +266,12 @@ class DatabaseBusy(Unavailable):
     """The database is locked, full or out of reach. Nothing was stored; try again shortly."""
 
     slug, title = "database-busy", "Database busy"
+
+
+class DatabaseUnusable(Unavailable):
+    """The database that the settings name cannot be opened, or is none. Only a start says so."""
+
+    slug, title = "database-unusable", "Database unusable"
 
 
 class DatabaseNewer(Unavailable):

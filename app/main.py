@@ -15,6 +15,7 @@ from app.api import collections, health, leaderboard, metrics, problems, qrels, 
 from app.api.dependencies import known_query
 from app.api.middleware import BoundedBody, Conditional, Observed
 from app.api.telemetry import IS_INSTALLED, Measured, Telemetry
+from app.errors import BadSetting
 from app.evaluation.principals import ensure_organiser
 from app.evaluation.workspace import Workspace
 from app.settings import Settings
@@ -46,7 +47,11 @@ def open_workspace(settings: Settings) -> tuple[Workspace, str | None]:
 def open_database(settings: Settings) -> Database:
     """The database of these settings; a folder that is made for it is its owner's alone."""
     if settings.database_url is None:
-        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+            raise BadSetting(f"Cannot keep data in {settings.data}: {why}.") from error
     return Database(settings.url)
 
 

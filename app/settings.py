@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from app.errors import InvalidRequest
+from app.errors import BadSetting
 from app.trec import Limits
 
 PREFIX = "GAINBOARD_"
@@ -24,7 +24,7 @@ class Settings(BaseModel):
     data: Path = Field(Path("gainboard-data"), description="The folder of the SQLite database")
     database_url: str | None = Field(None, description="Another database: postgresql+psycopg://...")
     admin_token: Annotated[SecretStr, Field(min_length=20)] | None = Field(
-        None, description="Becomes the token of an organiser of the instance; at least 20 characters"
+        None, description="It becomes the token of an organiser of the instance, and has at least 20 characters"
     )
     cors_origins: str = Field("", description="Origins whose pages may call the service, separated by commas")
     metrics: Literal["organiser", "public"] = Field("organiser", description="Who reads /metrics")
@@ -36,7 +36,7 @@ class Settings(BaseModel):
 
     @classmethod
     def read(cls, environment: Mapping[str, str], **given: object) -> Settings:
-        """The settings of an environment; what is given (and not None) wins. Raises InvalidRequest."""
+        """The settings of an environment; what is given (and not None) wins. Raises BadSetting."""
         found: dict[str, object] = {
             name: text for name in cls.model_fields if (text := environment.get(PREFIX + name.upper()))
         }
@@ -45,7 +45,14 @@ class Settings(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             name = PREFIX + str(first["loc"][0]).upper()
-            raise InvalidRequest.at(name, str(first["type"]), f"{name}: {first['msg']}") from error
+            description = cls.model_fields[str(first["loc"][0])].description
+            raise BadSetting(f"{name} is out of range ({first['msg'].lower()}). {description}.") from error
+
+    @classmethod
+    def unknown(cls, environment: Mapping[str, str]) -> list[str]:
+        """Variables that look like settings and are none: most likely misspelt."""
+        known = {PREFIX + name.upper() for name in cls.model_fields}
+        return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
 
     @property
     def url(self) -> str:

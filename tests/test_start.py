@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -93,7 +94,52 @@ def test_a_setting_out_of_range_ends_the_start_with_its_name() -> None:
     done = gainboard("serve", GAINBOARD_ADMIN_TOKEN="short")
     assert done.returncode == 1
     assert "GAINBOARD_ADMIN_TOKEN" in done.stderr
-    assert "short" not in done.stderr.replace("GAINBOARD_ADMIN_TOKEN", "")
+    assert "at least 20 characters" in done.stderr
+    assert "short" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("nonsense", "postgresql+psycopg://user:password@host/name"),
+        ("mysql://host/name", "not on 'mysql'"),
+        ("postgresql+psycopg://somebody:secret@127.0.0.1:1/name", "Connection refused"),
+    ],
+)
+def test_an_address_that_is_no_database_of_ours_is_refused_in_a_sentence(url: str, said: str) -> None:
+    done = gainboard("migrate", GAINBOARD_DATABASE_URL=url)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_file_that_is_no_database_and_a_folder_that_is_none_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "gainboard.db").write_text("this is a diary and no database at all, as one can see")
+    assert "file is not a database" in gainboard("migrate", "--data", str(tmp_path)).stderr
+    assert "it is a file" in gainboard("serve", "--data", str(tmp_path / "gainboard.db")).stderr
+
+
+def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        done = gainboard("serve", "--data", str(tmp_path / "data"), "--port", port, GAINBOARD_MAX_LINEZ="3")
+    assert done.returncode == 1
+    assert f"Port {port} is taken" in done.stderr
+    assert "GAINBOARD_MAX_LINEZ is no setting" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path: Path) -> None:
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
+    command = [sys.executable, "-m", "app", "demo", "--port", "0"]
+    with subprocess.Popen(command, env=outside | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE) as demo:
+        assert demo.stderr is not None
+        assert b"takes some seconds" in demo.stderr.readline()
+        assert [path.name for path in tmp_path.iterdir()]
+        demo.terminate()
+        demo.communicate(timeout=60)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_demo_refuses_a_folder_with_something_in_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from dataclasses import dataclass
 from typing import Literal
@@ -12,9 +13,9 @@ from app.store import tokens
 from app.store.database import exclude_others
 from app.store.records import Token
 
+log = logging.getLogger("gainboard")
+
 TOKEN_PREFIX = "gainboard_"
-ADMIN_TOKEN_CHARACTERS = 20
-"""Length from which a token that somebody made up is accepted as the admin token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | Non
     with workspace.database.writing() as tx:
         exclude_others(tx)
         if admin_token is not None:
-            tokens.replace_environment_token(tx, admin_token, workspace.now())
+            if tokens.replace_environment_token(tx, admin_token, workspace.now()):
+                log.warning("the admin token was replaced; the one before it is no longer valid")
             return None
         if tokens.instance_organisers(tx):
             return None

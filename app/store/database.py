@@ -12,13 +12,14 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, TimeoutError
 from sqlalchemy.pool import QueuePool
 
-from app.errors import DatabaseBusy
+from app.errors import BadSetting, DatabaseBusy
 
 BUSY_SECONDS = 30
 CONNECT_SECONDS = 5
+ADDRESS = "postgresql+psycopg://user:password@host/name"
 _WRITES = {"gainboard_writes": True}
 _READS = {"postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}}
 _ADVISORY_LOCK = 0x6761696E
@@ -38,7 +39,10 @@ class Database:
     """
 
     def __init__(self, url: str, busy_seconds: float = BUSY_SECONDS) -> None:
-        self.engine = _engine(url, busy_seconds)
+        try:
+            self.engine = _engine(url, busy_seconds)
+        except ModuleNotFoundError as error:
+            raise BadSetting(f"No driver for PostgreSQL: pip install 'gainboard[postgres]' ({error})") from error
         self._reads = self.engine.execution_options(**_READS.get(self.engine.dialect.name, {}))
         self._writes = self.engine.execution_options(**_WRITES)
         self._had_file = False
@@ -94,10 +98,20 @@ def _path(engine: Engine) -> Path | None:
     return Path(name) if engine.dialect.name == "sqlite" and name and name != ":memory:" else None
 
 
+def _is_sqlite(url: str) -> bool:
+    try:
+        backend = make_url(url).get_backend_name()
+    except ArgumentError as error:
+        raise BadSetting(f"The address of the database is none; one is {ADDRESS}") from error
+    if backend not in ("sqlite", "postgresql"):
+        raise BadSetting(f"Gainboard runs on SQLite and PostgreSQL, not on {backend!r}; an address is {ADDRESS}")
+    return backend == "sqlite"
+
+
 def _engine(url: str, busy_seconds: float) -> Engine:
     # Parameters of statements are what people uploaded: they stay out of error texts, and so out of the log.
     options = {"pool_size": 10, "max_overflow": 20, "pool_timeout": busy_seconds, "hide_parameters": True}
-    if make_url(url).get_backend_name() != "sqlite":
+    if not _is_sqlite(url):
         return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS}, **options)
     engine = create_engine(url, poolclass=QueuePool, connect_args={"timeout": busy_seconds}, **options)
     event.listen(engine, "connect", _prepare_sqlite)
@@ -124,7 +138,7 @@ def _translated() -> Iterator[None]:
         yield
     except (OperationalError, TimeoutError) as error:
         # What a driver says may name hosts and users: it is for the log, not for whoever asked.
-        log.warning("the database did not answer: %s", error)
+        log.warning("the database did not answer: %s", getattr(error, "orig", error))
         raise DatabaseBusy("The database did not answer; nothing was stored. Try again shortly.") from error
     except DBAPIError as error:
         if error.connection_invalidated:

@@ -10,18 +10,34 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError
 
 import app
-from app.errors import DatabaseNewer
+from app.errors import DatabaseBusy, DatabaseNewer, DatabaseUnusable
 from app.store.database import Database, exclude_others
 
 
 def migrate(database: Database) -> tuple[str | None, str]:
     """Upgrades to the newest revision; gives the revisions before and after.
 
-    Raises DatabaseNewer where the database's revision is unknown to this version. The check and the upgrade are
+    Raises DatabaseNewer where the database's revision is unknown to this version, DatabaseUnusable with the
+    driver's words where it does not open. The check and the upgrade are
     one writing transaction: of several processes one migrates, and the others wait and find nothing to do.
     """
+    try:
+        return _migrate(database)
+    except DatabaseBusy as busy:
+        raise _unusable(database, busy.__cause__ or busy) from busy
+    except DatabaseError as error:
+        raise _unusable(database, error) from error
+
+
+def _unusable(database: Database, error: BaseException) -> DatabaseUnusable:
+    # Whoever starts the service may read what the driver says; the address is shown without its password.
+    return DatabaseUnusable(f"Cannot use the database {database.engine.url!r}: {getattr(error, 'orig', error)}")
+
+
+def _migrate(database: Database) -> tuple[str | None, str]:
     config = _config()
     script = ScriptDirectory.from_config(config)
     with database.writing() as connection:

@@ -93,14 +93,14 @@ def instance_organisers(tx: Transaction) -> int:
     return tx.execute(query).scalar_one()
 
 
-def replace_environment_token(tx: Transaction, token: str, now: datetime) -> None:
+def replace_environment_token(tx: Transaction, token: str, now: datetime) -> int:
     """Makes this the instance's token, in place of an earlier value and of the one that a first start printed.
 
-    Raises Conflict where it is the token of somebody else.
+    Gives the number of tokens that it took the place of. Raises Conflict where it is the token of somebody else.
     """
     of_the_instance = table.c.collection_id.is_(None)
     others = (of_the_instance, table.c.hash != digest(token), table.c.revoked_at.is_(None))
-    tx.execute(update(table).where(*others).values(revoked_at=now))
+    replaced = len(tx.execute(update(table).where(*others).values(revoked_at=now).returning(table.c.id)).all())
     found = find(tx, token)
     if found is None:
         create(tx, token, now, role="organiser", origin="environment")
@@ -108,3 +108,4 @@ def replace_environment_token(tx: Transaction, token: str, now: datetime) -> Non
         raise Conflict("The admin token is a collection's token already; choose another value.")
     else:
         tx.execute(update(table).where(table.c.id == found.id).values(revoked_at=None))
+    return replaced
