@@ -6,21 +6,21 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.answers import answer, place
-from app.api.dependencies import CollectionName, PrincipalDep, Slug, WorkspaceDep
+from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from app.api.idempotency import FingerprintDep, IdempotencyKey, once
 from app.api.pages import Page, PagingDep
-from app.api.problems import DOCUMENTED
+from app.api.problems import documented
+from app.api.texts import LevelName, Slug, Text
+from app.errors import BadGains, CollectionExists, Forbidden, KeyInUse, KeyReused, SettingFixed, UnsupportedMediaType
 from app.evaluation import collections
 from app.evaluation.collections import Described
 from app.store.records import OrderBy, Phase
 
-router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=DOCUMENTED)
+router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented())
 
-Text = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$", max_length=4096)]
-LevelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+-]{1,32}$")]
 LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
 Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000)]
@@ -132,7 +132,12 @@ def _values(sent: NewCollection | CollectionChange) -> dict[str, Any]:
     return values
 
 
-@router.post("", status_code=201, response_model=ShownCollection)
+@router.post(
+    "",
+    status_code=201,
+    response_model=ShownCollection,
+    responses=documented(Forbidden, CollectionExists, BadGains, UnsupportedMediaType, KeyReused, KeyInUse),
+)
 def create_collection(
     sent: NewCollection,
     request: Request,
@@ -167,7 +172,7 @@ def read_collection(collection: CollectionName, workspace: WorkspaceDep, princip
     return show(collections.described(workspace, principal, collection))
 
 
-@router.patch("/{collection}")
+@router.patch("/{collection}", responses=documented(Forbidden, SettingFixed, BadGains, UnsupportedMediaType))
 def change_collection(
     collection: CollectionName, sent: CollectionChange, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> ShownCollection:
@@ -175,7 +180,7 @@ def change_collection(
     return show(collections.change(workspace, principal, collection, _values(sent)))
 
 
-@router.delete("/{collection}", status_code=204)
+@router.delete("/{collection}", status_code=204, response_class=Response, responses=documented(Forbidden))
 def delete_collection(collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
     """Take the collection out of sight; its name is free again (organisers)."""
     collections.delete(workspace, principal, collection)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import groupby
+from operator import itemgetter
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import StringConstraints
 
-from app.errors import UnknownParameter
-from app.evaluation.names import SLUG_PATTERN
+from app.errors import InvalidRequest, UnknownParameter
 from app.evaluation.principals import Principal, authenticate
 from app.evaluation.workspace import Workspace
 
-Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
 _bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")
 
 
@@ -45,23 +45,30 @@ def known_query(request: Request) -> None:
     if not isinstance(route, APIRoute) or not request.query_params:
         return
     known = _query_names(request, route)
-    unknown = [name for name in request.query_params if name not in known]
-    if unknown:
-        has = ", ".join(sorted(known)) or "none"
-        raise UnknownParameter(f"There is no query parameter {unknown[0]!r} here; there are: {has}.")
+    for name, values in groupby(sorted(request.query_params.multi_items()), itemgetter(0)):
+        if name not in known:
+            has = ", ".join(sorted(known)) or "none"
+            raise UnknownParameter(f"There is no query parameter {name!r} here; there are: {has}.")
+        if not known[name] and len(list(values)) > 1:
+            raise InvalidRequest.at(f"query.{name}", "repeated", f"{name} is given more than once.")
 
 
-def _query_names(request: Request, route: APIRoute) -> frozenset[str]:
-    names: dict[str, frozenset[str]] = request.app.state.query_names
+def _query_names(request: Request, route: APIRoute) -> Mapping[str, bool]:
+    """The route's query parameters, and whether each may be given several times."""
+    names: dict[str, Mapping[str, bool]] = request.app.state.query_names
     key = f"{request.method} {route.path_format}"
     if key not in names:
         names[key] = _described(request.app.openapi(), route.path_format, request.method.lower())
     return names[key]
 
 
-def _described(openapi: dict[str, Any], path: str, method: str) -> frozenset[str]:
-    operation = openapi["paths"].get(path, {}).get(method, {})
-    return frozenset(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query")
+def _described(openapi: dict[str, Any], path: str, method: str) -> Mapping[str, bool]:
+    parameters = openapi["paths"].get(path, {}).get(method, {}).get("parameters", ())
+    return {each["name"]: _is_list(each["schema"]) for each in parameters if each["in"] == "query"}
+
+
+def _is_list(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "array" or any(_is_list(each) for each in schema.get("anyOf", ()))
 
 
 CollectionName = Annotated[str, Path(alias="collection", description="The collection's name")]

@@ -7,9 +7,9 @@ from pydantic import BaseModel
 
 from app import __version__
 from app.api.dependencies import WorkspaceDep
-from app.api.problems import DOCUMENTED
+from app.api.problems import documented
 
-router = APIRouter(tags=["health"], responses=DOCUMENTED)
+router = APIRouter(tags=["health"], responses=documented())
 
 
 class Health(BaseModel):

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request, Response
 
+from app.api.texts import KEY_PATTERN
 from app.errors import KeyInUse, KeyReused
 from app.evaluation.principals import Principal
 from app.evaluation.workspace import Workspace
@@ -21,7 +22,7 @@ IdempotencyKey = Annotated[
     Header(
         min_length=1,
         max_length=255,
-        pattern=r"^[!-~]+$",
+        pattern=KEY_PATTERN,
         description="Any text of your own; a repetition within 24 hours is answered as the first time",
     ),
 ]

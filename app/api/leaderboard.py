@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 
 from app.api.answers import answer
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
-from app.api.problems import DOCUMENTED
-from app.api.scores import Asked
+from app.api.problems import documented
+from app.api.scores import ON_SCORING, Asked
 from app.evaluation.leaderboard import Leaderboard, leaderboard
 from app.evaluation.scoring import Question
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=DOCUMENTED)
+router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
 
 class AskedLeaderboard(Asked):
@@ -30,7 +30,9 @@ class LeaderboardRow(BaseModel):
     name: str
     team: str
     mean: dict[str, float | None]
-    interval: dict[str, tuple[float, float] | None] = Field(description="95 %, Student's t over topics")
+    interval: dict[str, tuple[float, float] | None] = Field(
+        description="95 %, Student's t over topics; not cut to the metric's range"
+    )
     groups: list[str] | None = Field(description="Letters of runs not significantly different; null until computed")
 
 
@@ -46,7 +48,7 @@ class LeaderboardAnswer(BaseModel):
     topics_scored: dict[str, int]
 
 
-@router.get("/leaderboard", response_model=LeaderboardAnswer)
+@router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING))
 def read_leaderboard(
     collection: CollectionName,
     workspace: WorkspaceDep,

@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from app.api.problems import DOCUMENTED
+from app.api.problems import documented
 from app.metrics import Metric, every_metric
 
-router = APIRouter(prefix="/v1", tags=["metrics"], responses=DOCUMENTED)
+router = APIRouter(prefix="/v1", tags=["metrics"], responses=documented())
 
 
 class ShownParameter(BaseModel):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from inspect import cleandoc
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -13,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from app import errors
+from app.api.texts import MEANINGS
 from app.errors import GainboardError
 
 STATUS: Mapping[type[GainboardError], int] = {
@@ -58,17 +62,40 @@ class ProblemPage(BaseModel):
     meaning: str
 
 
-DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    "4XX": {
-        "description": "A problem that the sender can mend",
-        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    },
-    "5XX": {
-        "description": "A problem of the service",
-        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    },
-}
-"""For every route: the OpenAPI description says what an error looks like."""
+ANYWHERE: tuple[type[GainboardError], ...] = (
+    errors.InvalidRequest,
+    errors.UnknownParameter,
+    errors.NotAuthenticated,
+    errors.NotFound,
+    errors.TooLarge,
+    errors.DatabaseBusy,
+    errors.Unexpected,
+)
+"""What every route may answer with, so that its own list is of what is its own."""
+
+
+def documented(
+    *kinds: type[GainboardError], also: Mapping[int, dict[str, Any]] = {}
+) -> dict[int | str, dict[str, Any]]:
+    """For OpenAPI: the problems that a route may answer with, by status, each with an example; and what else."""
+    by_status: defaultdict[int, list[type[GainboardError]]] = defaultdict(list)
+    for kind in dict.fromkeys((*ANYWHERE, *kinds)):
+        by_status[status_of(kind)].append(kind)
+    answers: dict[int | str, dict[str, Any]] = dict(also.items())
+    return answers | {status: _described(status, by_status[status]) for status in sorted(by_status)}
+
+
+def _described(status: int, kinds: Sequence[type[GainboardError]]) -> dict[str, Any]:
+    examples = {kind.slug: {"value": _members(kind, status, "...")} for kind in kinds}
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        "description": "; ".join(f"`{kind.slug}`: {cleandoc(kind.__doc__ or '').splitlines()[0]}" for kind in kinds),
+        "content": {"application/problem+json": {"schema": schema, "examples": examples}},
+    }
+
+
+def _members(kind: type[GainboardError], status: int, detail: str) -> dict[str, Any]:
+    return {"type": f"/problems/{kind.slug}", "title": kind.title, "status": status, "detail": detail}
 
 
 class _ProblemResponse(JSONResponse):
@@ -89,9 +116,8 @@ def problem(error: GainboardError) -> JSONResponse:
     """The error as an answer."""
     kind = type(error)
     status = status_of(kind)
-    content = {"type": f"/problems/{kind.slug}", "title": kind.title, "status": status, "detail": error.message}
     headers = next((HEADERS[base] for base in kind.__mro__ if base in HEADERS), {})
-    return _ProblemResponse(content | dict(error.details), status, dict(headers))
+    return _ProblemResponse(_members(kind, status, error.message) | dict(error.details), status, dict(headers))
 
 
 def install(application: FastAPI) -> None:
@@ -103,7 +129,7 @@ def install(application: FastAPI) -> None:
 
     def with_problem() -> dict[str, Any]:
         described = describe()
-        # No route answers with it, so nobody else puts it where `DOCUMENTED` points.
+        # No route answers with it, so nobody else puts it where `documented` points.
         described["components"]["schemas"].setdefault("Problem", Problem.model_json_schema())
         return described
 
@@ -142,11 +168,7 @@ async def _on_validation(request: Request, error: Exception) -> Response:
     if _wrong_media_type(request, error):
         return problem(errors.UnsupportedMediaType("Send JSON, with `Content-Type: application/json`."))
     places = [
-        {
-            "location": ".".join(str(part) for part in found["loc"]),
-            "code": str(found["type"]).replace("_", "-"),
-            "message": str(found["msg"]),
-        }
+        {"location": _location(found), "code": str(found["type"]).replace("_", "-"), "message": _message(found)}
         for found in error.errors()
     ]
     summary = f"{places[0]['location']}: {places[0]['message']}"
@@ -154,16 +176,25 @@ async def _on_validation(request: Request, error: Exception) -> Response:
     return problem(errors.InvalidRequest(summary + more, errors=places))
 
 
+def _location(found: Mapping[str, Any]) -> str:
+    # Parts such as `list[constrained-str]` name an alternative of the schema, and no place in what was sent.
+    return ".".join(str(part) for part in found["loc"] if not re.search(r"\[|^constrained-", str(part)))
+
+
+def _message(found: Mapping[str, Any]) -> str:
+    return MEANINGS.get(found.get("ctx", {}).get("pattern", ""), str(found["msg"]))
+
+
 def _wrong_media_type(request: Request, error: RequestValidationError) -> bool:
     is_json = "json" in request.headers.get("content-type", "")
     return not is_json and any(found["loc"] == ("body",) and found["type"] != "missing" for found in error.errors())
 
 
-@router.get("/problems/{slug}", responses=DOCUMENTED)
+@router.get("/problems/{slug}", responses=documented())
 def read_problem(slug: str) -> ProblemPage:
     """What a type of problem means, and what to do about it."""
     for kind in errors.every_error():
         if kind.slug == slug:
-            meaning = (kind.__doc__ or "").strip()
+            meaning = cleandoc(kind.__doc__ or "")
             return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=status_of(kind), meaning=meaning)
     raise errors.NotFound(f"There is no type of problem {slug!r}.")

@@ -14,12 +14,13 @@ from app.api import uploads
 from app.api.answers import answer, place
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from app.api.pages import Page, PagingDep
-from app.api.problems import DOCUMENTED
+from app.api.problems import documented
 from app.api.warnings import ShownWarning
+from app.errors import Conflict, FaultyFile, Forbidden, JudgmentsHidden, UnsupportedEncoding
 from app.evaluation import qrels
 from app.store.records import Qrels
 
-router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=DOCUMENTED)
+router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
 
 Columns = Literal["trec", "topic-document-level", "topic-level-document"]
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -48,7 +49,13 @@ def show(found: Qrels) -> ShownQrels:
     "",
     status_code=201,
     response_model=ShownQrels,
-    responses={200: {"model": ShownQrels, "description": "The same bytes as the newest version: nothing new"}},
+    responses=documented(
+        FaultyFile,
+        UnsupportedEncoding,
+        Forbidden,
+        Conflict,
+        also={200: {"model": ShownQrels, "description": "The same bytes as the newest version: nothing new"}},
+    ),
     openapi_extra=uploads.OPENAPI,
 )
 async def put_qrels(
@@ -67,7 +74,7 @@ async def put_qrels(
     return answer(show(published.qrels), 201 if published.created else 200, Location=location)
 
 
-@router.get("")
+@router.get("", responses=documented(JudgmentsHidden))
 def list_qrels(
     collection: CollectionName,
     workspace: WorkspaceDep,
@@ -79,12 +86,12 @@ def list_qrels(
     return paging.page(found, lambda each: each.version, show)
 
 
-TEXT: dict[int | str, dict[str, Any]] = {
+TEXT: dict[int, dict[str, Any]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "JSON, or the file itself"}
 }
 
 
-@router.get("/{version}", response_model=ShownQrels, responses=TEXT)
+@router.get("/{version}", response_model=ShownQrels, responses=documented(JudgmentsHidden, also=TEXT))
 def read_qrels(
     collection: CollectionName,
     version: Version,

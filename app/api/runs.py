@@ -8,23 +8,47 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, StreamingResponse
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from app.api import uploads
 from app.api.answers import answer, place
-from app.api.dependencies import CollectionName, PrincipalDep, Slug, WorkspaceDep, accepts
+from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from app.api.idempotency import IdempotencyKey, once
 from app.api.pages import Page, PagingDep
-from app.api.problems import DOCUMENTED
+from app.api.problems import documented
 from app.api.qrels import TEXT
+from app.api.texts import Slug, Text
 from app.api.warnings import ShownWarning
+from app.errors import (
+    Conflict,
+    FaultyFile,
+    Forbidden,
+    KeyInUse,
+    KeyReused,
+    NameRequired,
+    RunExists,
+    TeamRequired,
+    UnsupportedEncoding,
+)
 from app.evaluation import pool, runs
 from app.evaluation.runs import SeenRun, Submission
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=DOCUMENTED)
+router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented())
 
 RunName = Annotated[str, Path(alias="run", description="The run's name")]
-Note = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$", max_length=4096)]
+
+
+ON_SUBMIT = (
+    FaultyFile,
+    UnsupportedEncoding,
+    TeamRequired,
+    NameRequired,
+    Forbidden,
+    RunExists,
+    Conflict,
+    KeyReused,
+    KeyInUse,
+)
 
 
 class ShownRun(BaseModel):
@@ -67,7 +91,10 @@ def show(seen: SeenRun) -> ShownRun:
     "/runs",
     status_code=201,
     response_model=ShownRun,
-    responses={200: {"model": ShownRun, "description": "The same file of the same team: the run that is there"}},
+    responses=documented(
+        *ON_SUBMIT,
+        also={200: {"model": ShownRun, "description": "The same file of the same team: the run that is there"}},
+    ),
     openapi_extra=uploads.OPENAPI,
 )
 async def submit_run(
@@ -77,8 +104,8 @@ async def submit_run(
     principal: PrincipalDep,
     team: Annotated[Slug | None, Query(description="Required of organisers; a new name creates the team")] = None,
     name: Annotated[Slug | None, Query(description="By default the run tag of the file")] = None,
-    description: Annotated[Note | None, Query()] = None,
-    type: Annotated[Note | None, Query(description="For example `automatic`")] = None,
+    description: Annotated[Text | None, Query()] = None,
+    type: Annotated[Text | None, Query(description="For example `automatic`")] = None,
     pooled: Annotated[bool, Query(description="Whether its documents go into the pool")] = True,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
@@ -107,7 +134,7 @@ def list_runs(
     return paging.page(found, lambda each: each.run.name, show)
 
 
-@router.get("/runs/{run}", response_model=ShownRun, responses=TEXT)
+@router.get("/runs/{run}", response_model=ShownRun, responses=documented(also=TEXT))
 def read_run(
     collection: CollectionName, run: RunName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:
@@ -119,13 +146,13 @@ def read_run(
     return answer(show(seen))
 
 
-@router.delete("/runs/{run}", status_code=204)
+@router.delete("/runs/{run}", status_code=204, response_class=Response, responses=documented(Forbidden))
 def withdraw_run(collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
     """Withdraw a run; its name is free again (its team, organisers)."""
     runs.withdraw(workspace, principal, collection, run)
 
 
-@router.get("/pool", response_class=PlainTextResponse)
+@router.get("/pool", response_class=PlainTextResponse, responses=documented(Forbidden))
 def read_pool(
     collection: CollectionName,
     workspace: WorkspaceDep,

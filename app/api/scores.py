@@ -12,16 +12,18 @@ from pydantic import BaseModel, Field, create_model
 
 from app.api.answers import answer
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from app.api.problems import DOCUMENTED
-from app.errors import InvalidRequest
+from app.api.problems import documented
+from app.errors import BadExpression, BadGains, InvalidRequest, JudgmentsHidden, NoQrels
 from app.evaluation.scoring import Question, Scores, refuse_more_than, score
 from app.metrics import Scale, query_parameters
 from app.metrics.trec_eval import trec_eval_name
 
-router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=DOCUMENTED)
+router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
 MOST_SHOWN = 2_000_000
 """Scores of single topics in one answer; as text they take ten times the memory that they do as numbers."""
+
+ON_SCORING = (BadExpression, BadGains, JudgmentsHidden, NoQrels)
 
 Format = Literal["json", "csv", "trec_eval"]
 Expressions = Annotated[
@@ -48,7 +50,8 @@ Defaults: type[ParameterDefaults] = create_model(
             Field(
                 None,
                 max_length=1000,
-                description=f"{each.description} {each.limits[:1].upper()}{each.limits[1:]}.",
+                description=f"{each.description} It is {each.limits}.",
+                json_schema_extra={key: each.schema[key] for key in ("enum", "examples") if key in each.schema},
             ),
         )
         for name, each in query_parameters().items()
@@ -93,7 +96,7 @@ class ScoresAnswer(BaseModel):
     topics_undefined: dict[str, list[str]] = Field(description="Topics left out, for they have nothing to find")
 
 
-CSV: dict[int | str, dict[str, Any]] = {
+CSV: dict[int, dict[str, Any]] = {
     200: {
         "description": "JSON, CSV or trec_eval's text",
         "content": {
@@ -104,7 +107,12 @@ CSV: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/scores", response_model=ScoresAnswer, response_model_exclude_unset=True, responses=CSV)
+@router.get(
+    "/scores",
+    response_model=ScoresAnswer,
+    response_model_exclude_unset=True,
+    responses=documented(*ON_SCORING, also=CSV),
+)
 def read_scores(
     collection: CollectionName,
     request: Request,

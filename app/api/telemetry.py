@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.dependencies import PrincipalDep
-from app.api.problems import DOCUMENTED
+from app.api.problems import documented
 from app.errors import Forbidden, NotFound
 
 try:
@@ -19,7 +19,7 @@ except ImportError:  # the `metrics` extra is not installed
 else:
     IS_INSTALLED = True
 
-router = APIRouter(tags=["health"], responses=DOCUMENTED)
+router = APIRouter(tags=["health"], responses=documented())
 
 
 class Telemetry:
@@ -69,7 +69,9 @@ def _may_read(request: Request, principal: PrincipalDep) -> None:
         raise Forbidden("Only organisers read this, unless the service was started with GAINBOARD_METRICS=public.")
 
 
-@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+@router.get(
+    "/metrics", response_class=Response, responses=documented(Forbidden, also={200: {"content": {"text/plain": {}}}})
+)
 def read_telemetry(request: Request, allowed: Annotated[None, Depends(_may_read)]) -> Response:
     """Requests counted and timed, in Prometheus's text format (organisers)."""
     telemetry: Telemetry | None = request.app.state.telemetry

@@ -9,16 +9,17 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.api.answers import answer, place
-from app.api.dependencies import CollectionName, PrincipalDep, Slug, WorkspaceDep
+from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from app.api.idempotency import FingerprintDep, IdempotencyKey, once
 from app.api.pages import Page, PagingDep
-from app.api.problems import DOCUMENTED, problem
-from app.errors import KeyInUse
+from app.api.problems import documented, problem
+from app.api.texts import Slug
+from app.errors import Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType
 from app.evaluation import tokens
 from app.store import collections
 from app.store.records import Role, Token
 
-router = APIRouter(prefix="/v1", tags=["tokens"], responses=DOCUMENTED)
+router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented())
 
 
 def _in_utc(time: datetime | None) -> datetime | None:
@@ -89,7 +90,12 @@ def _record(token: Token) -> dict[str, Any]:
     return {name: getattr(token, name) for name in ShownToken.model_fields}
 
 
-@router.post("/collections/{collection}/tokens", status_code=201, response_model=CreatedToken)
+@router.post(
+    "/collections/{collection}/tokens",
+    status_code=201,
+    response_model=CreatedToken,
+    responses=documented(Forbidden, TeamRequired, UnsupportedMediaType, KeyReused, KeyInUse),
+)
 def create_token(
     collection: CollectionName,
     sent: NewToken,
@@ -114,7 +120,7 @@ def create_token(
     return once(workspace, principal, request, idempotency_key, fingerprint, act, kept)
 
 
-@router.get("/collections/{collection}/tokens")
+@router.get("/collections/{collection}/tokens", responses=documented(Forbidden))
 def list_tokens(
     collection: CollectionName,
     workspace: WorkspaceDep,
@@ -126,7 +132,12 @@ def list_tokens(
     return paging.page(found, lambda each: each.id, lambda each: ShownToken(**_record(each)))
 
 
-@router.delete("/collections/{collection}/tokens/{token}", status_code=204)
+@router.delete(
+    "/collections/{collection}/tokens/{token}",
+    status_code=204,
+    response_class=Response,
+    responses=documented(Forbidden),
+)
 def revoke_token(
     collection: CollectionName,
     token: Annotated[str, Path(description="The token's id")],

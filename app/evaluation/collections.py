@@ -127,10 +127,8 @@ def _check_gains(gains: str, values: Mapping[str, Any], scale: Scale) -> None:
         parse_gains(gains, scale.highest_level)
     except BadGains as error:
         names: Sequence[str] = values.get("level_names") or [f"L{n + 1}" for n in range(scale.highest_level)]
-        raise BadGains(
-            f"{error.message} Gains go highest level first ({gains}), levels lowest first ({', '.join(names)}).",
-            **error.details,
-        ) from error
+        both = f"gains go highest level first ({gains}), levels lowest first ({', '.join(names)})"
+        raise BadGains(f"{error.message}; {both}", **error.details) from error
 
 
 def _check_topics(topics: Sequence[str]) -> None:

@@ -79,20 +79,14 @@ def _parse_ratio(ratio: str, text: str, highest_level: int) -> tuple[float, ...]
     numbers = [value for value in values if value is not None]
     if len(numbers) < len(values):
         raise BadGains(f"gains={text} is no gain setting; one is {FORMS}")
-    _check_ratio(numbers, text, ":".join(str(level) for level in range(highest_level, 0, -1)))
+    _check_ratio(numbers, text, highest_level)
     return tuple(numbers)
 
 
-def _check_ratio(values: Sequence[float], text: str, levels: str) -> None:
-    if len(values) != levels.count(":") + 1:
-        raise BadGains(
-            f"gains={text} has {len(values)} values, but there are {levels.count(':') + 1} levels of relevance; "
-            f"highest first, the levels are {levels}"
-        )
+def _check_ratio(values: Sequence[float], text: str, levels: int) -> None:
+    if len(values) != levels:
+        raise BadGains(f"gains={text} has {len(values)} values, but there are {levels} levels of relevance")
     if any(higher < lower for higher, lower in pairwise(values)):
-        raise BadGains(
-            f"gains={text} gives a higher level less than a lower one: gains and levels are both written "
-            f"highest first, and the levels are {levels}"
-        )
+        raise BadGains(f"gains={text} gives a higher level less than a lower one: values are written highest first")
     if any(value < 0 or (value and not _SMALLEST <= value <= _LARGEST) for value in values):
         raise BadGains(f"gains={text}: each value must be 0, or lie between {_SMALLEST:g} and {_LARGEST:g}")

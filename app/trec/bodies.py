@@ -151,7 +151,7 @@ def _step(decoder: Decoder, data: bytes, codec: Codec) -> bytes:
     try:
         return decoder.decompress(data, CHUNK)
     except (zlib.error, ZstdError) as error:
-        raise _bad_compression(f"The {codec.name} data cannot be read: {error}") from error
+        raise _bad_compression(f"The body is damaged, or no {codec.name} at all ({error})") from error
 
 
 def _check_members(members: int) -> None:

@@ -28,8 +28,10 @@ class Scale:
         names = [] if isinstance(levels, int) else levels
         highest = levels if isinstance(levels, int) else len(levels)
         numbered = {b"L%d" % level: level for level in range(highest + 1)}
+        others = numbered | {b"C": 0, b"D": 0}
         named = {name.encode(): level for level, name in enumerate(names, start=1)}
-        return cls(highest, {b"C": 0, b"D": 0} | numbered | named)
+        # The collection's own names come first, and so they do in messages.
+        return cls(highest, named | {token: level for token, level in others.items() if token not in named})
 
     def numeric(self, token: bytes) -> int | None:
         """TREC's notation: an integer of the scale, or below 0 (judged, but as something else)."""

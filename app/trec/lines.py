@@ -158,7 +158,8 @@ class Text:
 def _unreadable(line: bytes) -> str | None:
     """Why the line is no text, if it is none."""
     if found := _CONTROL.search(line):
-        return f"control character U+{found.group()[0]:04X} at byte {found.start() + 1}; only tabs are allowed"
+        hint = " (is the file UTF-16? It must be UTF-8)" if found.group() == b"\0" else ""
+        return f"control character U+{found.group()[0]:04X} at byte {found.start() + 1}; only tabs are allowed{hint}"
     if (at := _undecodable(line)) is not None:
         return f"byte 0x{line[at]:02X} at byte {at + 1} is not UTF-8"
     return None

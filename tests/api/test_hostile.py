@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.api.campaign import RUN, Campaign, codes, refused, slug
+from tests.api.campaign import RUN, Campaign, codes, judged, refused, slug
 from tests.conftest import Service
 
 ODD_NAMES = ("%00", "a%00b", "%ED%A0%80", "%ff", "-x", "a" * 129, "a%0A", "a%2Fb", "..%2f", "%F0%9F%90%98")
@@ -178,3 +178,16 @@ def test_a_bomb_is_refused_long_before_it_is_inflated(campaign: Campaign) -> Non
 
 def test_the_word_for_means_is_no_topic_of_a_run_either(campaign: Campaign) -> None:
     assert codes(campaign.submit("all Q0 d 1 1 t\n")) == ["reserved-topic"]
+
+
+def test_a_parameter_that_is_given_twice_is_refused_unless_it_is_a_list(shared: Service) -> None:
+    campaign = judged(shared)
+    assert refused(campaign.get("/scores", beta=["1", "5"])) == (422, "invalid-request")
+    assert campaign.get("/scores", metric=["AP", "RR"]).status_code == 200
+
+
+def test_a_name_that_is_none_is_refused_in_words_at_its_place(shared: Service) -> None:
+    answer = shared.organiser.post("/v1/collections", json={"name": "a b", "levels": ["x y"]})
+    places = {each["location"]: each["message"] for each in answer.json()["errors"]}
+    assert "letters, digits" in places["body.name"]
+    assert "body.levels.0" in places

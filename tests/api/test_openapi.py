@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx
 
+from app.api.problems import status_of
+from app.errors import every_error
 from app.evaluation.workspace import Workspace
 from app.main import create_app
 from app.metrics import query_parameters
@@ -62,13 +64,27 @@ def test_every_reference_leads_to_a_schema() -> None:
     assert set(_references(description["paths"])) <= schemas
 
 
+JSON = "application/problem+json"
+STATUS = {f"/problems/{kind.slug}": status_of(kind) for kind in every_error()}
+
+
+def test_what_a_route_alone_refuses_is_in_its_description() -> None:
+    submit = _description()["paths"]["/v1/collections/{collection}/runs"]["post"]["responses"]
+    assert {"faulty-file", "team-required", "name-required"} <= submit["422"]["content"][JSON]["examples"].keys()
+    assert {"run-exists", "idempotency-key-in-use"} <= submit["409"]["content"][JSON]["examples"].keys()
+
+
 def test_every_route_says_what_it_does_and_what_its_errors_look_like() -> None:
     for path, methods in _description()["paths"].items():
         for method, operation in methods.items():
             assert operation.get("description"), f"{method} {path}"
-            for status in ("4XX", "5XX"):
-                content = operation["responses"][status]["content"]
-                assert content["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
+            problems = {status: each for status, each in operation["responses"].items() if status >= "4"}
+            assert {"401", "404", "422", "500", "503"} <= problems.keys()
+            for status, each in problems.items():
+                content = each["content"][JSON]
+                assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
+                shown = [example["value"] for example in content["examples"].values()]
+                assert [STATUS[example["type"]] for example in shown] == [int(status)] * len(shown)
 
 
 def test_the_pages_of_the_documentation_are_there(shared: Service) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+from inspect import cleandoc
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def test_every_problem_has_a_page_with_its_status_and_meaning(shared: Service, e
         "type": f"/problems/{error.slug}",
         "title": error.title,
         "status": status_of(error),
-        "meaning": (error.__doc__ or "").strip(),
+        "meaning": cleandoc(error.__doc__ or ""),
     }
 
 
