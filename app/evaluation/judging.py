@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import Fault, FaultyFile
-from app.metrics import UNJUDGED, JudgedRun, Judgments, RetrievalScores
+from app.metrics import UNJUDGED, JudgedRun, Judgments, RetrievalScores, min_max
 from app.store.arrays import pack, pack_names, unpack, unpack_names
 from app.trec import Ranking
 
@@ -156,8 +156,6 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int]) -> _TopicRow:
     judged = found != UNJUDGED
     lowest, highest = float(scores.min()), float(scores.max())
     rest = scores[~judged]
-    spread = highest - lowest
-    scaled = float(((rest - lowest) / spread).sum()) if spread > 0 else float(len(rest))
     return _TopicRow(
         rank=np.flatnonzero(judged) + 1,
         level=found[judged],
@@ -165,7 +163,7 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int]) -> _TopicRow:
         retrieved=count,
         lowest=lowest,
         highest=highest,
-        unjudged_scaled=scaled,
+        unjudged_scaled=float(min_max(rest, lowest, highest).sum()),
         unjudged_absolute=float(np.abs(rest).sum()),
     )
 

@@ -8,6 +8,7 @@ named, and at `BoundMetric.score` for how one is computed.
 from app.metrics import blended, cumulative, distance, precision, reciprocal, weighted  # noqa: F401
 from app.metrics.bound import BoundMetric
 from app.metrics.catalogue import Metric, every_metric, query_parameters
+from app.metrics.distance import min_max
 from app.metrics.expressions import resolve
 from app.metrics.gains import GainSetting, parse_gains
 from app.metrics.parameters import Parameter
@@ -27,6 +28,7 @@ __all__ = [
     "RetrievalScores",
     "Scale",
     "every_metric",
+    "min_max",
     "parse_gains",
     "query_parameters",
     "resolve",

@@ -36,6 +36,18 @@ def average_distance(rankings: ScoredRankings, *, urs: UserScores = "scaled", sr
     return 1.0 - distance / documents
 
 
+def min_max(scores: Scores, lowest: Scores | float, highest: Scores | float) -> Scores:
+    """`scores` scaled so that `lowest` becomes 0 and `highest` 1 (all float64 of one shape, or broadcast to it).
+
+    Where those two are equal, all are 1.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        # Two finite scores may be further apart than the largest number; their halves are not.
+        unit = np.where(np.isinf(np.subtract(highest, lowest)), 0.5, 1.0)
+        spread = highest * unit - lowest * unit
+        return np.where(spread > 0, (scores * unit - lowest * unit) / spread, 1.0)
+
+
 def _system_scores(rankings: ScoredRankings, srs: str) -> Scores:
     """The score of every judged document retrieved: as it is, or scaled to [0, 1] over its ranking."""
     scores, topic = rankings.retrieval_scores, rankings.row_topic
@@ -44,8 +56,7 @@ def _system_scores(rankings: ScoredRankings, srs: str) -> Scores:
     lowest, highest = scores.lowest, scores.highest
     if rankings.reading.condensed:
         lowest, highest = _extremes(scores.judged, topic, len(lowest))
-    spread = (highest - lowest)[topic]
-    return np.where(spread > 0, (scores.judged - lowest[topic]) / spread, 1.0)
+    return min_max(scores.judged, lowest[topic], highest[topic])
 
 
 def _extremes(values: Scores, topic: NDArray[np.intp], topics: int) -> tuple[Scores, Scores]:

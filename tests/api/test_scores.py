@@ -97,6 +97,14 @@ def test_a_topic_without_relevant_documents_is_undefined_and_named(shared: Servi
     assert answer["runs"][0]["mean"]["AP"] == 0.75
 
 
+def test_scores_further_apart_than_the_largest_number_are_scaled_too(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 best 2\n1 0 worst 0\n")
+    campaign.submit("1 Q0 best 1 1.7e308 t\n1 Q0 new 2 0 t\n1 Q0 worst 3 -1.7e308 t\n")
+    # Scaled: 1, 1/2, 0; wanted: 1, 0, 0.
+    assert campaign.scores("ADM")["runs"][0]["mean"] == {"ADM(gains=linear)": pytest.approx(1 - 0.5 / 3)}
+
+
 def test_a_missing_topic_scores_zero_and_stays_in_the_mean(shared: Service) -> None:
     campaign = Campaign(shared)
     campaign.put_qrels()
