@@ -105,7 +105,8 @@ def _topic_warnings(collection: Collection, file: QrelsFile) -> Iterator[FileWar
     """Where a collection declares its topics, participants send runs for those: other ones are a likely mistake."""
     if collection.topics is None:
         return
-    undeclared = [topic for topic in file.judgments if topic not in set(collection.topics)]
+    declared = set(collection.topics)
+    undeclared = [topic for topic in file.judgments if topic not in declared]
     unjudged = [topic for topic in collection.topics if topic not in file.judgments]
     if undeclared:
         message = f"Topics of the qrels that the collection does not declare, such as {undeclared[0]!r}; they count"
