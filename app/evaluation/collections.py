@@ -115,9 +115,9 @@ def _check(values: Mapping[str, Any]) -> None:
 def _check_levels(names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
         raise InvalidRequest.at("body.levels", "repeated-level", "A level is named twice.")
-    # Files say L2 for the second level whatever its name; as the name of another it would mean both.
+    # Files say L2 or 2 for the second level whatever its name; as the name of another it would mean both.
     for level, name in enumerate(names, start=1):
-        if re.fullmatch("L[0-9]+", name) and name != f"L{level}":
+        if re.fullmatch("L?[+-]?[0-9]+", name) and name.removeprefix("L") != str(level):
             message = f"{name!r} is what files call another level than this, which is L{level}."
             raise InvalidRequest.at(f"body.levels.{level - 1}", "misleading-level", message)
 

@@ -46,6 +46,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"levels": [f"x{n}" for n in range(128)]}, "too-long"),
     ({"levels": ["a", "a"]}, "repeated-level"),
     ({"levels": ["L2", "L1"]}, "misleading-level"),
+    ({"levels": ["0", "1", "2"]}, "misleading-level"),
     ({"levels": ["a b"]}, "string-pattern-mismatch"),
     ({"depth": 0}, "greater-than-equal"),
     ({"order_by": "tag"}, "literal-error"),
