@@ -77,6 +77,12 @@ def test_settings_that_cannot_be_are_refused_each_at_its_place(
     assert all(each["location"].startswith("body.") for each in answer.json()["errors"])
 
 
+def test_a_topic_that_files_may_name_may_be_declared(shared: Service) -> None:
+    campaign = Campaign(shared, topics=["a\u00a0b", "c\u2028d"])
+    answer = campaign.submit("a\u00a0b Q0 x 1 1 t\nc\u2028d Q0 x 1 1 t\n")
+    assert (answer.status_code, answer.json()["warnings"]) == (201, [])
+
+
 def test_what_a_change_does_not_name_stays(shared: Service) -> None:
     campaign = Campaign(shared, title="old", gains="2:1", metrics=["Q"], policy={"phase": "released"})
     before = campaign.get("").json()
