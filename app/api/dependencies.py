@@ -33,7 +33,9 @@ def _principal(
 ) -> Principal:
     if credentials is None and "authorization" in request.headers:
         return Principal("anonymous", why_anonymous="The Authorization header is not `Bearer TOKEN`.")
-    return authenticate(workspace, credentials.credentials if credentials else None)
+    # Headers come as Latin-1; a token that somebody chose in another alphabet was sent as UTF-8.
+    token = credentials.credentials.encode("latin-1").decode("utf-8", "replace") if credentials else None
+    return authenticate(workspace, token)
 
 
 PrincipalDep = Annotated[Principal, Depends(_principal)]

@@ -6,6 +6,8 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
+
 from app.evaluation.principals import TOKEN_PREFIX
 from app.main import open_workspace
 from app.settings import Settings
@@ -120,6 +122,14 @@ def test_another_admin_token_at_start_replaces_the_one_before(tmp_path: Path) ->
     with serving(Settings.read({}, admin_token="another-admin-token-now", **settings)) as service:
         assert service.organiser.get("/v1/me").status_code == 401
         assert service.client("another-admin-token-now").get("/v1/me").json()["role"] == "organiser"
+
+
+def test_an_admin_token_may_be_of_any_alphabet(tmp_path: Path) -> None:
+    chosen = "schlüssel-für-die-größte-übung"
+    with serving(Settings.read({}, admin_token=chosen, data=tmp_path)) as service:
+        sent = {b"Authorization": f"Bearer {chosen}".encode()}
+        assert httpx.get(f"{service.url}/v1/me", headers=sent).json()["role"] == "organiser"
+        assert httpx.get(f"{service.url}/v1/me", headers={b"Authorization": b"Bearer \xff\xfe"}).status_code == 401
 
 
 def test_the_first_start_makes_one_organiser_and_the_second_none(tmp_path: Path) -> None:
