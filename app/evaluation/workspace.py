@@ -59,7 +59,7 @@ class Workspace:
     limits: Limits = field(default_factory=Limits)
     judged_topics: Recent[int, JudgedTopics] = field(default_factory=lambda: Recent(64))
     judged_runs: Recent[tuple[int, int], JudgedRun] = field(default_factory=lambda: Recent(4096))
-    indexes: Recent[int, QrelsIndex] = field(default_factory=lambda: Recent(2))
+    indexes: Recent[int, QrelsIndex] = field(default_factory=lambda: Recent(8))
 
     def now(self) -> datetime:
         """The server's clock, in UTC."""
