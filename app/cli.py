@@ -119,7 +119,7 @@ def _demo(parsed: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupt)  # or the temporary folder would stay
     with tempfile.TemporaryDirectory(prefix="gainboard-demo-") as temporary:
         data = parsed.data or Path(temporary)
-        if data.exists() and any(data.iterdir()):
+        if data.is_file() or (data.exists() and any(data.iterdir())):
             raise BadSetting(f"{data} is not empty; the demo wants a folder of its own.")
         logs.configure(logging.WARNING)
         with _listen(parsed.host, parsed.port, PORTS_TRIED) as listener:
@@ -127,8 +127,9 @@ def _demo(parsed: argparse.Namespace) -> int:
             assert token is not None
             _load_demo(workspace, token)
             host, port = listener.getsockname()[:2]
-            moved = "" if port == parsed.port else f" (port {parsed.port} is taken)"
-            print(_invitation(f"http://{host}:{port}", moved, token), flush=True)
+            moved = "" if parsed.port in (port, 0) else f" (port {parsed.port} is taken)"
+            shown = f"[{host}]" if ":" in host else host
+            print(_invitation(f"http://{shown}:{port}", moved, token), flush=True)
             _run(create_app(workspace), listener)
     return 0
 

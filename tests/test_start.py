@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sqlite3
 import stat
@@ -148,6 +149,26 @@ def test_the_demo_refuses_a_folder_with_something_in_it(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "is not empty" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_the_demo_refuses_a_file_in_the_place_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("not to be touched")
+    done = gainboard("demo", "--data", str(tmp_path / "thesis.txt"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert (tmp_path / "thesis.txt").read_text() == "not to be touched"
+
+
+def test_the_demo_shows_an_address_that_can_be_opened(tmp_path: Path) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    command = [sys.executable, "-m", "app", "demo", "--host", "::1", "--port", "0", "--data", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        line = next(line for line in demo.stdout if "serves" in line)
+        demo.terminate()
+    assert re.search(r" at http://\[::1\]:[0-9]+ \(interface: ", line)
 
 
 def gainboard(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
