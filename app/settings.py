@@ -31,6 +31,7 @@ class Settings(BaseModel):
     max_compressed_bytes: Positive = Field(_LIMITS.compressed_bytes, description="Of an upload, as it is sent")
     max_decompressed_bytes: Positive = Field(_LIMITS.decompressed_bytes, description="Of an upload, decompressed")
     max_lines: Positive = Field(_LIMITS.lines, description="Of an upload")
+    max_topic_lines: Positive = Field(_LIMITS.topic_lines, description="Of one topic of a run")
     max_line_bytes: Positive = Field(_LIMITS.line_bytes, description="Of one line of an upload")
     max_ratio: Positive = Field(_LIMITS.ratio, description="Of decompressed to compressed bytes")
 
@@ -66,6 +67,7 @@ class Settings(BaseModel):
             compressed_bytes=self.max_compressed_bytes,
             decompressed_bytes=self.max_decompressed_bytes,
             lines=self.max_lines,
+            topic_lines=self.max_topic_lines,
             line_bytes=self.max_line_bytes,
             ratio=self.max_ratio,
         )

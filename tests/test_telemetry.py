@@ -14,6 +14,12 @@ def test_requests_are_counted_by_route_without_names(sqlite_service: Service) ->
     assert "secret-name" not in text
 
 
+def test_a_head_is_counted_under_its_route(sqlite_service: Service) -> None:
+    sqlite_service.organiser.head("/v1/collections/secret-name")
+    text = sqlite_service.organiser.get("/metrics").text
+    assert 'gainboard_requests_total{method="HEAD",route="/v1/collections/{collection}",status="404"} 1.0' in text
+
+
 def test_only_organisers_read_it(sqlite_service: Service) -> None:
     assert sqlite_service.anonymous.get("/metrics").status_code == 401
     sqlite_service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})

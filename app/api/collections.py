@@ -22,6 +22,7 @@ from app.store.records import OrderBy, Phase
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented())
 
 LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
+LevelCount = Annotated[int, Field(strict=True, ge=1, le=127)]
 Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000)]
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
@@ -45,7 +46,7 @@ class NewCollection(BaseModel):
 
     name: Slug
     title: Text = ""
-    levels: LevelNames | Annotated[int, Field(ge=1, le=127)] = Field(
+    levels: LevelNames | LevelCount = Field(
         description="Names of the relevant levels, lowest first, or how many there are"
     )
     gains: Text = Field("linear", description="The default gain setting: `3:2:1` (highest first), `linear`, ...")
@@ -63,7 +64,7 @@ class CollectionChange(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     title: Text = ""
-    levels: LevelNames | Annotated[int, Field(ge=1, le=127)] = 1
+    levels: LevelNames | LevelCount = 1
     gains: Text = "linear"
     depth: Depth = 1000
     order_by: OrderBy = "score"

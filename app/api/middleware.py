@@ -109,9 +109,13 @@ class Conditional:
             await self.app(scope, receive, send)
             return
         answer = _Answer(scope, send)
-        if scope["method"] == "HEAD":
-            scope = {**scope, "method": "GET"}
-        await self.app(scope, receive, answer.send)
+        inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+
+        async def routed(message: Message) -> None:
+            scope["route"] = inner.get("route")  # for those outside, who count by it
+            await answer.send(message)
+
+        await self.app(inner, receive, routed)
 
 
 class _Answer:

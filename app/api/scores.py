@@ -14,7 +14,7 @@ from app.api.answers import answer
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from app.api.problems import documented
 from app.errors import BadExpression, BadGains, InvalidRequest, JudgmentsHidden, NoQrels
-from app.evaluation.scoring import Question, Scores, refuse_more_than, score
+from app.evaluation.scoring import MOST_METRICS, Question, Scores, refuse_more_than, score
 from app.metrics import Scale, query_parameters
 from app.metrics.trec_eval import trec_eval_name
 
@@ -28,7 +28,7 @@ ON_SCORING = (BadExpression, BadGains, JudgmentsHidden, NoQrels)
 Format = Literal["json", "csv", "trec_eval"]
 Expressions = Annotated[
     list[str],
-    Field(max_length=200, description="Metric expressions; the collection's if none", examples=[["nDCG@10"]]),
+    Field(max_length=MOST_METRICS, description="Metric expressions; the collection's if none", examples=[["nDCG@10"]]),
 ]
 
 

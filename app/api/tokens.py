@@ -74,6 +74,7 @@ class UploadLimits(BaseModel):
     compressed_bytes: int
     decompressed_bytes: int
     lines: int
+    topic_lines: int
     line_bytes: int
     ratio: int
 

@@ -62,10 +62,15 @@ class QrelsIndex:
     levels: Mapping[str, Mapping[bytes, int]]
     topics: JudgedTopics
 
+    @property
+    def judged(self) -> int:
+        """How many judgments there are."""
+        return int(self.topics.judgments.judged_count.sum())
+
 
 def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterable[str]) -> FaultyFile:
     """The fault of a file none of whose topics is one of the collection's."""
-    example = next(iter(topics))
+    example = min(topics)
     message = (
         f"None of the topics of the {kind} ({its_topic!r}, ...) is one of those of {collection!r} ({example!r}, ...), "
         "so there would be nothing to score; ids must be the same to the letter"

@@ -14,6 +14,7 @@ from app.evaluation.versions import select
 from app.evaluation.visibility import open_collection, open_locked, require_unchanged
 from app.evaluation.workspace import Workspace
 from app.store import blobs, collections, qrels, runs
+from app.store.database import Transaction
 from app.store.records import Collection, Qrels, Run
 from app.trec import FileWarning, QrelsFile, read_qrels
 
@@ -43,6 +44,9 @@ def publish(workspace: Workspace, principal: Principal, name: str, body: Body, c
     collection = admit(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         file = read_qrels(intake.chunks(), levels=collection.levels, columns=columns, limits=workspace.limits)
+        with workspace.database.reading() as tx:
+            if same := _newest_if_same(tx, collection, intake, file):
+                return Published(same, created=False)
         _refuse_foreign(collection, file)
         index = QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, collection.highest_level))
         judged: dict[int, dict[str, Any]] = {}
@@ -53,6 +57,12 @@ def publish(workspace: Workspace, principal: Principal, name: str, body: Body, c
                 judged[run.id] = _judge_stored(workspace, collection, run, index)
             if published := _publish(workspace, principal, collection, intake, file, index, judged):
                 return published
+
+
+def _newest_if_same(tx: Transaction, collection: Collection, intake: Intake, file: QrelsFile) -> Qrels | None:
+    newest = qrels.find(tx, collection.id)
+    is_same = newest is not None and newest.sha256 == intake.sha256 and newest.columns == file.columns
+    return newest if is_same else None
 
 
 def _judge_stored(workspace: Workspace, collection: Collection, run: Run, index: QrelsIndex) -> dict[str, Any]:
@@ -73,9 +83,8 @@ def _publish(
         view = open_locked(tx, principal, collection.name)
         view.require_organiser()
         require_unchanged(collection, view.collection)
-        newest = qrels.find(tx, collection.id)
-        if newest and newest.sha256 == intake.sha256 and newest.columns == file.columns:
-            return Published(newest, created=False)
+        if same := _newest_if_same(tx, collection, intake, file):
+            return Published(same, created=False)
         stored = [run.id for run in runs.page(tx, collection.id)]
         if not judged.keys() >= set(stored):
             return None  # A run came in between; it is judged before anything is published.

@@ -16,15 +16,23 @@ from app.trec import Limits
 if TYPE_CHECKING:
     from app.evaluation.judging import JudgedTopics, QrelsIndex
 
+MOST_JUDGMENTS = 1_000_000
+"""Kept ready for the join of uploads: about half a kilobyte each, or 13 collections of TREC's size together."""
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """The values last asked for, at most `size` of them; for things that never change once made."""
+    """The values last asked for; for things that never change once made.
 
-    def __init__(self, size: int) -> None:
+    At most `size` of them, or as many as together weigh that; the last one stays whatever it weighs.
+    """
+
+    def __init__(self, size: int, weigh: Callable[[V], int] = lambda value: 1) -> None:
         self._size = size
+        self._weigh = weigh
+        self._weight = 0
         self._values: OrderedDict[K, V] = OrderedDict()
         self._lock = Lock()
 
@@ -36,12 +44,14 @@ class Recent(Generic[K, V]):
             return value
 
     def keep(self, key: K, value: V) -> V:
-        """Puts the value in, and the longest unused one out."""
+        """Puts the value in, and the longest unused ones out."""
         with self._lock:
+            if (before := self._values.pop(key, None)) is not None:
+                self._weight -= self._weigh(before)
             self._values[key] = value
-            self._values.move_to_end(key)
-            if len(self._values) > self._size:
-                self._values.popitem(last=False)
+            self._weight += self._weigh(value)
+            while self._weight > self._size and len(self._values) > 1:
+                self._weight -= self._weigh(self._values.popitem(last=False)[1])
         return value
 
     def get(self, key: K, make: Callable[[], V]) -> V:
@@ -59,7 +69,7 @@ class Workspace:
     limits: Limits = field(default_factory=Limits)
     judged_topics: Recent[int, JudgedTopics] = field(default_factory=lambda: Recent(64))
     judged_runs: Recent[tuple[int, int], JudgedRun] = field(default_factory=lambda: Recent(4096))
-    indexes: Recent[int, QrelsIndex] = field(default_factory=lambda: Recent(8))
+    indexes: Recent[int, QrelsIndex] = field(default_factory=lambda: Recent(MOST_JUDGMENTS, lambda index: index.judged))
 
     def now(self) -> datetime:
         """The server's clock, in UTC."""

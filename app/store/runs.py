@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,9 @@ from app.store.database import Transaction, insert_for
 from app.store.records import Judging, Run
 from app.store.tables import judged_runs, teams
 from app.store.tables import runs as table
+
+RUNS_AT_ONCE = 10_000
+"""In one statement: databases bound the number of its parameters."""
 
 
 def _select() -> Select[Any]:
@@ -89,22 +92,22 @@ def add_judged(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def judgings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, Judging]:
     """What the joins of these runs with the version found, by run id."""
-    kept = (judged_runs.c.retrieved, judged_runs.c.unjudged, judged_runs.c.topics_missing)
-    query = select(judged_runs.c.run_id, *kept, judged_runs.c.topics_unknown).where(
-        judged_runs.c.qrels_id == qrels_id, judged_runs.c.run_id.in_(run_ids)
-    )
-    return {run_id: Judging(*found) for run_id, *found in tx.execute(query)}
+    names = ("retrieved", "unjudged", "topics_missing", "topics_unknown")
+    return {run_id: Judging(*found) for run_id, *found in _judged(tx, run_ids, qrels_id, *names)}
 
 
 def rankings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, bytes]:
     """The packed judged rankings of these runs, by run id."""
-    query = select(judged_runs.c.run_id, judged_runs.c.rankings)
-    query = query.where(judged_runs.c.qrels_id == qrels_id, judged_runs.c.run_id.in_(run_ids))
-    return {row.run_id: row[1] for row in tx.execute(query)}
+    return dict(_judged(tx, run_ids, qrels_id, "rankings"))
 
 
 def retrieval_scores(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, bytes]:
     """The packed retrieval scores that go with `rankings`, by run id."""
-    query = select(judged_runs.c.run_id, judged_runs.c.retrieval_scores)
-    query = query.where(judged_runs.c.qrels_id == qrels_id, judged_runs.c.run_id.in_(run_ids))
-    return {row.run_id: row[1] for row in tx.execute(query)}
+    return dict(_judged(tx, run_ids, qrels_id, "retrieval_scores"))
+
+
+def _judged(tx: Transaction, run_ids: Sequence[int], qrels_id: int, *columns: str) -> Iterator[tuple[Any, ...]]:
+    query = select(judged_runs.c.run_id, *(judged_runs.c[name] for name in columns))
+    for start in range(0, len(run_ids), RUNS_AT_ONCE):
+        these = judged_runs.c.run_id.in_(run_ids[start : start + RUNS_AT_ONCE])
+        yield from map(tuple, tx.execute(query.where(judged_runs.c.qrels_id == qrels_id, these)))

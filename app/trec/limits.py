@@ -19,6 +19,8 @@ class Limits:
     """Bytes of the file itself."""
     lines: int = 20_000_000
     """Lines of the file, comments and blank lines included."""
+    topic_lines: int = 1_000_000
+    """Lines of one topic of a run, which is held as a whole."""
     line_bytes: int = 4096
     """Bytes of one line before its line feed."""
     ratio: int = 200

@@ -38,7 +38,7 @@ class RunReader:
         gather: bool = False,
         plain: bool = False,
     ) -> None:
-        self._text = Text(chunks, limits)
+        self._text, self._limits = Text(chunks, limits), limits
         self._order_by, self._depth, self._gather, self._plain = order_by, depth, gather, plain
         self._tags: set[bytes] = set()
         self._order_differs = 0
@@ -57,7 +57,8 @@ class RunReader:
 
     def __iter__(self) -> Iterator[Ranking]:
         faults = self._text.faults
-        topics = gathered(self._columns()) if self._gather else contiguous(self._columns())
+        by_topic = gathered if self._gather else contiguous
+        topics = by_topic(self._columns(), self._limits)
         for lines in topics:
             self.topics += 1
             self.retrieved += len(lines.documents)

@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from app.trec.findings import shortened
+from app.trec.limits import Limits
 
 
 class TopicsInterleaved(Exception):  # no fault of the file: the caller reads it again, gathering
@@ -68,8 +69,8 @@ class _Packed:
         return TopicLines(topic, [self.numbers], documents, ranks, scores)
 
 
-def contiguous(parts: Iterable[Columns]) -> Iterator[TopicLines]:
-    """Each topic as soon as the next one begins. Raises TopicsInterleaved if one begins twice."""
+def contiguous(parts: Iterable[Columns], limits: Limits) -> Iterator[TopicLines]:
+    """Each topic as soon as the next one begins. Raises TopicsInterleaved if one begins twice, TooLarge at once."""
     current: TopicLines | None = None
     seen: set[bytes] = set()
     for topic, columns, stretch in _stretches(parts):
@@ -82,19 +83,26 @@ def contiguous(parts: Iterable[Columns]) -> Iterator[TopicLines]:
             seen.add(topic)
             current = TopicLines(topic)
         current.extend(columns, stretch)
+        _check_size(len(current.documents), limits)
     if current is not None:
         yield current
 
 
-def gathered(parts: Iterable[Columns]) -> Iterator[TopicLines]:
-    """Each topic once the file has ended, in the order of their first lines."""
+def gathered(parts: Iterable[Columns], limits: Limits) -> Iterator[TopicLines]:
+    """Each topic once the file has ended, in the order of their first lines. Raises TooLarge at once."""
     held: dict[bytes, _Packed] = {}
     for topic, columns, stretch in _stretches(parts):
         if topic not in held:
             held[topic] = _Packed()
         held[topic].extend(columns, stretch)
+        _check_size(len(held[topic].numbers), limits)
     for topic in list(held):
         yield held.pop(topic).unpacked(topic)
+
+
+def _check_size(lines: int, limits: Limits) -> None:
+    if lines > limits.topic_lines:
+        raise limits.exceeded("topic_lines", "A topic of the run has more lines than")
 
 
 def _stretches(parts: Iterable[Columns]) -> Iterator[tuple[bytes, Columns, slice]]:

@@ -42,6 +42,7 @@ def test_gains_that_decrease_are_refused_with_both_lists_named(shared: Service) 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"levels": 0}, "greater-than-equal"),
     ({"levels": 128}, "less-than-equal"),
+    ({"levels": True}, "int-type"),
     ({"levels": []}, "too-short"),
     ({"levels": [f"x{n}" for n in range(128)]}, "too-long"),
     ({"levels": ["a", "a"]}, "repeated-level"),

@@ -196,4 +196,4 @@ def test_a_high_ratio_is_no_matter_in_a_small_file() -> None:
 
 
 def test_the_limits_are_those_that_the_service_promises() -> None:
-    assert Limits() == Limits(256 * MIB, 1024 * MIB, 20_000_000, 4096, 200, 16 * MIB)
+    assert Limits() == Limits(256 * MIB, 1024 * MIB, 20_000_000, 1_000_000, 4096, 200, 16 * MIB)

@@ -178,3 +178,12 @@ def test_memory_does_not_grow_with_the_file() -> None:
     tracemalloc.stop()
     assert retrieved == 60_000
     assert peak < 4 << 20
+
+
+@pytest.mark.parametrize("gather", [False, True])
+def test_a_topic_of_too_many_lines_ends_the_reading_at_once(gather: bool) -> None:
+    endless = (line(b"%d" % number) for number in range(10**9))
+    with pytest.raises(TooLarge, match=r"more lines than 1,000 .*GAINBOARD_MAX_TOPIC_LINES"):
+        list(RunReader(endless, limits=Limits(topic_lines=1000), gather=gather))
+    both = [GOOD, line(topic=b"302")]
+    assert len(list(RunReader(both, limits=Limits(topic_lines=2), gather=gather))) == 2
