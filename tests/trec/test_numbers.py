@@ -1,0 +1,37 @@
+"""Numbers of a column read at once are those read one by one, whatever the fast way is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.trec.numbers import decimal, decimals
+
+WRITTEN = st.one_of(
+    st.floats().map(repr),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda value: f"{value:.17e}"),
+    st.integers().map(str),
+    st.from_regex(r"[+-]?[0-9]{0,5}\.?[0-9]{0,5}([eE][+-]?[0-9]{1,3})?", fullmatch=True),
+    st.text("0123456789+-.eE_,naif", min_size=1, max_size=8),
+)
+
+
+@given(st.lists(WRITTEN.filter(bool).map(str.encode), min_size=1, max_size=4))
+def test_a_column_has_the_numbers_of_its_tokens_or_none(tokens: list[bytes]) -> None:
+    alone = [decimal(token) for token in tokens]
+    together = decimals(tokens)
+    assert (None if together is None else together.tolist()) == (None if None in alone else alone)
+
+
+@pytest.mark.parametrize("token", [b"+5", b".5", b"5.", b"007", b"-0", b"9007199254740993", b"1e-400", b"9" * 30])
+def test_a_number_in_a_form_of_its_own_is_read(token: bytes) -> None:
+    column = decimals([b"1.5", token])
+    assert column is not None
+    assert column.tolist() == [1.5, float(token)]
+
+
+@pytest.mark.parametrize("token", [b"nan", b"1e999", b"1_000", b"1,2", b"true", b"null", b'"5"', b"[1]", b"9" * 400])
+def test_what_is_no_finite_decimal_leaves_no_column(token: bytes) -> None:
+    assert decimal(token) is None
+    assert decimals([b"1.5", token]) is None
