@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from app.evaluation import collections, qrels, runs
 from app.evaluation.intake import Body
 from app.evaluation.principals import Principal
-from app.evaluation.runs import Submission
+from app.evaluation.runs import RunDetails
 from app.evaluation.workspace import Workspace
 
 COLLECTION = "demo"
@@ -40,7 +40,7 @@ TEAMS = (
 TOPICS = tuple(f"{number:03d}" for number in range(1, 51))
 RUNS_PER_TEAM = 3
 CANDIDATES, RETRIEVED = 1300, 1000
-UNJUDGED_CODE, NONRELEVANT = -1, 0
+UNJUDGED_CODE = -1
 LEVEL_NAMES = ("B", "A", "S")
 PULL = np.array([0.0, 0.0, 0.45, 0.75, 1.0])
 """How strongly a good system feels an unjudged, nonrelevant, B-, A- or S-relevant document."""
@@ -143,7 +143,7 @@ def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
     yield f"qrels: {published.topics} topics, {published.judged} judged, {published.relevant} relevant"
     count = len(TEAMS) * RUNS_PER_TEAM
     for number, (team, name, text) in enumerate(made.runs(), start=1):
-        runs.submit(workspace, organiser, COLLECTION, _body(text), Submission(team=team, name=name))
+        runs.submit(workspace, organiser, COLLECTION, _body(text), RunDetails(team=team, name=name))
         yield f"run {number} of {count}: {name}"
 
 

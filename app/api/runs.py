@@ -31,7 +31,7 @@ from app.errors import (
     UnsupportedEncoding,
 )
 from app.evaluation import pool, runs
-from app.evaluation.runs import SeenRun, Submission
+from app.evaluation.runs import RunDetails, SeenRun
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented())
 
@@ -110,12 +110,12 @@ async def submit_run(
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a run file in TREC's form. It is stored whole or not at all; every fault of it is reported."""
-    submission = Submission(team, name, description, type, pooled)
+    details = RunDetails(team, name, description, type, pooled)
     await run_in_threadpool(runs.admit, workspace, principal, collection, team)
     async with uploads.received(request, workspace.limits.compressed_bytes) as sent:
 
         def act() -> Response:
-            seen = runs.submit(workspace, principal, collection, sent.body, submission)
+            seen = runs.submit(workspace, principal, collection, sent.body, details)
             location = place(request, f"/v1/collections/{collection}/runs/{seen.run.name}")
             return answer(show(seen), 201 if seen.created else 200, Location=location)
 

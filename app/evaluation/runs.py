@@ -22,7 +22,7 @@ from app.trec import FileWarning, Ranking, RunReader
 
 
 @dataclass(frozen=True)
-class Submission:
+class RunDetails:
     """What comes with a run file, all of it optional but the team where an organiser uploads."""
 
     team: str | None = None
@@ -48,7 +48,7 @@ def admit(workspace: Workspace, principal: Principal, name: str, team: str | Non
         _team(open_collection(tx, principal, name), team)
 
 
-def submit(workspace: Workspace, principal: Principal, name: str, body: Body, submission: Submission) -> SeenRun:
+def submit(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> SeenRun:
     """Reads, checks, judges and stores a run, whole or not at all.
 
     Raises FaultyFile with every fault; RunExists where the name is taken by other content. The same content of
@@ -56,7 +56,7 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, su
     """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        team = _team(view, submission.team)
+        team = _team(view, details.team)
         newest = qrels.find(tx, view.collection.id)
     with Intake(body, workspace.limits) as intake:
         while True:
@@ -64,7 +64,7 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, su
             with workspace.database.writing() as tx:
                 now = open_locked(tx, principal, name)
                 require_unchanged(view.collection, now.collection)
-                stored = _store(workspace, tx, now, upload, team, submission)
+                stored = _store(workspace, tx, now, upload, team, details)
                 if stored is not None:
                     return stored
                 # Other qrels were published while the file was read: it is judged by those instead.
@@ -107,45 +107,45 @@ class _Upload:
 
 
 def _store(
-    workspace: Workspace, tx: Transaction, view: View, upload: _Upload, team: str, submission: Submission
+    workspace: Workspace, tx: Transaction, view: View, upload: _Upload, team: str, details: RunDetails
 ) -> SeenRun | None:
     """The stored run; None where the qrels that it was judged by are no longer the newest."""
     collection = view.collection
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
-        return _already(seen(tx, view, same), submission)
+        return _already(seen(tx, view, same), details)
     upload.refuse_foreign(view)
     newest = qrels.find(tx, collection.id)
     if (newest and newest.id) != (upload.newest and upload.newest.id):
         return None
-    name = submission.name or _name_from_tag(upload.reader)
+    name = details.name or _name_from_tag(upload.reader)
     upload.intake.store(tx)
     now = workspace.now()
     owner = teams.find_or_create(tx, collection.id, team, now)
     known = {"collection_id": collection.id, "team_id": owner.id, "name": name, "created_at": now}
-    run = runs.add(tx, **known, **_values(upload, submission))
+    run = runs.add(tx, **known, **_values(upload, details))
     if upload.joined and newest:
         runs.add_judged(tx, [upload.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
     collections.touch(tx, collection.id)
     return seen(tx, view, run, created=True)
 
 
-def _already(same: SeenRun, submission: Submission) -> SeenRun:
+def _already(same: SeenRun, details: RunDetails) -> SeenRun:
     """The run that the same file made earlier, with a warning where this request asked for something else."""
     run = same.run
-    kept = Submission(run.team, run.name, run.description, run.type, run.pooled)
-    asked = replace(submission, team=run.team, name=submission.name or run.name)
+    kept = RunDetails(run.team, run.name, run.description, run.type, run.pooled)
+    asked = replace(details, team=run.team, name=details.name or run.name)
     if asked == kept:
         return same
     message = f"The team's run {run.name!r} is this very file; it stays as it is, and nothing else was stored"
     return replace(same, warnings=[*same.warnings, FileWarning("already-stored", message).as_json()])
 
 
-def _values(upload: _Upload, submission: Submission) -> dict[str, Any]:
+def _values(upload: _Upload, details: RunDetails) -> dict[str, Any]:
     return {
         "tag": upload.reader.tag,
-        "description": submission.description,
-        "type": submission.type,
-        "pooled": submission.pooled,
+        "description": details.description,
+        "type": details.type,
+        "pooled": details.pooled,
         "sha256": upload.intake.sha256,
         "topics": pack_names(upload.survey.topics),
         "topic_count": len(upload.survey.topics),
