@@ -154,7 +154,7 @@ def read_me(workspace: WorkspaceDep, principal: PrincipalDep) -> Me:
     """Who the token is."""
     token = principal.require_token()
     with workspace.database.reading() as tx:
-        name = collections.name_of(tx, token.collection_id) if token.collection_id else None
+        name = collections.of_id(tx, token.collection_id).name if token.collection_id else None
     return Me(id=token.id, role=token.role, collection=name, team=token.team, expires_at=token.expires_at)
 
 

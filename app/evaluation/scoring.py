@@ -82,10 +82,8 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         chosen = _choose(tx, view, question.runs)
         topics = judged_topics(workspace, tx, version)
         refuse_more_than(MOST_SCORES, len(bound), len(chosen), len(topics.topics))
-        exact = any(metric.needs_retrieval_scores for metric in bound)
-        judged = _judged_runs(workspace, tx, [run.id for run in chosen], version.id, exact)
-    # Runs that came after an older version was replaced were not judged by it until somebody asks.
-    judged |= {run.id: _judge_late(workspace, view.collection, run, version) for run in chosen if run.id not in judged}
+    exact = any(metric.needs_retrieval_scores for metric in bound)
+    judged = judged_runs(workspace, view.collection, version, chosen, exact)
     return Scores(
         collection=view.collection,
         qrels=version,
@@ -93,9 +91,9 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         asked=asked,
         runs=chosen,
         topics=topics.topics,
-        topics_missing=[int(np.count_nonzero(judged[run.id].retrieved == 0)) for run in chosen],
-        undefined=_undefined(bound, topics),
-        table=_table(bound, [judged[run.id] for run in chosen], topics),
+        topics_missing=[int(np.count_nonzero(run.retrieved == 0)) for run in judged],
+        undefined=undefined(bound, topics),
+        table=_table(bound, judged, topics),
     )
 
 
@@ -147,7 +145,24 @@ def _choose(tx: Transaction, view: View, names: Sequence[str] | None) -> list[Ru
     return [by_name[name] for name in dict.fromkeys(names)]
 
 
-def _judged_runs(
+def judged_runs(
+    workspace: Workspace, collection: Collection, version: Qrels, chosen: Sequence[Run], exact: bool
+) -> list[JudgedRun]:
+    """The runs joined with the version, in the order given; `exact`: with their retrieval scores."""
+    with workspace.database.reading() as tx:
+        found = _stored(workspace, tx, [run.id for run in chosen], version.id, exact)
+    # Runs that came after an older version was replaced were not judged by it until somebody asks.
+    late = {run.id: _judge_late(workspace, collection, run, version) for run in chosen if run.id not in found}
+    return [late[run.id] if run.id in late else found[run.id] for run in chosen]
+
+
+def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
+    """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
+    empty = JudgedRankings(nothing_retrieved(len(topics.topics)), topics.judgments)
+    return np.array([np.isnan(metric.score(empty)) for metric in bound])
+
+
+def _stored(
     workspace: Workspace, tx: Transaction, run_ids: Sequence[int], qrels_id: int, exact: bool
 ) -> dict[int, JudgedRun]:
     if exact:
@@ -168,8 +183,3 @@ def _judge_late(workspace: Workspace, collection: Collection, run: Run, version:
         return reread(workspace, collection, run, lambda rankings: judge(rankings, index)).run
 
     return workspace.judged_runs.get((run.id, version.id), join)
-
-
-def _undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
-    empty = JudgedRankings(nothing_retrieved(len(topics.topics)), topics.judgments)
-    return np.array([np.isnan(metric.score(empty)) for metric in bound])

@@ -45,6 +45,12 @@ class BoundMetric:
         """Whether `JudgedRun.retrieval_scores` must be there."""
         return self.metric.needs_retrieval_scores
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether all scores lie in [0, 1]."""
+        # The Average Distance Measure does so while it scales; scores taken as they are may be anything.
+        return self.metric.bounded and "raw" not in self.parameters.values()
+
     def score(self, rankings: JudgedRankings) -> Scores:
         """The score of each topic, float64 [n].
 

@@ -25,6 +25,11 @@ def put(tx: Transaction, sha256: str, size: int, compressed: Iterable[bytes]) ->
         tx.execute(insert(blob_parts).values(sha256=sha256, position=position, data=part))
 
 
+def cut(compressed: bytes) -> Iterator[bytes]:
+    """A stream that is in memory as a whole, as `put` takes it."""
+    return (compressed[start : start + PART_BYTES] for start in range(0, len(compressed), PART_BYTES))
+
+
 def get(database: Database, sha256: str) -> Iterator[bytes]:
     """The content, decompressed, in pieces of a few MiB at the most.
 

@@ -75,7 +75,6 @@ def touch(tx: Transaction, collection_id: int) -> None:
     change(tx, collection_id)
 
 
-def name_of(tx: Transaction, collection_id: int) -> str:
-    """A collection's name, deleted or not."""
-    name: str = tx.execute(select(table.c.name).where(table.c.id == collection_id)).scalar_one()
-    return name
+def of_id(tx: Transaction, collection_id: int) -> Collection:
+    """The collection of this id, deleted or not."""
+    return _record(tx.execute(select(table).where(table.c.id == collection_id)).one())

@@ -29,6 +29,11 @@ def find(tx: Transaction, collection_id: int, version: int | None = None) -> Qre
     return Qrels(**row._mapping) if row else None
 
 
+def of_id(tx: Transaction, qrels_id: int) -> Qrels:
+    """The version of this id."""
+    return Qrels(**tx.execute(select(*_RECORD).where(table.c.id == qrels_id)).one()._mapping)
+
+
 def page(tx: Transaction, collection_id: int, *, after: int | None, limit: int) -> list[Qrels]:
     """A collection's versions, oldest first."""
     query = select(*_RECORD).where(table.c.collection_id == collection_id, table.c.version > (after or 0))
