@@ -1,0 +1,198 @@
+"""Rank correlation of metrics: Kendall, Spearman, AP correlation, rank-biased overlap, and swops."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from app.statistics.correlation import kendall_asls, kendall_matrix, spearman_asls, spearman_matrix
+from app.statistics.draws import Floats
+from app.statistics.swops import swops_between
+from app.statistics.ties import rounded, tied_pairs
+from app.statistics.top_weighted import rbo_matrix, tau_ap_matrix
+
+GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / "statistics-examples.json").read_text())
+
+
+def tied_means(seed: int = 3, metrics: int = 6, runs: int = 17) -> Floats:
+    """Means in tenths: many ties, some over three runs and more."""
+    return np.random.default_rng(seed).integers(0, 10, (metrics, runs)) / 10
+
+
+def untied_means(seed: int = 4, metrics: int = 6, runs: int = 17) -> Floats:
+    return np.random.default_rng(seed).random((metrics, runs))
+
+
+def golden_means(name: str) -> Floats:
+    return np.array([GOLDEN[name]["x"], GOLDEN[name]["y"]])
+
+
+def rbo(means: Floats) -> Floats:
+    return rbo_matrix(means, np.arange(means.shape[1]))
+
+
+def tau_ap_b(means: Floats) -> Floats:
+    return tau_ap_matrix(means, ties="b")
+
+
+COEFFICIENTS = (kendall_matrix, spearman_matrix, tau_ap_matrix, tau_ap_b, rbo)
+
+
+@pytest.mark.parametrize("name", ["corr_ties", "corr_noties"])
+def test_the_worked_examples_come_out(name: str) -> None:
+    means, expected = golden_means(name), GOLDEN[name]
+    assert kendall_matrix(means)[0, 1] == expected["tau_b"]
+    assert kendall_matrix(means, "a")[0, 1] == expected["tau_a"]
+    assert spearman_matrix(means)[0, 1] == pytest.approx(expected["spearman"], abs=1e-15)
+
+
+def test_the_worked_example_of_ap_correlation_comes_out_both_ways() -> None:
+    tau = tau_ap_matrix(golden_means("corr_noties"))
+    assert tau[1, 0] == pytest.approx(GOLDEN["corr_noties"]["tauAP_est_x_truth_y"], abs=1e-15)
+    assert tau[0, 1] == pytest.approx(GOLDEN["corr_noties"]["tauAP_est_y_truth_x"], abs=1e-15)
+
+
+@pytest.mark.parametrize("means", [tied_means(), untied_means(), tied_means(9, 3, 50)])
+def test_tau_and_rho_are_scipys_with_their_significance(means: Floats) -> None:
+    ours = (kendall_matrix(means), kendall_asls(means), spearman_matrix(means), spearman_asls(means))
+    for i, j in np.ndindex(len(means), len(means)):
+        tau, rho = stats.kendalltau(means[i], means[j]), stats.spearmanr(means[i], means[j])
+        expected = (tau.statistic, tau.pvalue, rho.statistic, rho.pvalue)
+        assert [matrix[i, j] for matrix in ours] == pytest.approx(expected, rel=1e-9 if i == j else 1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+def test_a_ranking_is_one_with_itself_and_with_any_monotone_image(coefficient: Callable[[Floats], Floats]) -> None:
+    means = untied_means()
+    matrix = coefficient(means)
+    np.testing.assert_array_equal(np.diagonal(matrix), 1)
+    np.testing.assert_array_equal(coefficient(np.exp(5 * means)), matrix)
+    np.testing.assert_array_equal(coefficient(np.vstack((means[0], means[0] ** 3))), 1)
+
+
+@pytest.mark.parametrize("coefficient", [kendall_matrix, spearman_matrix, tau_ap_b, rbo])
+def test_the_symmetric_coefficients_are_symmetric_with_ties_too(coefficient: Callable[[Floats], Floats]) -> None:
+    matrix = coefficient(tied_means())
+    np.testing.assert_array_equal(matrix, matrix.T)
+    assert len(np.unique(matrix)) > 10
+
+
+@pytest.mark.parametrize("coefficient", [kendall_matrix, spearman_matrix, tau_ap_matrix, tau_ap_b])
+def test_the_reversed_ranking_is_minus_one(coefficient: Callable[[Floats], Floats]) -> None:
+    means = untied_means(metrics=1)
+    assert coefficient(np.vstack((means, 1 - means)))[0, 1] == pytest.approx(-1, abs=1e-15)
+
+
+def test_ap_correlation_takes_the_row_as_the_reference() -> None:
+    means = untied_means()
+    tau = tau_ap_matrix(means)
+    for i, j in np.ndindex(tau.shape):
+        assert tau[i, j] == pytest.approx(plain_tau_ap(means[i], means[j]), abs=1e-12)
+    assert not np.allclose(tau, tau.T)
+
+
+def test_ap_correlation_with_ties_is_the_mean_of_both_directions() -> None:
+    means = np.vstack((tied_means(), untied_means()))
+    tau = tau_ap_b(means)
+    for i, j in np.ndindex(tau.shape):
+        both = (plain_tau_ap_ties(means[i], means[j]) + plain_tau_ap_ties(means[j], means[i])) / 2
+        assert tau[i, j] == pytest.approx(both, abs=1e-12)
+
+
+def test_ap_correlation_is_undefined_where_there_are_ties_unless_they_are_asked_for() -> None:
+    tau = tau_ap_matrix(np.vstack((untied_means(metrics=2), tied_means(metrics=1))))
+    np.testing.assert_array_equal(np.isnan(tau), [[False, False, True], [False, False, True], [True, True, True]])
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9])
+def test_rank_biased_overlap_is_its_definition_with_ties_in_order_of_names(p: float) -> None:
+    means, names = tied_means(), list("qwertyuiopasdfghj")
+    order = np.argsort(np.argsort(names))
+    overlap = rbo_matrix(means, order, p)
+    listed = [sorted(names, key=lambda name, row=row: (-row[names.index(name)], name)) for row in means]  # type: ignore[misc]
+    for i, j in np.ndindex(overlap.shape):
+        assert overlap[i, j] == pytest.approx(plain_rbo(listed[i], listed[j], p), abs=1e-12)
+
+
+def test_a_metric_that_ties_all_runs_correlates_with_nothing_not_even_itself() -> None:
+    means = np.vstack((np.full(17, 0.1), tied_means(metrics=2)))
+    for matrix in (kendall_matrix(means), spearman_matrix(means), tau_ap_b(means), kendall_asls(means)):
+        assert np.isnan(matrix[0]).all()
+        assert np.isnan(matrix[:, 0]).all()
+        assert not np.isnan(matrix[1:, 1:]).any()
+    np.testing.assert_array_equal(np.isnan(spearman_asls(means)), np.isnan(spearman_matrix(means)))
+
+
+def test_two_runs_are_too_few_for_the_significance_of_rho_and_one_for_any_tau() -> None:
+    assert np.isnan(spearman_asls(untied_means(runs=2))).all()
+    assert np.isnan(kendall_matrix(untied_means(runs=1))).all()
+    assert np.isnan(kendall_matrix(untied_means(runs=1), "a")).all()
+
+
+def test_sums_in_another_order_are_ties() -> None:
+    means = np.array([[(0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3, 0.3, 0.1]])
+    assert means[0, 0] != means[0, 1]
+    assert rounded(means)[0, 0] == rounded(means)[0, 1]
+    assert (tied_pairs(means)[0], kendall_matrix(means, "a")[0, 0]) == (1, 5 / 6)
+
+
+def test_tied_pairs_are_counted_by_metric() -> None:
+    means = tied_means()
+    expected = [sum(x == y for x, y in combinations(row, 2)) for row in means]
+    assert tied_pairs(means).tolist() == expected
+
+
+def test_tau_does_not_depend_on_how_many_pairs_a_block_takes() -> None:
+    means = np.random.default_rng(8).integers(0, 40, (1500, 32)) / 40
+    np.testing.assert_array_equal(kendall_matrix(means)[:3, :3], kendall_matrix(means[:3]))
+    np.testing.assert_allclose(tau_ap_b(means)[:3, :3], tau_ap_b(means[:3]), rtol=0, atol=1e-13)
+
+
+def test_swops_are_the_pairs_that_two_metrics_order_differently() -> None:
+    first, second = tied_means(metrics=2)
+    found = swops_between(first, second)
+    opposite, half = [], 0
+    for i, j in combinations(range(len(first)), 2):
+        d, e = round(first[i] - first[j], 9), round(second[i] - second[j], 9)
+        opposite += [[i, j]] if d * e < 0 else []
+        half += (d == 0) != (e == 0)
+    assert (found.pairs.tolist(), found.half_ties) == (opposite, half)
+    assert half > 0
+
+
+def test_the_worked_example_has_three_swops_and_two_half_ties() -> None:
+    found = swops_between(*golden_means("corr_ties"))
+    assert (len(found.pairs), found.half_ties) == (GOLDEN["corr_ties"]["D"], 2)
+
+
+def plain_tau_ap(reference: Floats, estimate: Floats) -> float:
+    order = sorted(range(len(estimate)), key=lambda run: -estimate[run])
+    shares = 0.0
+    for i in range(1, len(order)):
+        shares += sum(reference[above] > reference[order[i]] for above in order[:i]) / i
+    return 2 / (len(order) - 1) * shares - 1
+
+
+def plain_tau_ap_ties(reference: Floats, estimate: Floats) -> float:
+    runs = range(len(estimate))
+    first_place = [1 + sum(estimate[x] > estimate[y] for x in runs) for y in runs]
+    shares = 0.0
+    for run in runs:
+        if first_place[run] > 1:
+            above = [x for x in runs if estimate[x] > estimate[run]]
+            shares += sum(reference[x] > reference[run] for x in above) / (first_place[run] - 1)
+    return 2 / (len(estimate) - first_place.count(1)) * shares - 1
+
+
+def plain_rbo(first: list[str], second: list[str], p: float) -> float:
+    k = len(first)
+    overlap = [len(set(first[:d]) & set(second[:d])) for d in range(k + 1)]
+    assert all(below >= above for above, below in pairwise(overlap))
+    return overlap[k] / k * p**k + (1 - p) / p * sum(overlap[d] / d * p**d for d in range(1, k + 1))
