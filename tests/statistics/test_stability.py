@@ -1,0 +1,106 @@
+"""Minority rates and proportions of ties."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from app.statistics.draws import Draws, Floats, Indices
+from app.statistics.stability import stability_counts, ties_at
+
+from .reliability import GOLDEN, HALVES, discrete_scores, example
+
+FUZZINESS = [0.0, 0.01, 0.05, 0.1, 0.5]
+
+
+@pytest.mark.parametrize("fuzziness", [0.01, 0.05, 0.1])
+def test_the_worked_example_comes_out(fuzziness: float) -> None:
+    expected = GOLDEN[f"minority_f{fuzziness}"]
+    counts = stability_counts(example(f"minority_f{fuzziness}"), HALVES, [fuzziness])
+    by_pair = np.stack((counts.greater[0], counts.less[0], counts.equal[0]), axis=1)
+    assert by_pair.tolist() == list(expected["per_pair"].values())
+    assert counts.minority_rate[0] == pytest.approx(expected["minority_rate"], abs=1e-15)
+    assert counts.proportion_of_ties[0] == pytest.approx(expected["proportion_ties"], abs=1e-15)
+
+
+@pytest.mark.parametrize("scores", [discrete_scores(), np.random.default_rng(7).random((6, 12))])
+def test_counts_are_those_of_the_definition_pair_by_pair(scores: Floats) -> None:
+    subsets = Draws(1, "stability").subsets(300, 12, 5)
+    counts = stability_counts(scores, subsets, FUZZINESS)
+    for row, fuzziness in enumerate(FUZZINESS):
+        found = np.stack((counts.greater[row], counts.less[row], counts.equal[row]), axis=1)
+        assert found.tolist() == plain_counts(scores, subsets, fuzziness)
+
+
+def plain_counts(scores: Floats, subsets: Indices, fuzziness: float) -> list[list[int]]:
+    counts = []
+    for i, j in combinations(range(len(scores)), 2):
+        greater = less = equal = 0
+        for subset in subsets:
+            x, y = scores[i, subset].mean(), scores[j, subset].mean()
+            if abs(x - y) < fuzziness * max(x, y) - 1e-9 or abs(x - y) <= 1e-9:
+                equal += 1
+            elif x > y:
+                greater += 1
+            else:
+                less += 1
+        counts.append([greater, less, equal])
+    return counts
+
+
+def test_trials_and_pairs_may_be_split_in_any_way_and_added() -> None:
+    scores = np.random.default_rng(2).random((60, 8))
+    subsets = Draws(2, "stability").subsets(700, 8, 4)
+    whole = stability_counts(scores, subsets, FUZZINESS)
+    parts = stability_counts(scores, subsets[:300], FUZZINESS) + stability_counts(scores, subsets[300:], FUZZINESS)
+    few = stability_counts(scores[:2], subsets, FUZZINESS)
+    np.testing.assert_array_equal(whole.greater, parts.greater)
+    np.testing.assert_array_equal(whole.equal, parts.equal)
+    np.testing.assert_array_equal(whole.less[:, :1], few.less)
+    assert whole.trials == parts.trials == 700
+
+
+def test_exchanging_two_runs_exchanges_their_counts() -> None:
+    scores, subsets = discrete_scores()[3:5], Draws(3, "stability").subsets(200, 12, 6)
+    there, back = (stability_counts(table, subsets, FUZZINESS) for table in (scores, scores[::-1]))
+    np.testing.assert_array_equal(there.greater, back.less)
+    assert there.greater.sum() != there.less.sum()
+
+
+def test_a_difference_of_just_the_fuzziness_is_no_tie() -> None:
+    scores = np.array([[0.4], [0.38], [0.3801]])
+    counts = stability_counts(scores, np.array([[0]]), [0.05])
+    assert counts.equal.tolist() == [[0, 1, 1]]
+
+
+def test_runs_that_are_alike_are_ties_at_any_fuzziness_even_none() -> None:
+    counts = stability_counts(np.zeros((2, 4)), np.array([[0, 1], [2, 3]]), [0.0, 0.1])
+    assert counts.equal.tolist() == [[2], [2]]
+    assert counts.proportion_of_ties.tolist() == [1, 1]
+    assert counts.minority_rate.tolist() == [0, 0]
+
+
+def test_one_run_has_no_rates() -> None:
+    counts = stability_counts(np.zeros((1, 4)), np.array([[0, 1]]), [0.1])
+    assert np.isnan(counts.minority_rate).all()
+    assert np.isnan(counts.proportion_of_ties).all()
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ([0.09, 0.07, 0.04, 0.01], (0.2 + 0.3 * 2 / 3, True)),
+        ([0.09, 0.05, 0.04, 0.01], (0.2, True)),
+        ([0.05, 0.04, 0.02, 0.01], (0.1, True)),
+        ([0.04, 0.03, 0.02, 0.01], (0.1, False)),
+        ([0.09, 0.08, 0.07, 0.06], (np.nan, False)),
+    ],
+)
+def test_ties_at_five_percent_are_interpolated_where_the_curve_comes_down(
+    rates: list[float], expected: tuple[float, bool]
+) -> None:
+    found = ties_at(np.array(rates), np.array([0.1, 0.2, 0.5, 0.6]))
+    assert found.proportion == pytest.approx(expected[0], nan_ok=True)
+    assert found.crossed == expected[1]
