@@ -18,6 +18,8 @@ from app.api.telemetry import IS_INSTALLED, Measured, Telemetry
 from app.errors import BadSetting
 from app.evaluation.principals import ensure_organiser
 from app.evaluation.workspace import Workspace
+from app.jobs.engine import Engine
+from app.jobs.watch import Watch
 from app.settings import Settings
 from app.store.database import Database
 from app.store.schema import migrate
@@ -70,11 +72,14 @@ def announce(token: str | None) -> None:
 def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAPI:
     """The application over a workspace, which it closes when it ends."""
     settings = settings or Settings.read({})
+    engine = Engine(workspace, settings.slots)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         application.openapi()  # takes a while the first time, which should not be somebody's first request
+        engine.start()
         yield
+        engine.stop()
         workspace.database.close()
 
     application = FastAPI(
@@ -88,6 +93,8 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         redirect_slashes=False,
     )
     application.state.workspace = workspace
+    application.state.engine = engine
+    application.state.watch = Watch(workspace)
     application.state.query_names = {}
     application.state.telemetry = Telemetry() if IS_INSTALLED else None
     application.state.telemetry_is_public = settings.metrics == "public"

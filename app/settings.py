@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -28,6 +29,9 @@ class Settings(BaseModel):
     )
     cors_origins: str = Field("", description="Origins whose pages may call the service, separated by commas")
     metrics: Literal["organiser", "public"] = Field("organiser", description="Who reads /metrics")
+    job_slots: Annotated[int, Field(ge=0, le=256)] | None = Field(
+        None, description="Processes that work jobs; one less than there are cores if not set, none if 0"
+    )
     max_compressed_bytes: Positive = Field(_LIMITS.compressed_bytes, description="Of an upload, as it is sent")
     max_decompressed_bytes: Positive = Field(_LIMITS.decompressed_bytes, description="Of an upload, decompressed")
     max_lines: Positive = Field(_LIMITS.lines, description="Of an upload")
@@ -61,6 +65,11 @@ class Settings(BaseModel):
         return self.database_url or f"sqlite:///{self.data / 'gainboard.db'}"
 
     @property
+    def slots(self) -> int:
+        """Processes that work jobs: by default they leave a core to those who ask."""
+        return self.job_slots if self.job_slots is not None else max(1, available_cores() - 1)
+
+    @property
     def limits(self) -> Limits:
         """Bounds on uploads."""
         return Limits(
@@ -71,3 +80,8 @@ class Settings(BaseModel):
             line_bytes=self.max_line_bytes,
             ratio=self.max_ratio,
         )
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

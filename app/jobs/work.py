@@ -76,7 +76,7 @@ def _assemble(workspace: Workspace, claim: Claim, job: Job, analysis: Analysis) 
     body = to_json(_headed(job, analysis, analysis.result(found)), inf_nan_mode="null")
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     with workspace.database.writing() as tx:
-        if jobs.holding(tx, [claim.name]):
+        if jobs.holds(tx, claim):
             blobs.put(tx, sha256, len(body), blobs.cut(compressed))
             jobs.finish(tx, claim, sha256, workspace.now())
 

@@ -50,19 +50,30 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """A transaction that changes nothing."""
-        with _translated(), self._reads.begin() as connection:
+        with self.translated(), self._reads.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """A transaction that is committed on leaving, and rolled back by any error."""
         self._require_file()
-        with _translated(), self._writes.begin() as connection:
+        with self.translated(), self._writes.begin() as connection:
             yield connection
+
+    @property
+    def path(self) -> Path | None:
+        """The file of a SQLite database that has one."""
+        name = self.engine.url.database
+        return Path(name) if self.engine.dialect.name == "sqlite" and name and name != ":memory:" else None
+
+    @property
+    def url(self) -> str:
+        """Its address, password included: for another process of ours, and never for a log."""
+        return self.engine.url.render_as_string(hide_password=False)
 
     def _require_file(self) -> None:
         # An open file outlives its name: a deleted SQLite database goes on answering, and keeps nothing.
-        if (path := _path(self.engine)) is not None:
+        if (path := self.path) is not None:
             is_there = path.exists()
             if self._had_file and not is_there:
                 raise DatabaseBusy("The file of the database is gone; nothing was stored.")
@@ -73,6 +84,21 @@ class Database:
         self._require_file()
         with self.reading() as connection:
             connection.execute(text("SELECT version_num FROM alembic_version"))
+
+    @staticmethod
+    @contextmanager
+    def translated() -> Iterator[None]:
+        """What the driver says, as errors of ours."""
+        try:
+            yield
+        except (OperationalError, TimeoutError) as error:
+            # What a driver says may name hosts and users: it is for the log, not for whoever asked.
+            log.warning("the database did not answer: %s", getattr(error, "orig", error))
+            raise DatabaseBusy("The database did not answer; nothing was stored. Try again shortly.") from error
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise DatabaseBusy("The connection to the database was lost; nothing was stored.") from error
+            raise
 
     def close(self) -> None:
         """Gives all connections back; the object is not used again."""
@@ -91,11 +117,6 @@ def exclude_others(tx: Transaction) -> None:
 def insert_for(tx: Transaction) -> Callable[[Table], Any]:
     """The database's own INSERT, for ON CONFLICT: ask it for RETURNING, since psycopg counts no rows for it."""
     return sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-
-
-def _path(engine: Engine) -> Path | None:
-    name = engine.url.database
-    return Path(name) if engine.dialect.name == "sqlite" and name and name != ":memory:" else None
 
 
 def _is_sqlite(url: str) -> bool:
@@ -130,17 +151,3 @@ def _prepare_sqlite(connection: sqlite3.Connection, record: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("gainboard_writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except (OperationalError, TimeoutError) as error:
-        # What a driver says may name hosts and users: it is for the log, not for whoever asked.
-        log.warning("the database did not answer: %s", getattr(error, "orig", error))
-        raise DatabaseBusy("The database did not answer; nothing was stored. Try again shortly.") from error
-    except DBAPIError as error:
-        if error.connection_invalidated:
-            raise DatabaseBusy("The connection to the database was lost; nothing was stored.") from error
-        raise

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, Select, and_, case, delete, func, insert, or_, select, update
+from sqlalchemy import Row, Select, case, delete, func, insert, or_, select, update
 
 from app.store.database import Transaction, insert_for
 from app.store.records import Claim, Job
@@ -89,47 +89,60 @@ def _queue_again(tx: Transaction, identity: str) -> None:
         tx.execute(update(chunks).where(undone).values(claim=None, attempts=0, interruptions=0, parts_done=0))
 
 
-def claim(tx: Transaction, owner: str, now: datetime) -> Claim | None:
-    """A chunk to be worked now, from the job of which least has been worked, so that short jobs do not wait for
-    long ones; the chunk that puts a result together only when all others are done."""
+def _ready() -> Select[Any]:
+    """The chunk to be worked next: from the job of which least was begun, so that short jobs do not wait for long
+    ones; the one that puts a result together only when all others of its job are done."""
     sibling = chunks.alias()
     of_job = sibling.c.job_number == chunks.c.job_number
     earlier = select(func.count()).where(of_job, sibling.c.position < chunks.c.position, ~sibling.c.done)
     begun = select(func.count()).where(of_job, or_(sibling.c.done, sibling.c.claim.is_not(None)))
     is_last = chunks.c.first_part + chunks.c.parts == table.c.parts
-    ready = and_(_OPEN, ~chunks.c.done, chunks.c.claim.is_(None))
-    ready = and_(ready, or_(~is_last, earlier.scalar_subquery() == 0))
-    query = (
+    return (
         select(chunks.c.job_number, chunks.c.position, chunks.c.first_part, chunks.c.parts, is_last.label("is_last"))
         .join(table, table.c.number == chunks.c.job_number)
-        .where(ready)
+        .where(_OPEN, ~chunks.c.done, chunks.c.claim.is_(None), or_(~is_last, earlier.scalar_subquery() == 0))
         .order_by(begun.scalar_subquery(), chunks.c.job_number, chunks.c.position)
         .limit(1)
-        .with_for_update(of=chunks, skip_locked=True)
     )
-    if (row := tx.execute(query).first()) is None:
+
+
+def is_anything_ready(tx: Transaction) -> bool:
+    """Whether `claim` would find a chunk now; for a reading transaction, which stands in nobody's way."""
+    return tx.execute(_ready()).first() is not None
+
+
+def claim(tx: Transaction, owner: str, now: datetime) -> Claim | None:
+    """A chunk to be worked now, if there is one."""
+    row = tx.execute(_ready().with_for_update(of=chunks, skip_locked=True)).first()
+    if row is None:
         return None
     found = Claim(f"{owner}/{uuid4().hex}", *row)
     taken = {"claim": found.name, "attempts": chunks.c.attempts + 1, "parts_done": 0}
-    tx.execute(update(chunks).where(_of(found.job_number, found.position)).values(**taken))
+    tx.execute(update(chunks).where(_of(found)).values(**taken))
     begin = {"state": "running", "started_at": func.coalesce(table.c.started_at, now)}
     tx.execute(update(table).where(table.c.number == found.job_number, _OPEN).values(**begin))
     return found
 
 
-def _of(job_number: int, position: int) -> Any:
-    return (chunks.c.job_number == job_number) & (chunks.c.position == position)
+def _of(held: Claim) -> Any:
+    return (chunks.c.job_number == held.job_number) & (chunks.c.position == held.position)
 
 
 def _holds(held: Claim) -> Any:
     is_open = select(table.c.number).where(table.c.number == held.job_number, _OPEN)
-    return _of(held.job_number, held.position) & (chunks.c.claim == held.name) & chunks.c.job_number.in_(is_open)
+    return _of(held) & (chunks.c.claim == held.name) & chunks.c.job_number.in_(is_open)
 
 
-def holding(tx: Transaction, names: Container[str]) -> set[str]:
-    """Those of the claims that still hold."""
-    query = select(chunks.c.claim).join(table, table.c.number == chunks.c.job_number)
-    return set(tx.execute(query.where(chunks.c.claim.in_(names), _OPEN)).scalars())
+def holds(tx: Transaction, held: Claim) -> bool:
+    """Whether what is worked under the claim is still wanted, and wanted from its holder."""
+    return tx.execute(select(chunks.c.position).where(_holds(held))).first() is not None
+
+
+def is_lost(tx: Transaction, held: Claim) -> bool:
+    """Whether somebody else ended the claim: the job is over without a result, or the chunk is to be worked anew."""
+    state = tx.execute(select(table.c.state).where(table.c.number == held.job_number)).scalar()
+    anew = select(chunks.c.position).where(_of(held), ~chunks.c.done, chunks.c.claim.is_distinct_from(held.name))
+    return state in ("failed", "cancelled") or tx.execute(anew).first() is not None
 
 
 def job_of(tx: Transaction, held: Claim) -> Job:
@@ -178,19 +191,30 @@ def _fail(tx: Transaction, job_numbers: Sequence[int], now: datetime, error: str
     tx.execute(update(table).where(table.c.number.in_(job_numbers), _OPEN).values(**over))
 
 
-def release(tx: Transaction, now: datetime, owner: str | None = None) -> None:
-    """Frees the chunks of an owner that stops, or else of all owners, which are known to be dead.
+def put_back(tx: Transaction, held: Claim) -> None:
+    """The chunk was not worked, through no fault of its own: the attempt does not count."""
+    _free(tx, _holds(held))
 
-    The attempt that was cut short does not count. A chunk that many owners died over fails, for it may be why.
+
+def put_back_all(tx: Transaction, owner: str, but: Container[str] = ()) -> None:
+    """The owner works none of its chunks any more, but for those under these claims."""
+    _free(tx, chunks.c.claim.startswith(f"{owner}/", autoescape=True) & chunks.c.claim.not_in(but))
+
+
+def take_over(tx: Transaction, now: datetime) -> None:
+    """All owners are known to be dead, and what they had begun is begun anew; the attempt does not count.
+
+    A chunk that many owners died over fails, for it may be why.
     """
-    died = owner is None
-    taken = chunks.c.claim.is_not(None) if died else chunks.c.claim.startswith(f"{owner}/", autoescape=True)
-    freed = {"claim": None, "attempts": chunks.c.attempts - 1, "parts_done": 0}
-    freed["interruptions"] = chunks.c.interruptions + (1 if died else 0)
-    tx.execute(update(chunks).where(taken).values(**freed))
+    _free(tx, chunks.c.claim.is_not(None), interruptions=chunks.c.interruptions + 1)
     worn = select(chunks.c.job_number).where(chunks.c.interruptions >= INTERRUPTIONS, ~chunks.c.done)
-    if died and (numbers := list(tx.execute(worn).scalars())):
+    if numbers := list(tx.execute(worn).scalars()):
         _fail(tx, numbers, now, f"The service died {INTERRUPTIONS} times while it worked this job.")
+
+
+def _free(tx: Transaction, which: Any, **also: Any) -> None:
+    freed = {"claim": None, "attempts": chunks.c.attempts - 1, "parts_done": 0}
+    tx.execute(update(chunks).where(which).values(**freed, **also))
 
 
 def cancel(tx: Transaction, identity: str, now: datetime) -> Job | None:
@@ -198,8 +222,3 @@ def cancel(tx: Transaction, identity: str, now: datetime) -> Job | None:
     over = {"state": "cancelled", "finished_at": now}
     tx.execute(update(table).where(table.c.id == identity, _OPEN).values(**over))
     return find(tx, identity)
-
-
-def is_anything_open(tx: Transaction) -> bool:
-    """Whether any job is queued or running."""
-    return tx.execute(select(table.c.number).where(_OPEN).limit(1)).first() is not None

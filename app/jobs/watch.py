@@ -1,0 +1,73 @@
+"""Waiting for jobs, without a thread each and without asking the database for each."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+from app.errors import Unavailable
+from app.evaluation.workspace import Workspace
+from app.store import jobs
+from app.store.records import Job
+
+LOOK_SECONDS = 0.2
+"""Between two looks at the table, while anybody waits."""
+
+log = logging.getLogger("gainboard")
+
+
+class Watch:
+    """Tells all who wait in one process what becomes of jobs, whichever process works them.
+
+    It belongs to one event loop. However many wait, there is one look at the table at a time.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._waiting: dict[asyncio.Future[Job], Job] = {}
+        self._look: asyncio.Task[None] | None = None
+
+    async def until_over(self, job: Job, seconds: float) -> Job:
+        """The job once it is over, or as it is when the time is up."""
+        try:
+            async with asyncio.timeout(seconds):
+                async for changed in self.changes(job):
+                    job = changed
+        except TimeoutError:
+            pass
+        return job
+
+    async def changes(self, job: Job) -> AsyncIterator[Job]:
+        """The job as it is known, then whenever its state or progress is another, until it is over."""
+        yield job
+        while not job.is_over:
+            job = await self._next(job)
+            yield job
+
+    async def _next(self, known: Job) -> Job:
+        future: asyncio.Future[Job] = asyncio.get_running_loop().create_future()
+        self._waiting[future] = known
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(self._keep_looking())
+        try:
+            return await future
+        finally:
+            del self._waiting[future]
+
+    async def _keep_looking(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                found = await asyncio.to_thread(self._read, {job.id for job in self._waiting.values()})
+            except Unavailable as error:
+                log.warning("those who wait for jobs wait for the database: %s", error.message)
+                continue
+            for future, known in self._waiting.items():
+                now = found.get(known.id)
+                if now is not None and now != known and not future.done():
+                    future.set_result(now)
+
+    def _read(self, identities: set[str]) -> dict[str, Job]:
+        with self._workspace.database.reading() as tx:
+            return jobs.among(tx, identities)
