@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from app.statistics.draws import Floats, Indices
+
+NUMBERS_AT_ONCE = 1 << 22
+"""How many float64 a piece of work may have before it at once: 32 MB."""
 
 
 def pair_count(runs: int) -> int:
@@ -25,3 +30,10 @@ def pair_differences(scores: Floats, block: slice = slice(None)) -> Floats:
     """
     first, second = pair_indices(len(scores), block)
     return scores[first] - scores[second]
+
+
+def pieces(whole: slice, most: int) -> Iterator[slice]:
+    """`whole` (with a start and a stop) cut into consecutive slices of at most `most`, which is taken as 1 if less."""
+    step = max(most, 1)
+    for start in range(whole.start, whole.stop, step):
+        yield slice(start, min(start + step, whole.stop))
