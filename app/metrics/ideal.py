@@ -75,11 +75,12 @@ class IdealRankings:
             ranks = np.arange(1, self.relevant_count[topics].max() + 1)
             inside = ranks <= self.relevant_count[topics, np.newaxis]
             places = starts[topics, np.newaxis] + ranks
-            sums[places[inside]] = np.cumsum(1.0 / self._gain_by_rank(topics, ranks, discount), axis=1)[inside]
+            sums[places[inside]] = np.cumsum(1.0 / self.gain_by_rank(topics, ranks, discount), axis=1)[inside]
         whole = self.cumulative_gain(self.deepest, discount)
         return ReciprocalSums(sums, starts[:-1], self.relevant_count, 1.0 / whole)
 
-    def _gain_by_rank(self, topics: NDArray[np.intp], ranks: NDArray[np.intp], discount: Discount) -> Scores:
+    def gain_by_rank(self, topics: NDArray[np.intp], ranks: NDArray[np.intp], discount: Discount) -> Scores:
+        """The discounted gain of the first r ranks of some topics, for each r of `ranks`: float64 [topics, ranks]."""
         gained = np.zeros((len(topics), len(ranks)))
         gains = np.broadcast_to(self.gains, self.last.shape)
         for gain, last, above in zip(gains, self.last, self.above, strict=True):
