@@ -1,4 +1,4 @@
-"""What the tests of stability and of swap rates share: the worked example, and discrete scores at random."""
+"""What the tests of rank correlation, stability and swap rates share: worked examples, and discrete scores."""
 
 from __future__ import annotations
 

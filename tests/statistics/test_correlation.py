@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from itertools import combinations, pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ from app.statistics.swops import swops_between
 from app.statistics.ties import rounded, tied_pairs
 from app.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 
-GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / "statistics-examples.json").read_text())
+from .reliability import GOLDEN
 
 
 def tied_means(seed: int = 3, metrics: int = 6, runs: int = 17) -> Floats:
