@@ -10,7 +10,7 @@ import app
 ROOT = Path(app.__file__).parent
 RINGS = (
     {"errors"},
-    {"metrics", "statistics", "trec"},
+    {"exhibits", "metrics", "statistics", "trec"},
     {"store"},
     {"evaluation"},
     {"jobs"},

@@ -1,0 +1,74 @@
+"""Tables as values, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from app.exhibits import Cell, Column, Marked, Share, Table, as_csv, csv_line
+
+
+def table(*rows: Sequence[Cell], mark: str = "") -> Table:
+    return Table("made", "A table", [Column("metric"), Column("score", unit="0 to 1")], rows, mark=mark)
+
+
+def read(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline=""), strict=True))
+
+
+HOSTILE = ["a,b", 'say "so"', "two\r\nlines", "one\nmore", "", " padded ", "日本", "semi;colon", "'quoted'", "x=1"]
+
+
+def test_every_text_is_read_back_as_it_was_written() -> None:
+    rows: list[list[Cell]] = [[text, 1] for text in HOSTILE]
+    assert read(as_csv(table(*rows)))[1:] == [[text, "1"] for text in HOSTILE]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("x","y")'])
+def test_no_text_starts_a_formula_and_no_number_is_changed(text: str) -> None:
+    assert read(as_csv(table([text, -1.5])))[1] == [f"'{text}", "-1.5"]
+
+
+@pytest.mark.parametrize("number", [0.1, 1 / 3, 1e-300, -1e22, 5e-324, 0.1 + 0.2])
+def test_numbers_are_written_in_full(number: float) -> None:
+    for kind in (float, np.float64):
+        assert float(read(as_csv(table(["AP", kind(number)])))[1][1]) == number
+
+
+def test_undefined_is_an_empty_cell_and_a_share_its_quotient() -> None:
+    rows = read(as_csv(table(["a", None], ["b", math.nan], ["c", Share(79, 105)], ["d", Share(0, 0)], ["e", 3])))
+    assert [row[1] for row in rows[1:]] == ["", "", repr(79 / 105), "", "3"]
+
+
+def test_headings_carry_group_and_unit_and_lines_end_in_crlf() -> None:
+    made = Table("t", "", [Column("run"), Column("AP", group="Kendall"), Column("AP", unit="s")], [["x", 1, 2]])
+    assert as_csv(made) == "run,Kendall AP,AP (s)\r\nx,1,2\r\n"
+    assert csv_line(["a", None, 0.5]) == "a,,0.5\r\n"
+
+
+def test_marks_are_a_column_of_their_own_whether_or_not_a_cell_is_marked() -> None:
+    marked = table([Marked("Q"), Marked(0.5)], ["AP", 0.25], mark="better")
+    assert read(as_csv(marked)) == [
+        ["metric", "score (0 to 1)", "marked"],
+        ["Q", "0.5", "metric; score (0 to 1)"],
+        ["AP", "0.25", ""],
+    ]
+    assert read(as_csv(table(mark="better"))) == [["metric", "score (0 to 1)", "marked"]]
+
+
+def test_a_table_refuses_what_does_not_fit() -> None:
+    with pytest.raises(ValueError, match="one cell for each"):
+        table(["AP"])
+    with pytest.raises(ValueError, match="`mark` does not say"):
+        table([Marked("AP"), 1])
+    with pytest.raises(ValueError, match="no two of the same heading"):
+        Table("t", "", [Column("a"), Column("a")], [])
+    with pytest.raises(ValueError, match="no name"):
+        Table("a/b", "", [Column("a")], [])
+    with pytest.raises(ValueError, match="only one column"):
+        Table("t", "", [Column("a", section=True), Column("b", section=True)], [])
