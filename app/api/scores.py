@@ -15,6 +15,7 @@ from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, acc
 from app.api.problems import documented
 from app.errors import BadExpression, BadGains, InvalidRequest, JudgmentsHidden, NoQrels
 from app.evaluation.scoring import MOST_METRICS, Question, Scores, refuse_more_than, score
+from app.exhibits import csv_line
 from app.metrics import Scale, query_parameters
 from app.metrics.trec_eval import trec_eval_name
 
@@ -170,19 +171,8 @@ def _csv(found: Scores, per_topic: bool) -> Iterator[str]:
     for column, run in enumerate(found.runs):
         for row, metric in enumerate(found.metrics):
             for topic, value in zip(found.topics, found.table[row, column].tolist(), strict=True) if per_topic else ():
-                yield _csv_line(run.name, topic, metric.label, value)
-            yield _csv_line(run.name, "all", metric.label, float(means[row, column]))
-
-
-def _csv_line(run: str, topic: str, label: str, value: float) -> str:
-    shown = "" if math.isnan(value) else repr(value)
-    return f"{run},{_cell(topic)},{_cell(label)},{shown}\r\n"
-
-
-def _cell(text: str) -> str:
-    # A leading one of these makes a spreadsheet compute the cell; an apostrophe makes it text.
-    safe = f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t") else text
-    return '"' + safe.replace('"', '""') + '"' if any(mark in safe for mark in ',"\r\n') else safe
+                yield csv_line((run.name, topic, metric.label, value))
+            yield csv_line((run.name, "all", metric.label, float(means[row, column])))
 
 
 def _trec_eval(found: Scores, per_topic: bool) -> Iterator[str]:
