@@ -1,5 +1,12 @@
-"""Statistics: score matrices in, numbers out."""
+"""Statistics: score matrices in, numbers out.
 
+Start at `draws` for everything random, at `significance` for what a significance test is, at `correlation` for
+rankings of runs.
+"""
+
+# Importing a family enters its tests into the catalogue.
+from app.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
 from app.statistics.intervals import mean_intervals
+from app.statistics.significance import SignificanceTest, every_test, find_test
 
-__all__ = ["mean_intervals"]
+__all__ = ["SignificanceTest", "every_test", "find_test", "mean_intervals"]
