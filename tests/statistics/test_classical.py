@@ -1,0 +1,69 @@
+"""The tests of the textbooks agree with SciPy, pair by pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, ttest_rel, wilcoxon
+
+from app.statistics.classical import Sign, TTest, Wilcoxon
+from app.statistics.draws import Floats
+from app.statistics.pairs import pair_differences
+from app.statistics.significance import Settings, find_test
+
+from .matrices import EVERY_KIND, continuous, tenths
+from .test_bootstrap import GOLDEN
+
+# SciPy ranks anew for each of 2**13 ways of giving signs: one pair of that size will do.
+SIZES = [
+    pytest.param(matrix(2 if topics == 13 else 4, topics, seed=topics), id=f"{matrix.__name__}-{topics}")
+    for matrix in (continuous, tenths)
+    for topics in (2, 6, 13, 14, 50, 51, 120)
+]
+
+
+@pytest.mark.parametrize(("name", "key"), [("t-test", "t_p"), ("wilcoxon", "wilcoxon_p"), ("sign", "sign_p")])
+def test_the_worked_example_has_its_levels(name: str, key: str) -> None:
+    case = GOLDEN["tests_n5"]
+    asl = find_test(name).decide(np.array([case["x"], case["y"]]), Settings()).asl
+    assert asl == pytest.approx([case[key]], abs=1e-14)
+
+
+@pytest.mark.parametrize("pair", ["XY", "YZ", "XZ"])
+def test_the_books_t_tests_have_their_levels(pair: str) -> None:
+    case = GOLDEN[f"sakai_book_{pair}"]
+    assert TTest().decide(np.array([case["x"], case["y"]]), Settings()).asl == pytest.approx([case["p"]], abs=1e-14)
+
+
+@pytest.mark.parametrize("scores", SIZES)
+def test_t_tests_are_scipys(scores: Floats) -> None:
+    first, second = np.triu_indices(len(scores), 1)
+    scores = scores + np.random.default_rng(0).normal(0, 0.01, scores.shape)
+    theirs = ttest_rel(scores[first], scores[second], axis=1).pvalue
+    assert TTest().decide(scores, Settings()).asl == pytest.approx(theirs, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("scores", SIZES)
+def test_sign_tests_are_scipys(scores: Floats) -> None:
+    theirs = [
+        binomtest(int((z > 0).sum()), int((z != 0).sum())).pvalue if z.any() else 1.0
+        for z in rounded_differences(scores)
+    ]
+    assert Sign().decide(scores, Settings()).asl == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize("scores", SIZES)
+def test_signed_rank_tests_are_scipys(scores: Floats) -> None:
+    theirs = [wilcoxon(z).pvalue if z.any() else 1.0 for z in rounded_differences(scores)]
+    assert Wilcoxon().decide(scores, Settings()).asl == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "constant"), [("t-test", 0.0), ("wilcoxon", 2 / 2**9), ("sign", 2 / 2**9)])
+def test_runs_that_differ_nowhere_or_by_the_same_everywhere_have_a_level(name: str, constant: float) -> None:
+    asl = find_test(name).decide(EVERY_KIND["awkward"], Settings()).asl
+    assert asl[0] == 1.0
+    assert asl[1] == asl[4] == pytest.approx(constant)
+
+
+def rounded_differences(scores: Floats) -> Floats:
+    return np.round(pair_differences(scores), 12)

@@ -1,0 +1,38 @@
+"""Corrections for many comparisons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.statistics.corrections import holm, max_t, needed_resamples
+from app.statistics.draws import Floats
+
+
+@pytest.mark.parametrize("asl", [np.array([0.01, 0.04, 0.03, 0.005]), np.array([0.2, 0.2, 0.0, 1.0, 0.013, 0.2])])
+def test_holm_follows_its_definition(asl: Floats) -> None:
+    ordered, m = sorted(asl.tolist()), len(asl)
+    adjusted = [max(min(1, (m - j) * ordered[j]) for j in range(k + 1)) for k in range(m)]
+    assert np.sort(holm(asl)) == pytest.approx(adjusted)
+    assert (np.diff(holm(asl)[np.argsort(asl)]) >= 0).all()
+
+
+def test_holms_own_order_is_that_of_the_pairs() -> None:
+    assert holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_max_t_is_the_share_of_resamples_whose_largest_is_as_large() -> None:
+    largest = np.array([1.0, 4.0, 2.0, 3.0])
+    assert max_t(np.array([0.0, 2.0, 3.5, 4.0 + 1e-12, 5.0]), largest).tolist() == [1.0, 0.75, 0.25, 0.25, 0.0]
+
+
+def test_needed_resamples_are_pairs_over_alpha() -> None:
+    assert [needed_resamples(105, 0.05), needed_resamples(990, 0.01), needed_resamples(1, 0.3)] == [2100, 99_000, 4]
+
+
+def test_fewer_resamples_than_needed_cannot_be_significant_after_holm() -> None:
+    asl = np.full(10, 1.0)
+    asl[0] = 1 / 199
+    assert holm(asl)[0] > 0.05
+    asl[0] = 1 / needed_resamples(10, 0.05)
+    assert holm(asl)[0] <= 0.05

@@ -1,0 +1,43 @@
+"""Groups of runs that are not told apart."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from app.statistics.groups import significance_groups
+from app.statistics.significance import Settings
+from app.statistics.tukey import RandomisedTukey
+
+from .matrices import continuous
+
+
+def test_groups_overlap_and_the_best_has_the_first_letter() -> None:
+    # Of means .3 .5 .4 .1, only neighbours within .15 are not told apart.
+    asl = np.array([0.01, 0.5, 0.01, 0.5, 0.01, 0.01])
+    assert significance_groups(np.array([0.3, 0.5, 0.4, 0.1]), asl) == [("b",), ("a",), ("a", "b"), ("c",)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_under_tukey_they_are_all_maximal_sets_without_a_significant_difference(seed: int) -> None:
+    scores = continuous(7, 15, seed) + np.linspace(0, 0.6, 7)[:, np.newaxis]
+    asl = RandomisedTukey().decide(scores, Settings(resamples=500)).asl
+    letters = significance_groups(scores.mean(axis=1), asl)
+    groups = {frozenset(run for run in range(7) if letter in letters[run]) for letter in set().union(*letters)}
+    same = {pair for pair, level in zip(combinations(range(7), 2), asl, strict=True) if level >= 0.05}
+    sets = [frozenset(chosen) for size in range(1, 8) for chosen in combinations(range(7), size)]
+    alike = [chosen for chosen in sets if all(pair in same for pair in combinations(sorted(chosen), 2))]
+    assert groups == {chosen for chosen in alike if not any(chosen < other for other in alike)}
+    assert len(groups) > 1
+
+
+def test_letters_go_on_after_z() -> None:
+    means = -np.arange(28.0)
+    assert significance_groups(means, np.zeros(28 * 27 // 2))[25:] == [("z",), ("aa",), ("ab",)]
+
+
+def test_runs_that_are_all_alike_share_one_letter() -> None:
+    assert significance_groups(np.array([0.5, 0.5, 0.5]), np.ones(3)) == [("a",)] * 3
+    assert significance_groups(np.array([0.5]), np.ones(0)) == [("a",)]

@@ -1,0 +1,134 @@
+"""What is true of every test, and asked of a new one without its being named here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+# Importing a family enters its tests into the catalogue.
+from app.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
+from app.statistics.draws import Floats
+from app.statistics.pairs import pair_count
+from app.statistics.significance import Outcome, Settings, SignificanceTest, every_test, find_test
+
+from .matrices import EVERY_KIND, awkward, continuous, tenths
+
+RESAMPLES = 300
+Matrix = Callable[..., Floats]
+SETTINGS = Settings(seed=11, resamples=RESAMPLES, alphas=(0.05,), largest=True)
+each_test = pytest.mark.parametrize("test", every_test(), ids=[test.name for test in every_test()])
+
+
+def drawing_error(test: SignificanceTest) -> float:
+    """What may lie between levels from two sets of resamples."""
+    return 4.5 * np.sqrt(2 * 0.25 / RESAMPLES) if test.default_resamples else 1e-12
+
+
+def test_the_catalogue_holds_the_tests_of_the_literature() -> None:
+    drawn = {test.name: test.default_resamples for test in every_test() if test.default_resamples}
+    assert drawn == {
+        "paired-bootstrap": 1000,
+        "unpaired-bootstrap": 1000,
+        "randomised-tukey-hsd": 5000,
+        "randomisation": 10000,
+    }
+    assert {test.name for test in every_test()} - drawn.keys() == {"t-test", "wilcoxon", "sign"}
+
+
+@each_test
+def test_it_says_what_it_is(test: SignificanceTest) -> None:
+    assert find_test(test.name) is test
+    assert test.title
+    assert any(year in test.reference for year in map(str, range(1710, 2030)))
+    assert test.definition.endswith((".", "?"))
+    assert test.definition != SignificanceTest.__doc__
+
+
+@each_test
+@pytest.mark.parametrize("scores", EVERY_KIND.values(), ids=EVERY_KIND)
+def test_levels_are_shares(test: SignificanceTest, scores: Floats) -> None:
+    asl = test.decide(scores, SETTINGS).asl
+    assert asl.shape == (pair_count(len(scores)),)
+    assert asl.dtype == np.float64
+    assert ((asl >= 0) & (asl <= 1)).all()
+
+
+@each_test
+def test_runs_that_do_the_same_have_level_1(test: SignificanceTest) -> None:
+    assert test.decide(awkward(), SETTINGS).asl[0] == 1.0
+
+
+@each_test
+def test_a_clear_difference_is_seen(test: SignificanceTest) -> None:
+    scores = continuous(2, 30) / 10 + np.array([[0.0], [0.3]])
+    assert test.decide(scores, SETTINGS).asl[0] < 0.01
+
+
+@each_test
+@pytest.mark.parametrize("matrix", [continuous, tenths])
+def test_the_order_of_runs_leaves_every_level(test: SignificanceTest, matrix: Matrix) -> None:
+    scores = matrix(2, 30)
+    there, back = test.decide(scores, SETTINGS).asl, test.decide(scores[::-1], SETTINGS).asl
+    assert there == pytest.approx(back, abs=drawing_error(test))
+
+
+@each_test
+@pytest.mark.parametrize("matrix", [continuous, tenths])
+def test_the_order_of_topics_leaves_every_level(test: SignificanceTest, matrix: Matrix) -> None:
+    scores = matrix(4, 25)
+    there, back = test.decide(scores, SETTINGS).asl, test.decide(scores[:, ::-1], SETTINGS).asl
+    assert there == pytest.approx(back, abs=drawing_error(test))
+
+
+@each_test
+@pytest.mark.parametrize("matrix", [continuous, tenths])
+def test_adding_the_same_to_all_scores_leaves_every_level(test: SignificanceTest, matrix: Matrix) -> None:
+    scores = matrix(4, 25)
+    there, back = test.decide(scores, SETTINGS).asl, test.decide(scores + 0.7, SETTINGS).asl
+    assert there == pytest.approx(back, abs=1e-9)
+
+
+@each_test
+def test_blocks_may_be_worked_in_any_order_and_beside_each_other(test: SignificanceTest) -> None:
+    scores, other = continuous(30, 600), tenths(30, 600)
+    settings = Settings(seed=1, resamples=max(RESAMPLES, 700), alphas=(0.05,), largest=True)
+    blocks = test.blocks(30, 600, settings.resamples)
+    found = {}
+    for block in reversed(range(blocks)):
+        test.work(other, block, settings)
+        found[block] = test.work(scores, block, settings)
+    split = test.outcome(scores, [found[block] for block in range(blocks)], settings)
+    assert as_bytes(split) == as_bytes(test.decide(scores, settings))
+
+
+@each_test
+def test_another_seed_draws_others_and_the_same_seed_the_same(test: SignificanceTest) -> None:
+    scores = continuous(4, 20)
+    first, again, other = (test.decide(scores, Settings(seed=seed, resamples=RESAMPLES)) for seed in (1, 1, 2**64 - 1))
+    assert as_bytes(first) == as_bytes(again)
+    assert (as_bytes(first) == as_bytes(other)) == (test.default_resamples is None)
+
+
+@each_test
+@pytest.mark.parametrize("sizes", [(2, 4), (45, 50), (200, 100), (45, 6980), (3, 14)])
+def test_there_is_a_block_at_least_and_no_more_than_there_is_work(
+    test: SignificanceTest, sizes: tuple[int, int]
+) -> None:
+    assert 1 <= test.blocks(*sizes) <= max(pair_count(sizes[0]), test.default_resamples or 1)
+
+
+@each_test
+@pytest.mark.parametrize("matrix", [continuous, tenths])
+def test_a_true_hypothesis_is_rejected_as_often_as_the_level_says(test: SignificanceTest, matrix: Matrix) -> None:
+    # Of 30 signs, levels of nearly 0.1 are possible: the sign test's are few and far between.
+    trials, alpha = 400, 0.1
+    pairs = (matrix(2, 30, seed) for seed in range(trials))
+    rejected = sum(test.decide(scores, Settings(resamples=199)).asl[0] < alpha for scores in pairs)
+    assert 0.05 * trials < rejected < 0.16 * trials
+
+
+def as_bytes(outcome: Outcome) -> list[bytes]:
+    arrays = (outcome.asl, outcome.estimated_differences, outcome.observed, outcome.largest)
+    return [b"" if array is None else array.tobytes() for array in arrays]

@@ -1,0 +1,55 @@
+"""The randomised Tukey HSD test."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+
+from app.statistics.draws import Draws, Floats
+from app.statistics.significance import Settings
+from app.statistics.tukey import RandomisedTukey, largest_differences, tukey_levels
+
+from .matrices import EVERY_KIND, continuous
+
+
+@pytest.mark.parametrize("scores", EVERY_KIND.values(), ids=EVERY_KIND)
+def test_permutations_topic_by_topic_give_the_same(scores: Floats) -> None:
+    runs, topics = scores.shape
+    drawn = Draws(1, "test").permutations(120, topics, runs)
+    largest = []
+    for permutation in drawn:
+        means = [sum(scores[permutation[topic, run], topic] for topic in range(topics)) / topics for run in range(runs)]
+        largest.append(max(means) - min(means))
+    levels = [
+        sum(each >= abs(x.mean() - y.mean()) - 1e-9 for each in largest) / 120 for x, y in combinations(scores, 2)
+    ]
+    assert largest_differences(scores, drawn) == pytest.approx(largest, abs=1e-12)
+    assert tukey_levels(scores, largest_differences(scores, drawn)).tolist() == levels
+
+
+def test_draws_approach_what_all_permutations_give() -> None:
+    scores = continuous(3, 4)
+    every = np.array(list(product(permutations(range(3)), repeat=4)))
+    exact = tukey_levels(scores, largest_differences(scores, every))
+    drawn = RandomisedTukey().decide(scores, Settings(seed=5, resamples=20_000))
+    assert drawn.asl == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 20_000))
+
+
+def test_a_larger_difference_of_means_is_never_less_significant() -> None:
+    scores = continuous(12, 20) + np.linspace(0, 0.5, 12)[:, np.newaxis]
+    asl = RandomisedTukey().decide(scores, Settings(resamples=1000)).asl
+    differences = [abs(x.mean() - y.mean()) for x, y in combinations(scores, 2)]
+    assert (np.diff(asl[np.argsort(differences)]) <= 0).all()
+    assert asl.min() < 0.05 < asl.max()
+
+
+def test_a_block_draws_what_it_draws_whatever_was_drawn_before() -> None:
+    scores = continuous(40, 700)
+    test, settings = RandomisedTukey(), Settings(resamples=400)
+    there = [test.work(scores, block, settings)["largest"] for block in range(test.blocks(40, 700, 400))]
+    back = [test.work(scores, block, settings)["largest"] for block in reversed(range(len(there)))]
+    assert len(there) > 2
+    assert sum(map(len, there)) == 400
+    assert all(np.array_equal(one, other) for one, other in zip(there, reversed(back), strict=True))
