@@ -13,9 +13,9 @@ from app.evaluation.versions import judged_topics, select
 from app.evaluation.visibility import View, open_collection
 from app.evaluation.workspace import Workspace
 from app.jobs.kind import Kind
-from app.jobs.params import Label, Params
+from app.jobs.labels import Labels
+from app.jobs.params import Params
 from app.jobs.plan import sizes_of_chunks
-from app.metrics import Scale, resolve
 from app.store import jobs, runs
 from app.store.database import Transaction
 from app.store.records import Collection, Job, Qrels, Run
@@ -49,22 +49,13 @@ def order(workspace: Workspace, tx: Transaction, view: View, kind: Kind[Any], pa
     """Settles a request for whoever may see the judgments; raises BadInput on what is asked."""
     view.require_judgments()
     collection = view.collection
-    settled = params.settled(_labels(collection, params))
+    settled = params.settled(Labels(collection, params.defaults()))
     version = select(tx, view, params.qrels)
     selection = settled.selection()
     candidates = selection.candidates(runs.page(tx, collection.id, team_id=view.only_team), collection.name)
     judged = judged_topics(workspace, tx, version)
     matrices = Matrices(workspace, collection, version, judged, candidates, selection)
     return Order(kind, settled, collection, version, candidates, matrices)
-
-
-def _labels(collection: Collection, params: Params) -> Label:
-    scale, given = Scale(collection.highest_level, collection.depth), params.defaults()
-
-    def label(expression: str) -> str:
-        return resolve(expression, scale, query=given, collection={"gains": collection.gains}).label
-
-    return label
 
 
 def launch(workspace: Workspace, principal: Principal, name: str, kind: Kind[Any], params: Params) -> Job:

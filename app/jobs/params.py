@@ -6,21 +6,17 @@ settled says all that the result depends on, and is what a job shows and is know
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictFloat, StrictInt, StringConstraints
 
 from app.evaluation.scoring import MOST_METRICS
 from app.evaluation.selection import AllRuns, BestPerTeam, NamedRuns, Selection, TopRuns
-from app.metrics.numbers import format_number
+from app.jobs.labels import Labels, as_text
 
 MOST_DRAWS = 100_000
 """Resamples or trials of one job."""
 MOST_RUNS = 10_000
-
-Label = Callable[[str], str]
-"""From a metric expression to its label, under the defaults of the request and the collection."""
 
 Expression = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRICS)]
@@ -68,14 +64,14 @@ class Params(BaseModel):
     def defaults(self) -> dict[str, str]:
         """The defaults given for parameters of metrics, as text for the metric parser, which knows the limits."""
         given = {name: getattr(self, name) for name in ("gains", "beta", "base", "rel")}
-        return {name: _text(value) for name, value in given.items() if value is not None}
+        return {name: as_text(value) for name, value in given.items() if value is not None}
 
-    def settled(self, label: Label) -> Self:
+    def settled(self, label: Labels) -> Self:
         """The same request with every metric expression as its label, and no defaults left to apply."""
         none = dict.fromkeys(("qrels", "gains", "beta", "base", "rel"))
         return self.model_copy(update=none | self.expressions(label))
 
-    def expressions(self, label: Label) -> dict[str, Any]:
+    def expressions(self, label: Labels) -> dict[str, Any]:
         """The fields that hold metric expressions, with labels in their place. Kinds with more of them add theirs."""
         if isinstance(self.runs, Top):
             return {"runs": Top(top=self.runs.top, by=label(self.runs.by))}
@@ -102,10 +98,5 @@ class MetricsParams(Params):
 
     metrics: Metrics = Field(description="Metric expressions", examples=[["AP", "Q", "nDCG@10"]])
 
-    def expressions(self, label: Label) -> dict[str, Any]:
-        # Two expressions of the same metric are one row of the answer.
-        return super().expressions(label) | {"metrics": list(dict.fromkeys(map(label, self.metrics)))}
-
-
-def _text(value: str | float) -> str:
-    return value if isinstance(value, str) else format_number(value)
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        return super().expressions(label) | {"metrics": label.each(self.metrics)}

@@ -9,7 +9,7 @@ from app.metrics import blended, cumulative, distance, precision, reciprocal, we
 from app.metrics.bound import BoundMetric
 from app.metrics.catalogue import Metric, every_metric, query_parameters
 from app.metrics.distance import min_max
-from app.metrics.expressions import resolve
+from app.metrics.expressions import resolve, without
 from app.metrics.gains import GainSetting, parse_gains
 from app.metrics.parameters import Parameter
 from app.metrics.rankings import UNJUDGED, JudgedRun, Judgments, RetrievalScores, Scale
@@ -33,4 +33,5 @@ __all__ = [
     "query_parameters",
     "resolve",
     "trec_eval_name",
+    "without",
 ]

@@ -49,6 +49,14 @@ def resolve(
     return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
 
 
+def without(expression: str, parameter: str) -> str:
+    """The expression without what it says of this parameter, which a default of the request may then settle."""
+    parsed = _parse(expression)
+    kept = [f"{key}={value}" for key, value in parsed.arguments.items() if key != parameter]
+    cutoff = f"@{parsed.cutoff}" if parsed.cutoff else ""
+    return parsed.name + (f"({','.join(kept)})" if kept else "") + cutoff
+
+
 @lru_cache(maxsize=1024)
 def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
     parsed = _parse(expression)

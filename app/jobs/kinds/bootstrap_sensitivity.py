@@ -11,7 +11,8 @@ from app.evaluation.analyses.sensitivity import Correction, Sensitivity
 from app.evaluation.matrices import Matrices
 from app.exhibits import Axis, Column, Figure, Marked, Panel, Reference, Series, Share, Table
 from app.jobs.kind import Kind, Result, enter
-from app.jobs.params import Draws, Expression, Label, MetricsParams, Seed
+from app.jobs.labels import Labels
+from app.jobs.params import Draws, Expression, MetricsParams, Seed
 from app.statistics import every_test, find_test
 
 BASELINE = "AP"
@@ -37,7 +38,7 @@ class SensitivityParams(MetricsParams):
     )
     seed: Seed = 0
 
-    def expressions(self, label: Label) -> dict[str, Any]:
+    def expressions(self, label: Labels) -> dict[str, Any]:
         """The metrics, with the baseline among them."""
         found = super().expressions(label)
         metrics: list[str] = found["metrics"]
@@ -46,7 +47,7 @@ class SensitivityParams(MetricsParams):
         joined = metrics if baseline is None or baseline in metrics else [*metrics, baseline]
         return found | {"metrics": joined, "baseline": baseline}
 
-    def settled(self, label: Label) -> Self:
+    def settled(self, label: Labels) -> Self:
         """The same request, the test's own number of resamples filled in."""
         drawn = self.resamples or find_test(self.test).default_resamples
         alphas = list(dict.fromkeys(self.alphas))

@@ -1,0 +1,53 @@
+"""Metric expressions of a request, as labels: under the defaults of the request and of its collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from app.errors import InvalidRequest
+from app.metrics import BoundMetric, Scale, resolve, without
+from app.metrics.numbers import format_number
+from app.store.records import Collection
+
+
+class Labels:
+    """Made for one request. Its methods raise BadExpression or BadGains as `resolve` does."""
+
+    def __init__(self, collection: Collection, defaults: Mapping[str, str]) -> None:
+        self._scale = Scale(collection.highest_level, collection.depth)
+        self._collection = {"gains": collection.gains}
+        self._defaults = defaults
+
+    def __call__(self, expression: str) -> str:
+        """The label of an expression."""
+        return self._resolve(expression).label
+
+    def each(self, expressions: Sequence[str]) -> list[str]:
+        """The labels of several: two expressions of the same metric are one row of an answer."""
+        return list(dict.fromkeys(map(self, expressions)))
+
+    def swept(self, expression: str, parameter: str, values: Sequence[str | float], field: str) -> list[str]:
+        """The labels of one metric under several values of a parameter.
+
+        Raises InvalidRequest, for the field of the request that asked, where the metric has no such parameter.
+        """
+        bound = self._resolve(expression)
+        if parameter not in bound.parameters:
+            known = ", ".join(sorted(bound.parameters))
+            message = f"{bound.metric.name} has no parameter {parameter!r} to vary; it has {known}."
+            raise InvalidRequest.at(f"body.params.{field}", "unknown-parameter", message)
+        bare = without(bound.label, parameter)
+        return [self._resolve(bare, {parameter: as_text(value)}).label for value in values]
+
+    def parameters(self, expression: str) -> dict[str, str]:
+        """The parameters of an expression as text, each settled."""
+        bound = self._resolve(expression)
+        return {each.name: each.write(bound.parameters[each.name]) for each in bound.metric.parameters}
+
+    def _resolve(self, expression: str, own: Mapping[str, str] = {}) -> BoundMetric:
+        return resolve(expression, self._scale, query={**self._defaults, **own}, collection=self._collection)
+
+
+def as_text(value: str | float) -> str:
+    """The value of a parameter as it would stand in an expression."""
+    return value if isinstance(value, str) else format_number(value)
