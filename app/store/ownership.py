@@ -9,9 +9,12 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
+from app.errors import DatabaseBusy
 from app.store.database import Database
 
 _KEY = "hashtextextended('gainboard jobs ' || current_schema(), 0)"
+_KEEPALIVE = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3}
+"""Seconds and tries. An owner whose machine vanished would else stay the owner for two hours."""
 
 
 class Ownership:
@@ -60,12 +63,17 @@ class Ownership:
     def _lock_connection(self) -> Connection | None:
         with self._database.translated():
             connection = self._database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-            # Not one of the pool's from now on: it lives as long as the ownership.
-            connection.detach()
-            if connection.execute(text(f"SELECT pg_try_advisory_lock({_KEY})")).scalar():
-                return connection
-            connection.close()
-            return None
+            is_held = False
+            try:
+                # Not one of the pool's from now on: it lives as long as the ownership.
+                connection.detach()
+                for setting, value in _KEEPALIVE.items():
+                    connection.execute(text(f"SET {setting} = {value}"))
+                is_held = bool(connection.execute(text(f"SELECT pg_try_advisory_lock({_KEY})")).scalar())
+            finally:
+                if not is_held:
+                    connection.close()
+        return connection if is_held else None
 
     def _forget_connection(self) -> None:
         assert self._connection is not None
@@ -77,7 +85,10 @@ class Ownership:
 def _lock_file(path: Path) -> int | None:
     import fcntl  # noqa: PLC0415 (not on Windows, where all else may work)
 
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise DatabaseBusy(f"The lock file beside the database cannot be opened: {error.strerror}.") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
