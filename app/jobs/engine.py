@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from threading import Event, Thread
+from typing import Literal
 from uuid import uuid4
 
 from app.errors import Unavailable
 from app.evaluation.workspace import Workspace
 from app.jobs.process import Reply
 from app.jobs.slot import Slot
-from app.store import jobs
+from app.store import claims
 from app.store.ownership import Ownership
 from app.store.records import Claim
 
@@ -18,6 +19,8 @@ BUSY_SECONDS = 0.2
 """Between two looks at the table while something is worked: another server's cancellation is only there."""
 IDLE_SECONDS = 0.5
 """The same while nothing is: another server's jobs are only there."""
+TROUBLE_SECONDS = 1.0
+"""Before the next try, after the database did not answer to this process or to one that works a chunk."""
 
 log = logging.getLogger("gainboard")
 
@@ -34,11 +37,23 @@ class Engine:
         self._name = uuid4().hex
         self._ownership = Ownership(workspace.database)
         self._news = Event()
-        self._stopping = False
-        self._owns = self._is_in_doubt = False
+        self._stop = Event()
+        self._owns = self._is_in_doubt = self._is_troubled = False
         self._replies: list[tuple[Claim, Reply]] = []
         self._thread: Thread | None = None
         self._slots = [Slot(workspace.database.url, self._news.set) for _ in range(slots)]
+
+    @property
+    def works(self) -> Literal["here", "elsewhere", "off"]:
+        """Where the database's jobs are worked: by this server, by another or soon by this one, or not by this one."""
+        if not self._slots:
+            return "off"
+        return "here" if self._owns else "elsewhere"
+
+    @property
+    def slots(self) -> int:
+        """How many processes this server may work jobs in."""
+        return len(self._slots)
 
     def start(self) -> None:
         """Begins to work jobs, unless there are no slots to do so."""
@@ -52,24 +67,25 @@ class Engine:
 
     def stop(self) -> None:
         """Ends the processes; what they were at is begun again by the next owner, and does not count against it."""
-        self._stopping = True
+        self._stop.set()
         self._news.set()
         if self._thread is not None:
             self._thread.join()
 
     def _run(self) -> None:
-        while not self._stopping:
+        while not self._stop.is_set():
             self._news.clear()
+            self._is_troubled = False
             try:
                 self._turn()
-            except Unavailable as error:
+            except Exception as error:  # noqa: BLE001 (whatever it is, jobs must not stand still for ever)
                 # What was being written may be there or not.
-                self._is_in_doubt = True
-                log.warning("jobs wait for the database: %s", error.message)
-            except Exception:
-                log.exception("unexpected error in the job engine")
-            is_busy = any(slot.claim for slot in self._slots)
-            self._news.wait(BUSY_SECONDS if is_busy else IDLE_SECONDS)
+                self._is_in_doubt = self._is_troubled = True
+                _report(error)
+            if self._is_troubled:
+                self._stop.wait(TROUBLE_SECONDS)
+            else:
+                self._news.wait(BUSY_SECONDS if self._working() else IDLE_SECONDS)
         self._leave()
 
     def _turn(self) -> None:
@@ -83,15 +99,21 @@ class Engine:
                 slot.retire()
 
     def _has_ownership(self) -> bool:
-        has = self._ownership.acquire()
-        if has != self._owns:
-            # Before: there is nothing. After: whoever owns the jobs next gives it to others.
+        if self._owns and self._ownership.holds():
+            return True
+        self._owns = False
+        if not self._ownership.acquire():
+            # Whoever owns the jobs has given to others what was being worked here.
             self._drop_all()
-        if has and not self._owns:
-            with self._workspace.database.writing() as tx:
-                jobs.take_over(tx, self._workspace.now())
-        self._owns = has
-        return has
+            return False
+        # Lost and acquired again, it may have been another's between: only what that one left is begun anew.
+        with self._workspace.database.writing() as tx:
+            claims.take_over(tx, self._workspace.now(), self._working())
+        self._owns = True
+        return True
+
+    def _working(self) -> list[str]:
+        return [slot.claim.name for slot in self._slots if slot.claim is not None]
 
     def _collect(self) -> None:
         for slot in self._slots:
@@ -108,17 +130,18 @@ class Engine:
         log.error("chunk %d of job %d: %s", claim.position, claim.job_number, reply.trace or reply.message)
         with self._workspace.database.writing() as tx:
             if reply.outcome == "unavailable":
-                jobs.put_back(tx, claim)
+                self._is_troubled = True
+                claims.put_back(tx, claim)
             else:
                 is_final = reply.outcome == "refused"
-                jobs.give_back(tx, claim, self._workspace.now(), reply.message, is_final)
+                claims.give_back(tx, claim, self._workspace.now(), reply.message, is_final)
 
     def _drop_lost(self) -> None:
         for slot in self._slots:
             if slot.claim is None:
                 continue
             with self._workspace.database.reading() as tx:
-                is_lost = jobs.is_lost(tx, slot.claim)
+                is_lost = claims.is_lost(tx, slot.claim)
             if is_lost:
                 slot.drop()
 
@@ -126,15 +149,15 @@ class Engine:
         if not self._is_in_doubt:
             return
         with self._workspace.database.writing() as tx:
-            jobs.put_back_all(tx, self._name, [slot.claim.name for slot in self._slots if slot.claim is not None])
+            claims.put_back_all(tx, self._name, self._working())
         self._is_in_doubt = False
 
     def _begin(self, slot: Slot) -> bool:
         with self._workspace.database.reading() as tx:
-            if not jobs.is_anything_ready(tx):
+            if not claims.is_anything_ready(tx):
                 return False
         with self._workspace.database.writing() as tx:
-            claim = jobs.claim(tx, self._name, self._workspace.now())
+            claim = claims.claim(tx, self._name, self._workspace.now())
         if claim is not None:
             slot.give(claim)
         return claim is not None
@@ -148,8 +171,15 @@ class Engine:
         try:
             if self._owns:
                 with self._workspace.database.writing() as tx:
-                    jobs.put_back_all(tx, self._name)
+                    claims.put_back_all(tx, self._name)
         except Unavailable:
             pass  # the next owner gives back what is left
         finally:
             self._ownership.release()
+
+
+def _report(error: Exception) -> None:
+    if isinstance(error, Unavailable):
+        log.warning("jobs wait for the database: %s", error.message)
+    else:
+        log.error("unexpected error in the job engine", exc_info=error)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import time
+from contextlib import suppress
 from typing import Any
 
 from pydantic_core import to_json
 
+from app.errors import Unavailable
 from app.evaluation.analyses import Analysis, Arrays
 from app.evaluation.matrices import Matrices
 from app.evaluation.versions import judged_topics
 from app.evaluation.workspace import Workspace
 from app.jobs.kind import find_kind
 from app.jobs.launch import ALGORITHM_VERSION
-from app.store import blobs, collections, jobs, qrels, runs
+from app.store import blobs, claims, collections, jobs, qrels, runs
 from app.store.arrays import pack_all, unpack_all
 from app.store.records import Claim, Job
 from app.trec.zstd import compress
@@ -37,13 +40,19 @@ class Worker:
         """
         with self._workspace.database.reading() as tx:
             job = jobs.job_of(tx, claim)
-        if self._open is None or self._open[0] != job.id:
-            self._open = (job.id, _open_analysis(self._workspace, job))
-        analysis = self._open[1]
+        analysis = self._analysis(job)
         if claim.is_last:
             _assemble(self._workspace, claim, job, analysis)
         else:
             _work_parts(self._workspace, claim, analysis)
+
+    def _analysis(self, job: Job) -> Analysis:
+        if self._open is None or self._open[0] != job.id:
+            # Its matrices may be large, and refer to each other: they would stay until the collector's own time.
+            self._open = None
+            gc.collect()
+            self._open = (job.id, _open_analysis(self._workspace, job))
+        return self._open[1]
 
 
 def _open_analysis(workspace: Workspace, job: Job) -> Analysis:
@@ -66,19 +75,19 @@ def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis) -> None:
         note(len(found))
     packed = pack_all(found)
     with workspace.database.writing() as tx:
-        jobs.complete(tx, claim, packed)
+        claims.complete(tx, claim, packed)
 
 
 def _assemble(workspace: Workspace, claim: Claim, job: Job, analysis: Analysis) -> None:
     with workspace.database.reading() as tx:
-        packed = jobs.found(tx, job.number)
+        packed = claims.found(tx, job.number)
     found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
     body = to_json(_headed(job, analysis, analysis.result(found)), inf_nan_mode="null")
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     with workspace.database.writing() as tx:
-        if jobs.holds(tx, claim):
+        if claims.holds(tx, claim):
             blobs.put(tx, sha256, len(body), blobs.cut(compressed))
-            jobs.finish(tx, claim, sha256, workspace.now())
+            claims.finish(tx, claim, sha256, workspace.now())
 
 
 def _headed(job: Job, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:
@@ -103,5 +112,6 @@ class _Progress:
         if time.monotonic() - self._noted < PROGRESS_SECONDS:
             return
         self._noted = time.monotonic()
-        with self._workspace.database.writing() as tx:
-            jobs.progress(tx, self._claim, parts_done)
+        # What was computed is worth more than a note of it.
+        with suppress(Unavailable), self._workspace.database.writing() as tx:
+            claims.progress(tx, self._claim, parts_done)
