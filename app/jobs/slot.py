@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Event, Thread
@@ -38,17 +40,22 @@ class Slot:
         self.claim, self._reply = claim, None
         try:
             if self._process is None or self._ended.is_set():
+                self.kill()
                 self._start()
             self._send(asdict(claim))
-        except OSError:
-            self.kill()  # `reply` says so
+        except OSError as error:
+            self.kill()
+            self._reply = Reply(claim.name, "unavailable", f"No process could be started: {error.strerror}.")
+            self._wake()
 
     def reply(self) -> Reply | None:
         """What became of the claim, once that is known; the slot is free from then on."""
         if self.claim is None:
             return None
+        # First of all, for a process may reply and end between two looks.
+        has_ended = self._ended.is_set()
         reply = self._reply
-        if reply is None and self._ended.is_set():
+        if reply is None and has_ended:
             reply = Reply(self.claim.name, "raised", f"The process that computed it ended ({self._code()}).")
         if reply is not None:
             self.claim, self._reply = None, None
@@ -57,9 +64,14 @@ class Slot:
 
     def kill(self) -> None:
         """Ends the process, whatever it is doing."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        assert process.stdin is not None
+        with suppress(OSError):  # what it did not read any more
+            process.stdin.close()
 
     def drop(self) -> None:
         """Ends the process and forgets the claim, which is another's now or nobody's."""
@@ -70,7 +82,6 @@ class Slot:
         """Ends a process that has had no work for a while."""
         if self.claim is None and time.monotonic() - self._idle_since > IDLE_SECONDS:
             self.kill()
-            self._process = None
 
     def _code(self) -> str:
         code = self._process.returncode if self._process else None
@@ -79,17 +90,18 @@ class Slot:
     def _start(self) -> None:
         folder = str(Path(app.__file__).parent.parent)
         paths = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "app.jobs.process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": paths},
-            # Out of the terminal's reach: an interrupt there is the owner's to handle.
-            start_new_session=True,
-        )
         self._ended = Event()
+        with _deaf_children():
+            self._process = subprocess.Popen(
+                # -P: nothing in the folder where the service was started is a module of ours.
+                [sys.executable, "-P", "-m", "app.jobs.process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+                env={**os.environ, **_ONE_THREAD, "PYTHONPATH": paths},
+                start_new_session=True,
+            )
         Thread(target=self._listen, args=(self._process, self._ended), daemon=True).start()
         self._send({"url": self._url})
 
@@ -101,12 +113,37 @@ class Slot:
 
     def _listen(self, process: subprocess.Popen[str], ended: Event) -> None:
         assert process.stdout is not None
-        with process.stdout:
-            for line in process.stdout:
-                reply = Reply(**json.loads(line))
-                if self.claim is not None and reply.claim == self.claim.name:
-                    self._reply = reply
-                self._wake()
-        process.wait()
-        ended.set()
+        try:
+            with process.stdout:
+                for line in process.stdout:
+                    self._hear(line)
+        finally:
+            process.wait()
+            ended.set()
+            self._wake()
+
+    def _hear(self, line: str) -> None:
+        try:
+            reply = Reply(**json.loads(line))
+        except (ValueError, TypeError):
+            return  # cut off by the end of the process
+        if self.claim is not None and reply.claim == self.claim.name:
+            self._reply = reply
         self._wake()
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Whatever is started here inherits that it does not hear SIGTERM and its like.
+
+    Whoever stops a service may send them to all of its processes: what to end, and what does not count as a
+    failed attempt, is the owner's to say. An owner that dies is noticed by the end of standard input.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
