@@ -13,7 +13,7 @@ MOST_SECONDS = 4 * 3600.0
 """Estimated seconds of one core in a job."""
 
 
-def sizes_of_chunks(parts: Sequence[float]) -> list[int]:
+def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
     """How many parts each chunk has, from the parts' costs; the last one, of one part, puts the result together.
 
     They follow from the costs alone, so the number of processes has no part in the result. Raises InvalidRequest
@@ -26,7 +26,7 @@ def sizes_of_chunks(parts: Sequence[float]) -> list[int]:
             f"This is estimated at {total / 3600:,.1f} hours of one core; at most {MOST_SECONDS / 3600:g} in one job. "
             "Ask for fewer metrics, runs, resamples or trials.",
         )
-    wanted = max(CHUNK_SECONDS, total / (MOST_CHUNKS / 2))
+    wanted = max(chunk_seconds, total / (MOST_CHUNKS / 2))
     sizes: list[int] = []
     cost = wanted
     for part in parts:

@@ -27,6 +27,14 @@ class Watch:
         self._workspace = workspace
         self._waiting: dict[asyncio.Future[Job], Job] = {}
         self._look: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    def close(self) -> None:
+        """The server stops: all who wait are told what they know already, and nobody waits from now on."""
+        self._is_closed = True
+        for future, known in self._waiting.items():
+            if not future.done():
+                future.set_result(known)
 
     async def until_over(self, job: Job, seconds: float) -> Job:
         """The job once it is over, or as it is when the time is up."""
@@ -39,11 +47,12 @@ class Watch:
         return job
 
     async def changes(self, job: Job) -> AsyncIterator[Job]:
-        """The job as it is known, then whenever its state or progress is another, until it is over."""
+        """The job as it is known, then whenever its state or progress is another, until it is over or `close`."""
         yield job
-        while not job.is_over:
-            job = await self._next(job)
-            yield job
+        while not (job.is_over or self._is_closed):
+            known, job = job, await self._next(job)
+            if job != known:
+                yield job
 
     async def _next(self, known: Job) -> Job:
         future: asyncio.Future[Job] = asyncio.get_running_loop().create_future()
@@ -62,6 +71,9 @@ class Watch:
                 found = await asyncio.to_thread(self._read, {job.id for job in self._waiting.values()})
             except Unavailable as error:
                 log.warning("those who wait for jobs wait for the database: %s", error.message)
+                continue
+            except Exception:  # else all who wait now would wait for ever
+                log.exception("unexpected error while looking at jobs")
                 continue
             for future, known in self._waiting.items():
                 now = found.get(known.id)
