@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from app.exhibits import Figure, Table
 from app.metrics import JudgedRun
 from app.store.database import Database
 from app.trec import Limits
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 MOST_JUDGMENTS = 1_000_000
 """Kept ready for the join of uploads: about half a kilobyte each, or 13 collections of TREC's size together."""
+
+MOST_CELLS = 2_000_000
+"""Of tables and figures of results, which are made of the whole result each time."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -60,16 +64,34 @@ class Recent(Generic[K, V]):
         return found if found is not None else self.keep(key, make())
 
 
+@dataclass(frozen=True)
+class Exhibits:
+    """The tables and figures of one result."""
+
+    tables: Sequence[Table]
+    figures: Sequence[Figure]
+
+    @property
+    def cells(self) -> int:
+        """About how much they hold: cells and points."""
+        points = sum(len(series.x) for figure in self.figures for series in figure.series)
+        return points + sum(len(table.rows) * len(table.columns) for table in self.tables)
+
+
 @dataclass
 class Workspace:
-    """Handed to every use case first. Qrels versions and judged runs never change, so keeping them is safe
-    however many processes serve the same database."""
+    """Handed to every use case first. Qrels versions, judged runs and results of jobs never change, so keeping them
+    is safe however many processes serve the same database."""
 
     database: Database
     limits: Limits = field(default_factory=Limits)
     judged_topics: Recent[int, JudgedTopics] = field(default_factory=lambda: Recent(64))
     judged_runs: Recent[tuple[int, int], JudgedRun] = field(default_factory=lambda: Recent(4096))
     indexes: Recent[int, QrelsIndex] = field(default_factory=lambda: Recent(MOST_JUDGMENTS, lambda index: index.judged))
+    exhibits: Recent[str, Exhibits] = field(default_factory=lambda: Recent(MOST_CELLS, lambda found: found.cells))
+    """By the SHA-256 of the result."""
+    groups: Recent[str, Mapping[str, list[str]]] = field(default_factory=lambda: Recent(256))
+    """The letters of a leaderboard's runs, by the id of the job."""
 
     def now(self) -> datetime:
         """The server's clock, in UTC."""

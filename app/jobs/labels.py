@@ -18,6 +18,11 @@ class Labels:
         self._collection = {"gains": collection.gains}
         self._defaults = defaults
 
+    @property
+    def highest_level(self) -> int:
+        """Of the collection's relevance levels."""
+        return self._scale.highest_level
+
     def __call__(self, expression: str) -> str:
         """The label of an expression."""
         return self._resolve(expression).label

@@ -8,6 +8,7 @@ named, and at `BoundMetric.score` for how one is computed.
 from app.metrics import blended, cumulative, distance, precision, reciprocal, weighted  # noqa: F401
 from app.metrics.bound import BoundMetric
 from app.metrics.catalogue import Metric, every_metric, query_parameters
+from app.metrics.curves import gain_curves, precision_recall
 from app.metrics.distance import min_max
 from app.metrics.expressions import resolve, without
 from app.metrics.gains import GainSetting, parse_gains
@@ -28,8 +29,10 @@ __all__ = [
     "RetrievalScores",
     "Scale",
     "every_metric",
+    "gain_curves",
     "min_max",
     "parse_gains",
+    "precision_recall",
     "query_parameters",
     "resolve",
     "trec_eval_name",

@@ -24,7 +24,8 @@ _READING = (GAINS.name, REL.name, CONDENSED.name)
 class BoundMetric:
     """A metric, its parameters (typed values by name) and its cut-off (None: the whole ranking).
 
-    `label` is the canonical expression: equal labels on equal scales mean equal scores.
+    `label` is the canonical expression: equal labels on equal scales mean equal scores. `reading` is how the metric
+    has a run read: gains, relevance threshold, condensed or not.
     """
 
     def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> None:
@@ -34,7 +35,7 @@ class BoundMetric:
         self.label = _label(metric, parameters, cutoff, scale)
         own = dict(parameters)
         self._geometric = own.pop(MEAN.name) == "geometric"
-        self._reading = Reading(**{key: own.pop(key) for key in _READING if key in own})
+        self.reading = Reading(**{key: own.pop(key) for key in _READING if key in own})
         self._arguments = {**own, "cutoff": cutoff} if metric.takes_cutoff else own
 
     def __repr__(self) -> str:
@@ -57,7 +58,7 @@ class BoundMetric:
         0 where the run lacks the topic; NaN where the metric is undefined, because no document is relevant or,
         for graded metrics, because the ideal ranking is worth nothing.
         """
-        view = rankings.view(self.metric.reads, self._reading)
+        view = rankings.view(self.metric.reads, self.reading)
         with np.errstate(all="ignore"):
             scores = self.metric.kernel(view, **self._arguments)
             scores[rankings.missing] = 0.0

@@ -144,6 +144,7 @@ class PairedBootstrap(PairwiseTest):
     title = "Paired bootstrap hypothesis test"
     reference = "Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006"
     default_resamples = 1000
+    gives_largest = keeps_resamples = True
 
     def seconds(self, topics: int, resamples: int) -> float:
         return resamples * (topics * 1.5e-10 + 1.5e-8)
@@ -164,6 +165,7 @@ class UnpairedBootstrap(PairwiseTest):
     title = "Unpaired bootstrap hypothesis test"
     reference = "Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006"
     default_resamples = 1000
+    gives_largest = keeps_resamples = True
 
     def seconds(self, topics: int, resamples: int) -> float:
         return resamples * 2.5e-8

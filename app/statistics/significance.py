@@ -78,6 +78,10 @@ class SignificanceTest(ABC):
     title: ClassVar[str]
     reference: ClassVar[str]
     default_resamples: ClassVar[int | None] = None
+    gives_largest: ClassVar[bool] = False
+    """Whether it can say what the max-T correction compares."""
+    keeps_resamples: ClassVar[bool] = False
+    """Whether all resamples of all topics are in memory at once; else they are drawn block by block."""
 
     @property
     def definition(self) -> str:
@@ -87,6 +91,10 @@ class SignificanceTest(ABC):
     @abstractmethod
     def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
         """How many blocks there are for matrices of this size: at least 1. None: the default resamples."""
+
+    def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
+        """Roughly what a block costs one core."""
+        return BLOCK_SECONDS
 
     @abstractmethod
     def work(self, scores: Floats, block: int, settings: Settings) -> Found:
@@ -123,8 +131,13 @@ class PairwiseTest(SignificanceTest):
         """The fields of `Outcome` for the pairs start .. stop: those by pair on the last axis, and `largest`."""
 
     def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
-        whole = pair_count(runs) * self.seconds(topics, self.drawn(resamples))
-        return max(1, min(pair_count(runs), math.ceil(whole / BLOCK_SECONDS)))
+        return max(1, min(pair_count(runs), math.ceil(self._whole(runs, topics, resamples) / BLOCK_SECONDS)))
+
+    def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
+        return self._whole(runs, topics, resamples) / self.blocks(runs, topics, resamples)
+
+    def _whole(self, runs: int, topics: int, resamples: int | None) -> float:
+        return pair_count(runs) * self.seconds(topics, self.drawn(resamples))
 
     def work(self, scores: Floats, block: int, settings: Settings) -> Found:
         runs, topics = scores.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidRequest
 from app.evaluation.matrices import Floats, Matrices
+from app.statistics.draws import Draws, Indices
 
 LEAST_TO_HALVE = 4
 """Topics without which two halves say nothing."""
+MOST_DRAWN = 40_000_000
+"""Draws x topics of one family of resamples or subsets, which is in memory at once: 320 MB."""
 
 
 def refuse(field: str, code: str, message: str) -> InvalidRequest:
@@ -43,6 +46,14 @@ class CommonTopics:
         missing = [self.matrices.topics[topic] for topic in np.flatnonzero(~self.defined)]
         why = "not every metric is defined for them: nothing relevant, or an ideal ranking that is worth nothing"
         return {"topics": self.count, "topics_left_out": missing, "left_out_because": why if missing else None}
+
+    def require_drawable(self, draws: int, field: str) -> None:
+        """Raises InvalidRequest for more resamples or trials over these topics than fit into memory."""
+        if (drawn := draws * self.count) > MOST_DRAWN:
+            message = (
+                f"{draws:,} {field} x {self.count:,} topics are {drawn:,} draws; at most {MOST_DRAWN:,} in one job."
+            )
+            raise refuse(field, "too-many", message)
 
     def subset_size(self, asked: int | None, most: int) -> int:
         """How many topics a trial draws: half of them, unless asked otherwise; raises InvalidRequest beyond `most`."""
@@ -85,3 +96,11 @@ def named_pairs(matrices: Matrices) -> list[tuple[str, str]]:
     """All pairs of runs, in the order of every list over pairs: the first with each later one, and so on."""
     names = [run.name for run in matrices.runs]
     return [(first, second) for place, first in enumerate(names) for second in names[place + 1 :]]
+
+
+@lru_cache(maxsize=2)
+def subsets(seed: int, purpose: str, trials: int, topics: int, size: int) -> Indices:
+    """The one family of topic subsets of a job, kept for its next metric: intp [trials, size]."""
+    drawn = Draws(seed, purpose).subsets(trials, topics, size)
+    drawn.flags.writeable = False
+    return drawn

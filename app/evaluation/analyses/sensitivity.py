@@ -52,14 +52,16 @@ class Sensitivity(Analysis):
         self.test = find_test(test)
         self.settings = Settings(seed=seed, resamples=resamples, alphas=tuple(alphas), largest=correction == "max-t")
         self.topics = common_topics(matrices, metrics)
-        self._refuse_what_the_test_lacks()
+        self._refuse_what_cannot_be()
         self._blocks = self.test.blocks(matrices.run_count, self.topics.count, resamples)
 
-    def _refuse_what_the_test_lacks(self) -> None:
+    def _refuse_what_cannot_be(self) -> None:
         if self.settings.resamples is not None and self.test.default_resamples is None:
             raise refuse("resamples", "not-used", f"{self.test.name} draws no resamples; leave `resamples` out.")
         if self.settings.largest and not self.test.gives_largest:
             raise refuse("correction", "not-available", f"{self.test.name} has no max-t correction; take holm.")
+        if self.settings.resamples is not None and self.test.keeps_resamples:
+            self.topics.require_drawable(self.settings.resamples, "resamples")
         if (cells := pair_count(self.matrices.run_count) * len(self.metrics)) > MOST_PAIRS:
             message = f"{cells:,} pairs of runs over all metrics; at most {MOST_PAIRS:,} in one job."
             raise refuse("runs", "too-many-pairs", message)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from app.evaluation.analyses.analysis import Analysis, Arrays
-from app.evaluation.analyses.common import named_pairs, topics_for_halves
+from app.evaluation.analyses.common import named_pairs, subsets, topics_for_halves
 from app.evaluation.matrices import Matrices
-from app.statistics.draws import Draws
 from app.statistics.pairs import pair_count
 from app.statistics.stability import StabilityCounts, stability_counts, ties_at
 
@@ -36,6 +35,7 @@ class Stability(Analysis):
         self.metrics = metrics
         self.trials, self.seed, self.fuzziness, self.per_pair = trials, seed, sorted(fuzziness), per_pair
         self.topics = topics_for_halves(matrices, metrics)
+        self.topics.require_drawable(trials, "trials")
         self.subset_size = self.topics.subset_size(subset_size, most=self.topics.count)
 
     def parts(self) -> list[float]:
@@ -45,8 +45,8 @@ class Stability(Analysis):
         return [each + means] * len(self.metrics)
 
     def work(self, part: int) -> Arrays:
-        subsets = Draws(self.seed, PURPOSE).subsets(self.trials, self.topics.count, self.subset_size)
-        counts = stability_counts(self.topics.scores(self.metrics[part]), subsets, self.fuzziness)
+        drawn = subsets(self.seed, PURPOSE, self.trials, self.topics.count, self.subset_size)
+        counts = stability_counts(self.topics.scores(self.metrics[part]), drawn, self.fuzziness)
         return {"greater": counts.greater, "less": counts.less}
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:

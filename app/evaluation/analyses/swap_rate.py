@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.evaluation.analyses.analysis import Analysis, Arrays
-from app.evaluation.analyses.common import topics_for_halves
+from app.evaluation.analyses.common import subsets, topics_for_halves
 from app.evaluation.matrices import Matrices
 from app.statistics.draws import Draws, Indices
 from app.statistics.pairs import pair_count
@@ -36,6 +36,7 @@ class SwapRate(Analysis):
         self.metrics = metrics
         self.trials, self.replacement, self.strict, self.seed = trials, replacement, strict, seed
         self.topics = topics_for_halves(matrices, metrics)
+        self.topics.require_drawable(trials, "trials")
         most = self.topics.count if replacement else self.topics.count // 2
         self.subset_size = self.topics.subset_size(subset_size, most)
 
@@ -53,10 +54,11 @@ class SwapRate(Analysis):
         }
 
     def _halves(self) -> tuple[Indices, Indices]:
-        draws, size, topics = Draws(self.seed, PURPOSE), self.subset_size, self.topics.count
+        size, topics = self.subset_size, self.topics.count
         if self.replacement:
+            draws = Draws(self.seed, PURPOSE)
             return draws.resamples(self.trials, topics)[:, :size], draws.resamples(self.trials, topics)[:, :size]
-        both = draws.subsets(self.trials, topics, 2 * size)
+        both = subsets(self.seed, PURPOSE, self.trials, topics, 2 * size)
         return both[:, :size], both[:, size:]
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:

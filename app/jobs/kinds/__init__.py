@@ -1,5 +1,21 @@
 """The kinds of jobs, one file each. Importing one enters it into the catalogue."""
 
-from app.jobs.kinds import bootstrap_sensitivity, rank_correlation, stability, swap_rate
+from app.jobs.kinds import (
+    bootstrap_sensitivity,
+    gain_robustness,
+    gain_vectors,
+    rank_correlation,
+    stability,
+    swap_rate,
+    test_agreement,
+)
 
-__all__ = ["bootstrap_sensitivity", "rank_correlation", "stability", "swap_rate"]
+__all__ = [
+    "bootstrap_sensitivity",
+    "gain_robustness",
+    "gain_vectors",
+    "rank_correlation",
+    "stability",
+    "swap_rate",
+    "test_agreement",
+]

@@ -1,0 +1,67 @@
+"""Agreement of three tests on which pairs of runs differ most surely: sign test, minority rate, swap rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from app.evaluation.analyses.analysis import Analysis, Arrays
+from app.evaluation.analyses.common import topics_for_halves
+from app.evaluation.analyses.stability import Stability
+from app.evaluation.analyses.swap_rate import SwapRate
+from app.evaluation.matrices import Matrices
+from app.statistics import find_test
+from app.statistics.agreement import agreements
+from app.statistics.significance import Settings
+
+SIGN = "sign"
+
+
+class Agreement(Analysis):
+    """Kendall's tau-b between each two of the three lists of run pairs, for each metric."""
+
+    def __init__(
+        self,
+        matrices: Matrices,
+        metrics: Sequence[str],
+        *,
+        trials: int,
+        fuzziness: float,
+        subset_size: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(matrices)
+        self.metrics, self.fuzziness, self.trials, self.seed = metrics, fuzziness, trials, seed
+        self.topics = topics_for_halves(matrices, metrics)
+        sizes: dict[str, Any] = {"trials": trials, "subset_size": subset_size, "seed": seed}
+        # The very counts that jobs of those kinds with the same seed come to.
+        self._swaps = SwapRate(matrices, metrics, **sizes)
+        self._minority = Stability(matrices, metrics, fuzziness=[fuzziness], **sizes)
+
+    def parts(self) -> list[float]:
+        test = find_test(SIGN)
+        sizes = (self.matrices.run_count, self.topics.count)
+        sign = test.blocks(*sizes) * test.seconds_of_block(*sizes)
+        return [sum(each) + sign for each in zip(self._swaps.parts(), self._minority.parts(), strict=True)]
+
+    def work(self, part: int) -> Arrays:
+        outcome = find_test(SIGN).decide(self.topics.scores(self.metrics[part]), Settings())
+        counts = self._minority.work(part)
+        minority = np.minimum(counts["greater"], counts["less"])[0]
+        found = agreements(outcome.asl, minority, self._swaps.work(part)["by_pair"])
+        return {name: np.array(tau) for name, tau in found.items()}
+
+    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        return {
+            **self.topics.described(),
+            "seed": self.seed,
+            "trials": self.trials,
+            "subset_size": self._swaps.subset_size,
+            "fuzziness": self.fuzziness,
+            "metrics": [
+                {"metric": label, "kendall": {name: float(tau) for name, tau in taus.items()}}
+                for label, taus in zip(self.metrics, found, strict=True)
+            ],
+        }

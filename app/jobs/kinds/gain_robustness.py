@@ -1,0 +1,109 @@
+"""gain-robustness: what other gain settings change in stability, swap rate and the ranking of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from app.evaluation.analyses.gain_robustness import GainRobustness
+from app.evaluation.matrices import Matrices
+from app.exhibits import Column, Figure, Table
+from app.jobs.kind import Kind, Result, enter
+from app.jobs.kinds import stability, swap_rate
+from app.jobs.labels import Labels
+from app.jobs.params import Expression
+
+
+def default_settings(highest_level: int) -> list[str]:
+    """The paper's four, for three relevance levels; elsewhere what comes nearest: linear, flat, steep, adjusted."""
+    levels = range(highest_level, 0, -1)
+    linear, flat = ":".join(map(str, levels)), ":".join("1" for _ in levels)
+    return [linear, flat, "10:5:1" if highest_level == 3 else "exp", f"adjust({linear})"]
+
+
+class RobustnessParams(stability.StabilityParams):
+    """Graded metrics under several gain settings: stability, swap rate, and how far each ranks the runs as the first
+    setting does (Sakai, 2005).
+    """
+
+    settings: Annotated[list[Expression], Field(min_length=1, max_length=20)] | None = Field(
+        None,
+        description="Gain settings, the first one to compare the others with; linear, flat, steep and adjusted if none",
+        examples=[["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"]],
+    )
+    labels: dict[str, list[str]] = Field({}, description="Filled in: each metric under each setting")
+
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        """The metrics as they were asked for, and their labels under each setting."""
+        settings = self.settings or default_settings(label.highest_level)
+        swept = {metric: label.swept(metric, "gains", settings, "metrics") for metric in self.metrics}
+        return super().expressions(label) | {"settings": settings, "labels": swept}
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """Stability, required differences and correlation with the first setting; then the details of the first two."""
+    return (
+        _correlations(result),
+        *(replace(table, name=f"stability-{table.name}") for table in stability.tables(_part(result, "stability"))),
+        *(replace(table, name=f"swap-rate-{table.name}") for table in swap_rate.tables(_part(result, "swap_rate"))),
+    )
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """The stability and swap-rate curves of all metrics under all settings."""
+    return (
+        *(replace(figure, name="stability-curves") for figure in stability.figures(_part(result, "stability"))),
+        *(replace(figure, name="swap-rate-curves") for figure in swap_rate.figures(_part(result, "swap_rate"))),
+    )
+
+
+def _part(result: Result, name: str) -> Result:
+    return {**result, **result[name]}
+
+
+def _correlations(result: Result) -> Table:
+    rows = [
+        (
+            metric["metric"],
+            setting,
+            *(found["coefficients"][name][0][found["metrics"].index(label)] for name in ("kendall", "spearman")),
+            len(found["swops"][label]),
+        )
+        for metric, found in zip(result["metrics"], result["rank_correlation"], strict=True)
+        for setting, label in zip(result["settings"], metric["labels"], strict=True)
+    ]
+    columns = (
+        Column("metric", section=True),
+        Column("gains"),
+        Column("Kendall's tau-b", digits=4),
+        Column("Spearman's rho", digits=4),
+        Column("swops"),
+    )
+    caption = f"Rankings of {len(result['runs'])} runs under several gain settings, against that under the first one."
+    return Table("correlation-with-first", caption, columns, rows)
+
+
+def _analysis(matrices: Matrices, asked: RobustnessParams) -> GainRobustness:
+    return GainRobustness(
+        matrices,
+        asked.labels,
+        asked.settings or (),
+        trials=asked.trials,
+        fuzziness=asked.fuzziness,
+        subset_size=asked.subset_size,
+        seed=asked.seed,
+    )
+
+
+GAIN_ROBUSTNESS = enter(
+    Kind(
+        name="gain-robustness",
+        params=RobustnessParams,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+    )
+)
