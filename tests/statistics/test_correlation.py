@@ -140,6 +140,15 @@ def test_sums_in_another_order_are_ties() -> None:
     assert (tied_pairs(means)[0], kendall_matrix(means, "a")[0, 0]) == (1, 5 / 6)
 
 
+@pytest.mark.parametrize("coefficient", [*COEFFICIENTS, kendall_asls, spearman_asls])
+def test_the_last_bits_of_a_mean_decide_nothing(coefficient: Callable[[Floats], Floats]) -> None:
+    means = np.vstack((tied_means(), untied_means()))
+    noisy = np.nextafter(means, np.random.default_rng(1).choice([-1.0, 2.0], means.shape))
+    np.testing.assert_array_equal(coefficient(noisy), coefficient(means))
+    noisy_swops, swops = swops_between(*noisy[:2]), swops_between(*means[:2])
+    assert (noisy_swops.pairs.tolist(), noisy_swops.half_ties) == (swops.pairs.tolist(), swops.half_ties)
+
+
 def test_tied_pairs_are_counted_by_metric() -> None:
     means = tied_means()
     expected = [sum(x == y for x, y in combinations(row, 2)) for row in means]
