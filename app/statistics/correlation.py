@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from app.statistics.blocks import pair_blocks
 from app.statistics.draws import Floats
 from app.statistics.pairs import pair_count, pair_indices
+from app.statistics.pieces import pair_pieces
 from app.statistics.ties import rounded
 
 
@@ -74,8 +74,8 @@ def _agreement(means: Floats) -> Floats:
     by_run = np.ascontiguousarray(means.T)
     first, second = pair_indices(runs)
     total = np.zeros((metrics, metrics))
-    for block in pair_blocks(runs, metrics):
-        signs = np.sign(by_run[first[block]] - by_run[second[block]])
+    for piece in pair_pieces(runs, metrics):
+        signs = np.sign(by_run[first[piece]] - by_run[second[piece]])
         total += signs.T @ signs
     return total
 

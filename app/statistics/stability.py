@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.statistics.blocks import pair_blocks
 from app.statistics.draws import Floats, Indices
 from app.statistics.pairs import pair_indices
-from app.statistics.subsets import TOLERANCE, count_trials, subset_means, trial_blocks
+from app.statistics.pieces import pair_pieces
+from app.statistics.subsets import TOLERANCE, count_trials, subset_means, trial_pieces
 
 Counts = NDArray[np.int64]
 _LEAST_MEAN = 1e-300
@@ -67,7 +67,7 @@ def stability_counts(scores: Floats, subsets: Indices, fuzziness: Sequence[float
     if they differ by more than the tolerance, and by no less than the fuzziness times the larger one of them.
     """
     return reduce(
-        add, (_compare(subset_means(scores, subsets[block]), fuzziness) for block in trial_blocks(len(subsets)))
+        add, (_compare(subset_means(scores, subsets[piece]), fuzziness) for piece in trial_pieces(len(subsets)))
     )
 
 
@@ -75,7 +75,7 @@ def _compare(means: Floats, fuzziness: Sequence[float]) -> StabilityCounts:
     runs, trials = means.shape
     first, second = pair_indices(runs)
     greater, less = np.zeros((2, len(fuzziness), len(first)), dtype=np.int64)
-    for pairs in pair_blocks(runs, trials):
+    for pairs in pair_pieces(runs, trials):
         limit = _tie_limit(means[first[pairs]], means[second[pairs]])
         for row, fuzzy in enumerate(fuzziness):
             greater[row, pairs] = count_trials(limit >= fuzzy)

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.statistics.blocks import blocks
 from app.statistics.draws import Floats, Indices, resample_counts
+from app.statistics.pairs import pieces
 
 TOLERANCE: Final = 1e-9
 """Differences of means up to it are none: sums of tenths or hundredths are off by their last bits."""
@@ -17,9 +17,9 @@ _TRIALS = 255
 """As many trials as `count_trials` can count in a byte."""
 
 
-def trial_blocks(trials: int) -> Iterator[slice]:
+def trial_pieces(trials: int) -> Iterator[slice]:
     """Slices of the trials, each short enough for `count_trials`."""
-    return blocks(trials, _TRIALS)
+    return pieces(slice(0, trials), _TRIALS)
 
 
 def subset_means(scores: Floats, subsets: Indices) -> Floats:

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.statistics.blocks import pair_blocks
 from app.statistics.draws import Floats, Indices
 from app.statistics.pairs import pair_indices
-from app.statistics.subsets import TOLERANCE, count_trials, subset_means, trial_blocks
+from app.statistics.pieces import pair_pieces
+from app.statistics.subsets import TOLERANCE, count_trials, subset_means, trial_pieces
 
 Counts = NDArray[np.int64]
 BINS: Final = 21
@@ -84,8 +84,8 @@ def swap_counts(scores: Floats, first: Indices, second: Indices, strict: bool = 
     return reduce(
         add,
         (
-            _compare(subset_means(scores, first[block]), subset_means(scores, second[block]), strict)
-            for block in trial_blocks(len(first))
+            _compare(subset_means(scores, first[piece]), subset_means(scores, second[piece]), strict)
+            for piece in trial_pieces(len(first))
         ),
     )
 
@@ -95,7 +95,7 @@ def _compare(means: Floats, others: Floats, strict: bool) -> SwapCounts:
     x, y = pair_indices(runs)
     by_bin = np.zeros((2, BINS), dtype=np.int64)
     by_pair = np.zeros(len(x), dtype=np.int64)
-    for pairs in pair_blocks(runs, trials):
+    for pairs in pair_pieces(runs, trials):
         difference = means[x[pairs]] - means[y[pairs]]
         swapped = _swapped(_signs(difference), _signs(others[x[pairs]] - others[y[pairs]]), strict)
         by_pair[pairs] = count_trials(swapped)

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.statistics.blocks import pair_blocks
 from app.statistics.draws import Floats, Indices
 from app.statistics.pairs import pair_indices
+from app.statistics.pieces import pair_pieces
 from app.statistics.ties import rounded, tied_pairs
 
 
@@ -43,8 +43,8 @@ def _weighted_agreement(means: Floats) -> tuple[Floats, Floats]:
     above = np.ascontiguousarray(_above(means).T)
     first, second = pair_indices(runs)
     agreement, untied = np.zeros((metrics, metrics)), np.zeros((metrics, metrics))
-    for block in pair_blocks(runs, metrics):
-        x, y = first[block], second[block]
+    for piece in pair_pieces(runs, metrics):
+        x, y = first[piece], second[piece]
         signs = np.sign(by_run[x] - by_run[y])
         weighted = signs / np.maximum(1, np.maximum(above[x], above[y]))
         agreement += signs.T @ weighted

@@ -155,7 +155,7 @@ def test_tied_pairs_are_counted_by_metric() -> None:
     assert tied_pairs(means).tolist() == expected
 
 
-def test_tau_does_not_depend_on_how_many_pairs_a_block_takes() -> None:
+def test_tau_does_not_depend_on_how_many_pairs_a_piece_takes() -> None:
     means = np.random.default_rng(8).integers(0, 40, (1500, 32)) / 40
     np.testing.assert_array_equal(kendall_matrix(means)[:3, :3], kendall_matrix(means[:3]))
     np.testing.assert_allclose(tau_ap_b(means)[:3, :3], tau_ap_b(means[:3]), rtol=0, atol=1e-13)
