@@ -188,8 +188,7 @@ def figures(result: Result) -> Sequence[Figure]:
 
 def _map(result: Result, name: str) -> Figure:
     labels = result["metrics"]
-    low = 0 if name == "rbo" else -1
-    heat = HeatMap(labels, labels, result["coefficients"][name], Axis(NAMES[name], limits=(low, 1)))
+    heat = HeatMap(labels, labels, result["coefficients"][name], Axis(NAMES[name], limits=(None, 1)))
     return Figure(_slug(name), f"{NAMES[name]} between metrics.", (heat,))
 
 
