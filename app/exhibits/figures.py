@@ -17,9 +17,9 @@ Numbers = Sequence[float | None]
 class Axis:
     """What is laid out along an axis.
 
-    `limits` that are None follow from the data. A `log` axis shows 0, where the data have it, at a place of its own
-    beyond a break: an ASL of 0 and beta = 0 are results; negative numbers are gaps there. With `categories`, such as
-    run names, whole numbers count them from 0.
+    `limits` that are None follow from the data, as does a lower one that a log axis cannot have. A `log` axis shows 0,
+    where the data have it, at a place of its own beyond a break: an ASL of 0 and beta = 0 are results; negative
+    numbers are gaps there. With `categories`, such as run names, whole numbers count them from 0.
     """
 
     title: str
@@ -27,6 +27,13 @@ class Axis:
     scale: Literal["linear", "log"] = "linear"
     limits: tuple[float | None, float | None] = (None, None)
     categories: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        low, high = self.limits
+        if low is not None and high is not None and not low < high:
+            raise ValueError(f"axis {self.title}: the limits {self.limits} hold nothing")
+        if self.scale == "log" and high is not None and not high > 0:
+            raise ValueError(f"axis {self.title}: a log axis ends above 0, not at {high}")
 
     @property
     def heading(self) -> str:

@@ -54,12 +54,12 @@ def test_axes_are_named_with_their_units_and_references_are_labelled() -> None:
 
 
 def test_the_same_figure_gives_the_same_bytes_in_threads_and_in_another_process() -> None:
-    figure = Figure("made", "A caption", [curves(MANY), matrix(3)])
+    figure = Figure("made", "A caption", [curves(["AP", "Q"]), matrix(2)])
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(as_svg, [figure, figure])
     code = (
         "import sys; from tests.exhibits.test_figures import *;"
-        "sys.stdout.buffer.write(as_svg(Figure('made', 'A caption', [curves(MANY), matrix(3)])))"
+        "sys.stdout.buffer.write(as_svg(Figure('made', 'A caption', [curves(['AP', 'Q']), matrix(2)])))"
     )
     elsewhere = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert first == second == elsewhere == as_svg(figure)
@@ -147,3 +147,29 @@ def test_without_matplotlib_an_error_says_what_to_install() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "install Gainboard with its `figures` extra" in said
+
+
+@pytest.mark.parametrize(
+    ("data", "limits"),
+    [
+        ([0.0], (None, None)),
+        ([5.0, 5.0], (0.0, 1.0)),
+        ([-5.0, -1.0], (None, None)),
+        ([1e-300, 1.0], (None, None)),
+        ([1.01, 1.02], (0.0, 1.0)),
+        ([1e-7, 2e-7], (0.5, None)),
+        ([1e300, 3.0], (None, 1.0)),
+    ],
+)
+def test_any_numbers_are_drawn_on_a_log_axis(data: list[float], limits: tuple[float | None, float | None]) -> None:
+    axis = Axis("ASL", scale="log", limits=limits)
+    references = [Reference(value, f"at {value}") for value in (0.0, 0.05)]
+    shown = texts(drawn(Panel(Axis("pair"), axis, [Series("AP", range(len(data)), data)], references)))
+    assert {"AP", "ASL", "0", "at 0.05"} <= set(shown)
+
+
+def test_limits_that_hold_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="hold nothing"):
+        Axis("x", limits=(1, 1))
+    with pytest.raises(ValueError, match="ends above 0"):
+        Axis("x", scale="log", limits=(None, 0))

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 MOST_TICKS = 60
 """Labels of categories along one axis."""
 LONGEST_NAME = 36
+_FARTHEST = 1e100
 _CODES = (Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO)
 _STROKES = {
     "x": Path([(-0.5, -0.5), (0.0, 0.5), (0.0, -0.5), (0.5, 0.5)], _CODES),
@@ -30,9 +31,9 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def floats(numbers: Numbers) -> Floats:
-    """The numbers as float64; NaN for None and infinities, which have no place."""
+    """The numbers as float64; NaN for None and for what is too far out to have a place."""
     found = np.array([math.nan if number is None else number for number in numbers], dtype=np.float64)
-    return np.where(np.isfinite(found), found, math.nan)
+    return np.where(np.abs(found) <= _FARTHEST, found, math.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,13 @@ class Ruler:
         if self.axis.categories:
             low, high = -0.6, len(self.axis.categories) - 0.4
         low_wish, high_wish = self.axis.limits
-        if self.zero is not None and low_wish is not None:
-            low_wish = min(low_wish or self.zero, self.zero)
+        if self.axis.scale == "log" and low_wish is not None:
+            low_wish = low_wish if low_wish > 0 and self.zero is None else self.zero
         low, high = low if low_wish is None else low_wish, high if high_wish is None else high_wish
-        if not low < high:
-            return low - 0.5, low + 0.5
+        if not low < high:  # all data lie beyond the one limit that was asked for
+            return (low / 2, high * 2) if self.axis.scale == "log" else (low - 0.5, low + 0.5)
         # A little more than was asked for, so that marks on the limits are whole.
-        step = 0.02 * math.log(high / low) if self.axis.scale == "log" else 0.02 * (high - low)
+        step = 0.02 * (math.log(high) - math.log(low)) if self.axis.scale == "log" else 0.02 * (high - low)
         lower, higher = (0 if wish is None else step for wish in (low_wish, high_wish))
         if self.axis.scale == "log":
             return low / math.exp(lower), high * math.exp(higher)
@@ -91,8 +92,11 @@ class Ruler:
         if len(decades) < 3:
             labelled = [tick for tick in finer if f"{tick:e}"[0] in "25"]
             decades, finer = sorted(decades + labelled), [tick for tick in finer if tick not in labelled]
-        thinned = decades[:: math.ceil(len(decades) / 10)]
-        return ([self.zero] if self.zero else []) + thinned, finer
+        if len(decades) < 2:
+            decades, finer = [tick for tick in MaxNLocator(4).tick_values(first, high) if first <= tick <= high], []
+        # Of many decades not even all have their tick.
+        step = max(1, math.ceil(len(decades) / 10))
+        return ([self.zero] if self.zero else []) + decades[::step], finer if step == 1 else []
 
     def _break(self, axes: Axes, which: str) -> None:
         if self.zero is None:
