@@ -34,6 +34,8 @@ EXAMPLES = """examples:
 
 PORTS_TRIED = 100
 LAST_PORT = 65535
+STOP_SECONDS = 10
+"""That requests under way have to end when the server stops."""
 DEMO_REQUESTS = (
     "/v1/collections/demo",
     "/v1/collections/demo/leaderboard?metric=Q&metric=nDCG@10&metric=AP",
@@ -97,9 +99,29 @@ def _serve(parsed: argparse.Namespace) -> int:
     return 0
 
 
+class Server(uvicorn.Server):
+    """One that ends open event streams and waits for jobs before it waits for its connections to close."""
+
+    def __init__(self, application: FastAPI, root_path: str = "") -> None:
+        super().__init__(
+            uvicorn.Config(
+                application,
+                root_path=root_path,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=STOP_SECONDS,
+            )
+        )
+        self._watch = application.state.watch
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends what would not end by itself, then the rest as ever."""
+        self._watch.close()
+        await super().shutdown(sockets)
+
+
 def _run(application: FastAPI, listener: socket.socket, root_path: str = "") -> None:
-    config = uvicorn.Config(application, root_path=root_path, log_config=None, access_log=False)
-    uvicorn.Server(config).run([listener])
+    Server(application, root_path).run([listener])
 
 
 def _migrate(parsed: argparse.Namespace) -> int:

@@ -25,6 +25,8 @@
     │       ├── RunExists
     │       ├── NoQrels
     │       ├── SettingFixed
+    │       ├── JobNotFinished        a result that is still being worked on
+    │       ├── NoResult              the result of a job that failed or was cancelled
     │       └── KeyInUse              an Idempotency-Key whose first request is not over
     └── Unavailable               not the sender's fault; trying again may help
         ├── DatabaseBusy
@@ -254,6 +256,18 @@ class SettingFixed(Conflict):
     """`levels`, `depth` and `order_by` cannot change once the collection holds a run or qrels."""
 
     slug, title = "setting-fixed", "Setting fixed"
+
+
+class JobNotFinished(Conflict):
+    """The job is queued or running, so it has no result yet; `GET /v1/jobs/{id}?wait=30` waits for it."""
+
+    slug, title = "job-not-finished", "Job not finished"
+
+
+class NoResult(Conflict):
+    """The job failed or was cancelled, so it has no result. Asking for it again queues it again."""
+
+    slug, title = "no-result", "No result"
 
 
 class KeyInUse(Conflict):

@@ -11,7 +11,20 @@ from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from app import __version__, logs
-from app.api import collections, health, leaderboard, metrics, problems, qrels, runs, scores, telemetry, tokens
+from app.api import (
+    collections,
+    health,
+    jobs,
+    leaderboard,
+    metrics,
+    problems,
+    qrels,
+    results,
+    runs,
+    scores,
+    telemetry,
+    tokens,
+)
 from app.api.dependencies import known_query
 from app.api.middleware import BoundedBody, Conditional, Observed
 from app.api.telemetry import IS_INSTALLED, Measured, Telemetry
@@ -24,7 +37,7 @@ from app.settings import Settings
 from app.store.database import Database
 from app.store.schema import migrate
 
-ROUTERS = (health, telemetry, metrics, collections, qrels, runs, scores, leaderboard, tokens, problems)
+ROUTERS = (health, telemetry, metrics, collections, qrels, runs, scores, leaderboard, jobs, results, tokens, problems)
 EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 """Headers that scripts of other origins may read, where any are allowed."""
 DESCRIPTION = """

@@ -15,11 +15,11 @@ from uuid import uuid4
 
 import httpx
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
+from app.cli import Server
 from app.main import create_app, open_workspace
 from app.settings import Settings
 
@@ -124,8 +124,7 @@ def serving(settings: Settings) -> Iterator[Service]:
 @contextmanager
 def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
     """A server of this application, on a free port of this machine, in a thread of its own."""
-    config = uvicorn.Config(application, host="127.0.0.1", port=0, log_config=None, root_path=root_path)
-    server = uvicorn.Server(config)
+    server = Server(application, root_path)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

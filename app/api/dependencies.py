@@ -14,6 +14,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from app.errors import InvalidRequest, UnknownParameter
 from app.evaluation.principals import Principal, authenticate
 from app.evaluation.workspace import Workspace
+from app.jobs.engine import Engine
+from app.jobs.watch import Watch
 
 _bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")
 
@@ -24,6 +26,22 @@ def _workspace(request: Request) -> Workspace:
 
 
 WorkspaceDep = Annotated[Workspace, Depends(_workspace)]
+
+
+def _engine(request: Request) -> Engine:
+    found: Engine = request.app.state.engine
+    return found
+
+
+EngineDep = Annotated[Engine, Depends(_engine)]
+
+
+def _watch(request: Request) -> Watch:
+    found: Watch = request.app.state.watch
+    return found
+
+
+WatchDep = Annotated[Watch, Depends(_watch)]
 
 
 def _principal(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fastapi import APIRouter, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from app import __version__
-from app.api.dependencies import WorkspaceDep
+from app.api.dependencies import EngineDep, WorkspaceDep
 from app.api.problems import documented
 
 router = APIRouter(tags=["health"], responses=documented())
@@ -24,6 +26,10 @@ class Ready(BaseModel):
 
     status: str = "ok"
     database: str = "ok"
+    jobs: Literal["here", "elsewhere", "off"] = Field(
+        description="Which server works them: this one, another (or this one in a moment); off: this one never does"
+    )
+    job_slots: int = Field(description="Processes that this server may work jobs in")
 
 
 class Door(BaseModel):
@@ -35,6 +41,7 @@ class Door(BaseModel):
     openapi: str = "/openapi.json"
     metrics: str = "/v1/metrics"
     collections: str = "/v1/collections"
+    job_kinds: str = "/v1/job-kinds"
 
 
 @router.get("/")
@@ -51,8 +58,8 @@ def read_health(response: Response) -> Health:
 
 
 @router.get("/readyz")
-def read_readiness(workspace: WorkspaceDep, response: Response) -> Ready:
+def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Response) -> Ready:
     """Whether the database answers too; 503 where it does not."""
     workspace.database.ping()
     response.headers["Cache-Control"] = "no-store"
-    return Ready()
+    return Ready(jobs=engine.works, job_slots=engine.slots)

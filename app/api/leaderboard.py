@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from app.api.answers import answer
+from app.api.answers import answer, place
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from app.api.problems import documented
 from app.api.scores import ON_SCORING, Asked
 from app.evaluation.leaderboard import Leaderboard, leaderboard
 from app.evaluation.scoring import Question
+from app.jobs.groups import GroupsJob, groups_job
+from app.store.records import JobState
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -33,7 +35,19 @@ class LeaderboardRow(BaseModel):
     interval: dict[str, tuple[float, float] | None] = Field(
         description="95 %, Student's t over topics; not cut to the metric's range"
     )
-    groups: list[str] | None = Field(description="Letters of runs not significantly different; null until computed")
+    groups: list[str] | None = Field(
+        description="Letters: runs that share one do not differ significantly. Null until `groups_job` has succeeded"
+    )
+
+
+class ShownGroupsJob(BaseModel):
+    """The job of the groups: POST its `kind` and `params` to have it. Its `state` is null if nobody has."""
+
+    kind: str
+    params: dict[str, Any]
+    id: str
+    state: JobState | None
+    url: str = Field(description="Where the job is once it has been asked for")
 
 
 class LeaderboardAnswer(BaseModel):
@@ -46,23 +60,29 @@ class LeaderboardAnswer(BaseModel):
     asked: dict[str, str]
     rows: list[LeaderboardRow]
     topics_scored: dict[str, int]
+    groups_job: ShownGroupsJob | None = Field(
+        description="Randomised Tukey HSD, 5000 permutations, alpha 0.05; null where there is nothing to compare"
+    )
 
 
 @router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING))
 def read_leaderboard(
     collection: CollectionName,
+    request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     asked: Annotated[AskedLeaderboard, Query()],
 ) -> Response:
     """All runs ranked by their mean under one metric, with those under others beside it."""
     question = Question(asked.metric, None, asked.given(), asked.qrels)
-    return answer(_json(leaderboard(workspace, principal, collection, question, asked.by)))
+    found = leaderboard(workspace, principal, collection, question, asked.by)
+    return answer(_json(request, found, groups_job(workspace, found)))
 
 
-def _json(found: Leaderboard) -> dict[str, object]:
+def _json(request: Request, found: Leaderboard, grouping: GroupsJob | None) -> dict[str, object]:
     scores = found.scores
     labels = scores.labels()
+    groups = (grouping and grouping.groups) or {}
     return {
         "collection": scores.collection.name,
         "qrels_version": scores.qrels.version,
@@ -76,9 +96,17 @@ def _json(found: Leaderboard) -> dict[str, object]:
                 "team": row.run.team,
                 "mean": dict(zip(labels, row.means, strict=True)),
                 "interval": dict(zip(labels, row.intervals, strict=True)),
-                "groups": None,
+                "groups": groups.get(row.run.name),
             }
             for row in found.rows
         ],
         "topics_scored": scores.topics_scored(),
+        "groups_job": grouping and _show(request, grouping),
     }
+
+
+def _show(request: Request, grouping: GroupsJob) -> ShownGroupsJob:
+    url = place(request, f"/v1/jobs/{grouping.id}")
+    return ShownGroupsJob(
+        kind=grouping.kind, params=dict(grouping.params), id=grouping.id, state=grouping.state, url=url
+    )

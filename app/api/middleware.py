@@ -98,7 +98,7 @@ class Conditional:
     """HEAD wherever GET is; a strong ETag on every successful GET; 304 where the client has the answer; gzip.
 
     The ETag is the SHA-256 of the bytes sent, so that it tells nothing that they do not. Streams that bring an
-    ETag of their own are passed on as they come.
+    ETag of their own are passed on as they come, and so are events, which nobody may keep.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -138,10 +138,12 @@ class _Answer:
     async def _begin(self, message: Message) -> None:
         self._start = message
         headers = MutableHeaders(scope=message)
+        if are_events := headers.get("content-type", "").startswith("text/event-stream"):
+            headers["Cache-Control"] = "no-store"
         headers.setdefault("Vary", "Authorization, Accept, Accept-Encoding")
         private = "authorization" in self._request or message["status"] >= 400
         headers.setdefault("Cache-Control", "private, no-cache" if private else "public, max-age=5")
-        conditional = self._method in ("GET", "HEAD") and message["status"] == 200
+        conditional = self._method in ("GET", "HEAD") and message["status"] == 200 and not are_events
         self._streams = not conditional or "etag" in headers
         if not self._streams:
             return
@@ -149,6 +151,10 @@ class _Answer:
             await self._not_modified(headers)
         else:
             await self._send(message)
+        if are_events and self._method == "HEAD":
+            # They may be long in coming, and the first of them is not asked for.
+            self._is_over = True
+            await self._send({"type": "http.response.body", "body": b""})
 
     async def _continue(self, message: Message) -> None:
         if self._streams:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from inspect import cleandoc
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from app import errors
+from app.api.places import BodySchema, described_body, location_of
 from app.api.texts import MEANINGS
 from app.errors import GainboardError
 
@@ -35,6 +35,7 @@ STATUS: Mapping[type[GainboardError], int] = {
 HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
     errors.DatabaseBusy: {"Retry-After": "1"},
+    errors.JobNotFinished: {"Retry-After": "1"},
 }
 
 router = APIRouter(tags=["problems"])
@@ -167,8 +168,13 @@ async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if _wrong_media_type(request, error):
         return problem(errors.UnsupportedMediaType("Send JSON, with `Content-Type: application/json`."))
+    described = described_body(request)
     places = [
-        {"location": _location(found), "code": str(found["type"]).replace("_", "-"), "message": _message(found)}
+        {
+            "location": location_of(found, error.body),
+            "code": str(found["type"]).replace("_", "-"),
+            "message": _message(found, described),
+        }
         for found in error.errors()
     ]
     summary = f"{places[0]['location']}: {places[0]['message']}"
@@ -176,12 +182,12 @@ async def _on_validation(request: Request, error: Exception) -> Response:
     return problem(errors.InvalidRequest(summary + more, errors=places))
 
 
-def _location(found: Mapping[str, Any]) -> str:
-    # Parts such as `list[constrained-str]` name an alternative of the schema, and no place in what was sent.
-    return ".".join(str(part) for part in found["loc"] if not re.search(r"\[|^constrained-", str(part)))
-
-
-def _message(found: Mapping[str, Any]) -> str:
+def _message(found: Mapping[str, Any], described: BodySchema) -> str:
+    if found["type"] == "extra_forbidden" and found["loc"][0] == "body":
+        known = ", ".join(described.members(found["loc"][1:-1]))
+        return f"There is no {found['loc'][-1]!r} here; there are: {known}"
+    if found["type"].startswith("union_tag_"):
+        return f"Must be one of: {', '.join(described.tags())}"
     return MEANINGS.get(found.get("ctx", {}).get("pattern", ""), str(found["msg"]))
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, get_args
 
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.dependencies import PrincipalDep
+from app.api.dependencies import PrincipalDep, WorkspaceDep
 from app.api.problems import documented
 from app.errors import Forbidden, NotFound
+from app.store import jobs
+from app.store.records import JobState
 
 try:
-    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 except ImportError:  # the `metrics` extra is not installed
     IS_INSTALLED = False
 else:
@@ -32,6 +35,13 @@ class Telemetry:
         self._seconds = Histogram(
             "gainboard_request_seconds", "Time to answer a request", labels, registry=self.registry
         )
+
+        self._jobs = Gauge("gainboard_jobs", "Jobs of all collections", ("state",), registry=self.registry)
+
+    def note_jobs(self, by_state: Mapping[JobState, int]) -> None:
+        """How many jobs the database has in each state: the same number whichever process tells it."""
+        for state in get_args(JobState):
+            self._jobs.labels(state).set(by_state.get(state, 0))
 
     def note(self, scope: Scope, status: int, seconds: float) -> None:
         """Counts an answered request under its route's template, so that no name gets in."""
@@ -72,11 +82,13 @@ def _may_read(request: Request, principal: PrincipalDep) -> None:
 @router.get(
     "/metrics", response_class=Response, responses=documented(Forbidden, also={200: {"content": {"text/plain": {}}}})
 )
-def read_telemetry(request: Request, allowed: Annotated[None, Depends(_may_read)]) -> Response:
-    """Requests counted and timed, in Prometheus's text format (organisers)."""
+def read_telemetry(request: Request, workspace: WorkspaceDep, allowed: Annotated[None, Depends(_may_read)]) -> Response:
+    """Requests counted and timed, and jobs by state, in Prometheus's text format (organisers)."""
     telemetry: Telemetry | None = request.app.state.telemetry
     if telemetry is None:
         raise NotFound("Nothing is measured: install Gainboard with its `metrics` extra.")
+    with workspace.database.reading() as tx:
+        telemetry.note_jobs(jobs.count_by_state(tx))
     return Response(
         generate_latest(telemetry.registry), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"}
     )

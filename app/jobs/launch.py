@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.errors import BadExpression, BadGains
 from app.evaluation.matrices import Matrices
 from app.evaluation.principals import Principal
 from app.evaluation.versions import judged_topics, select
@@ -15,7 +17,9 @@ from app.evaluation.workspace import Workspace
 from app.jobs.kind import Kind
 from app.jobs.labels import Labels
 from app.jobs.params import Params
-from app.jobs.plan import sizes_of_chunks
+from app.jobs.places import located
+from app.jobs.plan import CHUNK_SECONDS, sizes_of_chunks
+from app.metrics import Scale
 from app.store import jobs, runs
 from app.store.database import Transaction
 from app.store.records import Collection, Job, Qrels, Run
@@ -37,19 +41,37 @@ class Order:
 
     @property
     def id(self) -> str:
-        """The job's id: SHA-256 of the algorithm's version, the request, and the files that it is about."""
-        files = [[run.name, run.team, run.sha256] for run in self.candidates]
-        judgments = [self.qrels.version, self.qrels.sha256]
-        asked = [self.kind.name, self.params.shown()]
-        known = [ALGORITHM_VERSION, self.collection.uuid, self.collection.name, *asked, judgments, files]
-        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+        """The job's id."""
+        return identity(self.kind, self.params, self.collection, self.qrels, self.candidates)
+
+
+def identity(
+    kind: Kind[Any], settled: Params, collection: Collection, version: Qrels, candidates: Sequence[Run]
+) -> str:
+    """A job's id: SHA-256 of the algorithm's version, the settled request, and the files that it is about."""
+    files = [[run.name, run.team, run.sha256] for run in candidates]
+    judgments = [version.version, version.sha256]
+    asked = [kind.name, settled.shown()]
+    known = [ALGORITHM_VERSION, collection.uuid, collection.name, *asked, judgments, files]
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+def settle(collection: Collection, params: Params) -> Params:
+    """The settled request. Raises BadExpression or BadGains, with the place of what cannot be read."""
+    defaults = params.defaults()
+    labels = Labels(collection, defaults)
+    try:
+        return params.settled(labels)
+    except (BadExpression, BadGains) as error:
+        scale = Scale(collection.highest_level, collection.depth)
+        raise located(error, labels, params.model_dump(), defaults, scale) from error
 
 
 def order(workspace: Workspace, tx: Transaction, view: View, kind: Kind[Any], params: Params) -> Order:
     """Settles a request for whoever may see the judgments; raises BadInput on what is asked."""
     view.require_judgments()
     collection = view.collection
-    settled = params.settled(Labels(collection, params.defaults()))
+    settled = settle(collection, params)
     version = select(tx, view, params.qrels)
     selection = settled.selection()
     candidates = selection.candidates(runs.page(tx, collection.id, team_id=view.only_team), collection.name)
@@ -58,7 +80,14 @@ def order(workspace: Workspace, tx: Transaction, view: View, kind: Kind[Any], pa
     return Order(kind, settled, collection, version, candidates, matrices)
 
 
-def launch(workspace: Workspace, principal: Principal, name: str, kind: Kind[Any], params: Params) -> Job:
+def launch(
+    workspace: Workspace,
+    principal: Principal,
+    name: str,
+    kind: Kind[Any],
+    params: Params,
+    chunk_seconds: float = CHUNK_SECONDS,
+) -> Job:
     """The job that answers this request: a new one, or that of an equal request on the same data."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
@@ -66,7 +95,7 @@ def launch(workspace: Workspace, principal: Principal, name: str, kind: Kind[Any
         asked = order(workspace, tx, view, kind, params)
         if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
             return known
-    sizes = sizes_of_chunks(kind.analysis(asked.matrices, asked.params).parts())
+    sizes = sizes_of_chunks(kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
     with workspace.database.writing() as tx:
         return jobs.add(
             tx,

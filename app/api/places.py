@@ -1,0 +1,89 @@
+"""Where in a request something is wrong, and what could stand there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+
+Part = int | str
+
+
+def location_of(found: Mapping[str, Any], body: Any) -> str:
+    """The place of a validation error, as `body.params.metrics.0` or `query.limit`."""
+    first, *parts = found["loc"]
+    if first != "body" or found["type"] == "json_invalid":
+        # Parts such as `list[constrained-str]` name an alternative of the schema, and no place in what was sent.
+        kept = [part for part in parts if not re.search(r"\[|^constrained-", str(part))]
+    else:
+        kept = list(_places(parts, body, is_missing=found["type"] == "missing"))
+    if found["type"].startswith("union_tag_"):
+        kept.append(found["ctx"]["discriminator"].strip("'"))
+    return ".".join(map(str, (first, *kept)))
+
+
+def _places(parts: Sequence[Part], sent: Any, is_missing: bool) -> Iterator[Part]:
+    """Those of the parts that are places in what was sent; the others name alternatives of the schema."""
+    for number, part in enumerate(parts, start=1):
+        if _is_in(sent, part):
+            sent = sent[part]
+        elif not (is_missing and number == len(parts)):
+            continue
+        yield part
+
+
+def _is_in(sent: Any, part: Part) -> bool:
+    if isinstance(sent, list):
+        return isinstance(part, int) and part < len(sent)
+    return isinstance(sent, dict) and part in sent
+
+
+@dataclass(frozen=True)
+class BodySchema:
+    """What a route's body may be, as the description of the interface has it."""
+
+    schema: Mapping[str, Any]
+    schemas: Mapping[str, Any]
+
+    def tags(self) -> list[str]:
+        """What tells apart the bodies that there are, where there are several."""
+        return sorted(self.schema.get("discriminator", {}).get("mapping", ()))
+
+    def members(self, parts: Sequence[Part]) -> list[str]:
+        """The members that there are at a place, whose parts are those of a validation error."""
+        node = self._resolved(self.schema)
+        for part in parts:
+            node = self._resolved(self._below(node, part))
+        return sorted(node.get("properties", ()))
+
+    def _below(self, node: Mapping[str, Any], part: Part) -> Mapping[str, Any]:
+        tagged = node.get("discriminator", {}).get("mapping", {})
+        if part in tagged:
+            return {"$ref": tagged[part]}
+        if part in node.get("properties", {}):
+            found: Mapping[str, Any] = node["properties"][part]
+            return found
+        if isinstance(part, int):
+            return next((each["items"] for each in self._alternatives(node) if "items" in each), {})
+        return next((each for each in self._alternatives(node) if each.get("title") == part), node)
+
+    def _alternatives(self, node: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        return [node, *map(self._resolved, node.get("anyOf", ()))]
+
+    def _resolved(self, node: Mapping[str, Any]) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.schemas[node["$ref"].rpartition("/")[2]] if "$ref" in node else node
+        alternatives = [each for each in found.get("anyOf", ()) if each.get("type") != "null"]
+        return self._resolved(alternatives[0]) if len(alternatives) == 1 else found
+
+
+def described_body(request: Request) -> BodySchema:
+    """The description of this route's JSON body; of one without members where it has none."""
+    described = request.app.openapi()
+    path = getattr(request.scope.get("route"), "path_format", "")
+    operation = described["paths"].get(path, {}).get(request.method.lower(), {})
+    content = operation.get("requestBody", {}).get("content", {})
+    schema = content.get("application/json", {}).get("schema", {})
+    return BodySchema(schema, described["components"]["schemas"])
