@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import httpx
 
+from benchmarks.analyses import measure_jobs, measure_kernels
 from benchmarks.data import LEVELS, Campaign
 from benchmarks.expressions import parameters, shared_with_trec_eval
 from benchmarks.footprint import database_bytes, measure_start, storage
@@ -64,6 +65,7 @@ class _Plan:
     folder: Path
     qrels: Path
     runs: Sequence[Path]
+    seed: int
     repetitions: int
     fresh: Iterator[dict[str, str]]
 
@@ -82,6 +84,10 @@ def _measure(plan: _Plan) -> tuple[list[Row], list[str]]:
         rows = _measure_service(server.client, plan, peer, program)
         raw = sum(run.stat().st_size for run in plan.runs)
         rows.append(storage(before, database_bytes(data), raw, len(plan.runs)))
+        _say("working jobs")
+        rows += measure_jobs(server.client, len(plan.runs))
+    _say("resampling and correlating, beside plain loops")
+    rows += measure_kernels(plan.seed, plan.repetitions)
     _say("starting servers")
     rows.append(measure_start(plan.folder, plan.repetitions))
     return rows, missing
@@ -106,7 +112,7 @@ def _prepare(folder: Path, seed: int, count: int, repetitions: int) -> _Plan:
     runs = [folder / f"run-{number:02}.txt" for number in range(count)]
     for number, run in enumerate(runs):
         run.write_bytes(campaign.run(number))
-    return _Plan(folder, qrels, runs, repetitions, parameters())
+    return _Plan(folder, qrels, runs, seed, repetitions, parameters())
 
 
 def _say(what: str) -> None:

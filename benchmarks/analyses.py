@@ -1,0 +1,171 @@
+"""The kernels of the jobs beside plain ways of computing the same, and each kind of job over HTTP."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+import numpy as np
+from numpy.typing import NDArray
+
+from app.statistics.bootstrap import paired_bootstrap
+from app.statistics.correlation import kendall_matrix
+from app.statistics.draws import Draws, resample_counts
+from app.statistics.pairs import pair_count, pair_differences
+from app.statistics.significance import Settings, find_test
+from app.statistics.stability import stability_counts
+from app.statistics.swaps import swap_counts
+from benchmarks.report import Row, Target, costs, speed, timed
+from benchmarks.upload import COLLECTION
+
+Floats = NDArray[np.float64]
+METRICS, RUNS, TOPICS = 43, 45, 50
+TRIALS, RESAMPLES, TUKEY = 1000, 1000, 5000
+FUZZINESS = [hundredths / 100 for hundredths in range(1, 11)]
+SAMPLE = 60
+"""Pairs of which a plain loop is timed, to be multiplied by the number of all; of Tukey's resamples, as many."""
+GRADED = [f"{name}@{cutoff}" for name in ("nCG", "AnCG", "nDCG", "AnDCG") for cutoff in (10, 100, 1000)]
+PAPER = ["AP", "Rprec", "P@10", "P@100", "P@1000", *(f"{name}(rel=2)" for name in ("AP", "Rprec"))]
+PAPER += [*(f"P(rel=2)@{cutoff}" for cutoff in (10, 100, 1000)), "Q", "Rmeasure", *GRADED]
+"""The 24 metrics of Sakai's paper on the reliability of graded ones."""
+
+
+def score_tables(seed: int) -> Floats:
+    """float64 [43, 45, 50]: topics differ more than runs, as in real campaigns; tenths, so that there are ties."""
+    random = np.random.default_rng(seed)
+    hardness, skill = random.normal(size=TOPICS), random.normal(scale=0.4, size=(RUNS, 1))
+    tables = hardness + skill + random.normal(scale=0.7, size=(METRICS, RUNS, TOPICS))
+    return np.asarray(np.round(1 / (1 + np.exp(-tables)), 1))
+
+
+def measure_kernels(seed: int, repetitions: int) -> list[Row]:
+    """Each kernel and the plain way in turn; the plain loops over a sample, multiplied."""
+    tables = score_tables(seed)
+    scores = tables[0]
+    return [
+        *_bootstrap(scores, repetitions),
+        _minority(scores, repetitions),
+        _swaps(scores, repetitions),
+        _tukey(scores, repetitions),
+        _kendall(tables.mean(axis=2), repetitions),
+    ]
+
+
+def _bootstrap(scores: Floats, repetitions: int) -> list[Row]:
+    counts = resample_counts(Draws(0, "benchmark").resamples(RESAMPLES, TOPICS), TOPICS)
+    differences = pair_differences(scores)
+    centred = np.ascontiguousarray((differences - differences.mean(axis=1, keepdims=True)).T)
+    squares = centred * centred
+
+    def products() -> tuple[Floats, Floats]:
+        return counts @ centred, counts @ squares
+
+    what = f"bootstrap of {pair_count(RUNS)} pairs, {RESAMPLES} resamples"
+    counted, bare = _in_turn(lambda: paired_bootstrap(differences, counts), products, repetitions)
+    full, again = _in_turn(lambda: paired_bootstrap(differences, counts, (0.05, 0.01)), products, repetitions)
+    return [
+        costs(f"{what} / two bare products", counted, bare, Target(1.25)),
+        costs("the same with estimated differences at two levels", full, again),
+    ]
+
+
+def _minority(scores: Floats, repetitions: int) -> Row:
+    subsets = Draws(0, "benchmark").subsets(TRIALS, TOPICS, TOPICS // 2)
+
+    def plain() -> None:
+        for x, y in itertools.islice(itertools.combinations(range(RUNS), 2), SAMPLE):
+            for subset in subsets:
+                first, second = scores[x, subset].mean(), scores[y, subset].mean()
+                for fuzziness in FUZZINESS:
+                    _ = abs(first - second) < fuzziness * max(first, second)
+
+    ours, theirs = _in_turn(lambda: stability_counts(scores, subsets, FUZZINESS), plain, repetitions)
+    return speed(f"minority rate, {TRIALS} trials, 10 fuzziness / loop", ours, _all(theirs), _least(450))
+
+
+def _swaps(scores: Floats, repetitions: int) -> Row:
+    both = Draws(0, "benchmark").subsets(TRIALS, TOPICS, TOPICS // 2 * 2)
+    halves = both[:, : TOPICS // 2], both[:, TOPICS // 2 :]
+
+    def plain() -> None:
+        for x, y in itertools.islice(itertools.combinations(range(RUNS), 2), SAMPLE):
+            for one, other in zip(*halves, strict=True):
+                first = scores[x, one].mean() - scores[y, one].mean()
+                second = scores[x, other].mean() - scores[y, other].mean()
+                _ = int(abs(first) * 100), first * second < 0
+
+    ours, theirs = _in_turn(lambda: swap_counts(scores, *halves), plain, repetitions)
+    return speed(f"swap rate, {TRIALS} trials / loop", ours, _all(theirs), _least(1000))
+
+
+def _tukey(scores: Floats, repetitions: int) -> Row:
+    random = np.random.default_rng(0)
+    # Another seed each time, or the permutations of the time before would still be there.
+    seeds = itertools.count()
+
+    def ours() -> None:
+        find_test("randomised-tukey-hsd").decide(scores, Settings(seed=next(seeds)))
+
+    def plain() -> None:
+        for _ in range(SAMPLE):
+            means = np.array([random.permutation(scores[:, topic]) for topic in range(TOPICS)]).mean(axis=0)
+            _ = means.max() - means.min()
+
+    mine, theirs = _in_turn(ours, plain, repetitions)
+    whole = [seconds * TUKEY / SAMPLE for seconds in theirs]
+    return speed(f"randomised Tukey HSD, {TUKEY} resamples / loop of rng.permutation", mine, whole, _least(1.8))
+
+
+def _kendall(means: Floats, repetitions: int) -> Row:
+    from scipy.stats import kendalltau  # noqa: PLC0415 (it takes a second that other rows need not wait for)
+
+    def plain() -> None:
+        for x, y in itertools.combinations(means, 2):
+            kendalltau(x, y)
+
+    ours, theirs = _in_turn(lambda: kendall_matrix(means), plain, repetitions)
+    return speed(f"Kendall matrix of {METRICS} metrics / scipy.stats.kendalltau", ours, theirs, _least(30))
+
+
+def measure_jobs(client: httpx.Client, runs: int) -> list[Row]:
+    """Every kind of job on the runs that are stored: from the request to the whole of the result, nothing cached."""
+    _answered(client, "stability", {"metrics": ["AP"], "trials": 10})  # a process is there from now on
+    asked: dict[str, dict[str, Any]] = {
+        "gain-vectors": {"cutoff": 1000},
+        "gain-robustness": {"metrics": ["Q", "Rmeasure", *GRADED]},
+        "rank-correlation": {"metrics": PAPER, "accuracy": True},
+    }
+    kinds = [kind["name"] for kind in client.get("/v1/job-kinds").json()["items"]]
+    rows: list[Row] = []
+    for kind in kinds:
+        params = asked.get(kind, {"metrics": PAPER})
+        metrics = f" x {len(params['metrics'])} metrics" if "metrics" in params else ""
+        rows.append(Row(f"job {kind}, {runs} runs{metrics}", timed(_answered, client, kind, params)))
+    tukey = {"metrics": PAPER, "test": "randomised-tukey-hsd"}
+    rows.append(Row(f"the same by Tukey's test, {TUKEY} resamples", timed(_answered, client, kinds[0], tukey)))
+    return rows
+
+
+def _answered(client: httpx.Client, kind: str, params: Mapping[str, Any]) -> bytes:
+    job = client.post(f"{COLLECTION}/jobs", json={"kind": kind, "params": params}).raise_for_status().json()
+    while job["state"] in ("queued", "running"):
+        job = client.get(f"/v1/jobs/{job['id']}", params={"wait": 30}).raise_for_status().json()
+    return client.get(job["result_url"]).raise_for_status().content
+
+
+def _in_turn(
+    ours: Callable[[], object], theirs: Callable[[], object], repetitions: int
+) -> tuple[list[float], list[float]]:
+    ours(), theirs()
+    pairs = [(timed(ours), timed(theirs)) for _ in range(repetitions)]
+    return [mine for mine, _ in pairs], [other for _, other in pairs]
+
+
+def _all(sampled: list[float]) -> list[float]:
+    return [seconds * pair_count(RUNS) / SAMPLE for seconds in sampled]
+
+
+def _least(bound: float) -> Target:
+    return Target(bound, at_most=False)
