@@ -26,10 +26,12 @@ RUN useradd --system --uid 10001 --no-create-home gainboard \
 COPY --from=dependencies /opt/gainboard /opt/gainboard
 COPY --from=application /opt/application /opt/gainboard
 
-# One BLAS thread: the server has one process per core already.
+# One BLAS thread: the server has one process per core already. Without a home, figures would list the fonts anew
+# in each process.
 ENV PATH=/opt/gainboard/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     OPENBLAS_NUM_THREADS=1 \
+    MPLCONFIGDIR=/tmp/matplotlib \
     GAINBOARD_DATA=/data
 USER gainboard
 VOLUME /data

@@ -40,17 +40,8 @@ def tables(result: Result) -> Sequence[Table]:
         for metric in result["metrics"]
         for point in metric["curve"]
     ]
-    ordered = {metric["metric"]: metric["ties_at_5_percent"] for metric in result["metrics"]}
-    at_5_percent = [(label, ordered[label]) for label in result["by_ties_at_5_percent"]]
-    never = [(label, None) for label, value in ordered.items() if value is None]
     return (
-        Table(
-            "ties-at-5-percent",
-            "Proportion of ties at a minority rate of 5 %, the most discriminative metric first.",
-            (Column("metric"), Column("proportion of ties", digits=3)),
-            (*at_5_percent, *never),
-            notes=("Undefined where the minority rate exceeds 5 % at every fuzziness.",) if never else (),
-        ),
+        _at_5_percent(result),
         Table(
             "curves",
             f"Minority rate and proportion of ties over {result['trials']} subsets of {result['subset_size']} topics.",
@@ -61,6 +52,25 @@ def tables(result: Result) -> Sequence[Table]:
                 Column("proportion of ties", digits=4),
             ),
             curves,
+        ),
+    )
+
+
+def _at_5_percent(result: Result) -> Table:
+    by_label = {metric["metric"]: metric for metric in result["metrics"]}
+    never = [label for label, metric in by_label.items() if metric["ties_at_5_percent"] is None]
+    rows = [
+        (label, by_label[label]["ties_at_5_percent"], "yes" if by_label[label]["crossed"] else "no")
+        for label in (*result["by_ties_at_5_percent"], *never)
+    ]
+    return Table(
+        "ties-at-5-percent",
+        "Proportion of ties at a minority rate of 5 %, the most discriminative metric first.",
+        (Column("metric"), Column("proportion of ties", digits=3), Column("crossed")),
+        rows,
+        notes=(
+            "Not crossed: all of the curve is below 5 %, and the value is that of the smallest fuzziness; or all of it is "
+            "above, and there is no value.",
         ),
     )
 
