@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from app.errors import InvalidRequest
 from app.metrics import BoundMetric, Scale, resolve, without
-from app.metrics.numbers import format_number
+from app.metrics.numbers import format_number, read_number
 from app.store.records import Collection
 
 
@@ -36,13 +36,23 @@ class Labels:
 
         Raises InvalidRequest, for the field of the request that asked, where the metric has no such parameter.
         """
+        bare = self.without(expression, parameter, field)
+        return [self._resolve(bare, {parameter: as_text(value)}).label for value in values]
+
+    def without(self, expression: str, parameter: str, field: str) -> str:
+        """The label of an expression without one of its parameters, which is to be varied. Raises as `swept`."""
         bound = self._resolve(expression)
         if parameter not in bound.parameters:
             known = ", ".join(sorted(bound.parameters))
             message = f"{bound.metric.name} has no parameter {parameter!r} to vary; it has {known}."
             raise InvalidRequest.at(f"body.params.{field}", "unknown-parameter", message)
-        bare = without(bound.label, parameter)
-        return [self._resolve(bare, {parameter: as_text(value)}).label for value in values]
+        return without(bound.label, parameter)
+
+    def written(self, expression: str, parameter: str, value: str | float) -> str:
+        """The value as it stands in a label, or would if it were not the default; the metric has the parameter."""
+        bound = self._resolve(expression, {parameter: as_text(value)})
+        (known,) = (each for each in bound.metric.parameters if each.name == parameter)
+        return known.write(bound.parameters[parameter])
 
     def parameters(self, expression: str) -> dict[str, str]:
         """The parameters of an expression as text, each settled."""
@@ -56,3 +66,11 @@ class Labels:
 def as_text(value: str | float) -> str:
     """The value of a parameter as it would stand in an expression."""
     return value if isinstance(value, str) else format_number(value)
+
+
+def as_value(text: str) -> str | float:
+    """The value of a parameter as it would stand in JSON."""
+    number = read_number(text)
+    if number is None:
+        return text
+    return int(number) if number.is_integer() else number

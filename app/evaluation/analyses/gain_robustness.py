@@ -28,6 +28,7 @@ class GainRobustness(Analysis):
         trials: int,
         fuzziness: Sequence[float],
         subset_size: int | None = None,
+        per_pair: bool = False,
         seed: int = 0,
     ) -> None:
         super().__init__(matrices)
@@ -35,7 +36,7 @@ class GainRobustness(Analysis):
         every = list(dict.fromkeys(label for each in labels.values() for label in each))
         sizes: dict[str, Any] = {"trials": trials, "subset_size": subset_size, "seed": seed}
         self._members: list[Analysis] = [
-            Stability(matrices, every, fuzziness=fuzziness, **sizes),
+            Stability(matrices, every, fuzziness=fuzziness, per_pair=per_pair, **sizes),
             SwapRate(matrices, every, **sizes),
             *(
                 RankCorrelation(matrices, each, coefficients=("kendall", "spearman"), against=each[0])

@@ -128,7 +128,7 @@ class RankCorrelation(Analysis):
         }
 
     def _topics_described(self) -> dict[str, Any]:
-        missing = {label: ~self.matrices.defined(label) for label in self.metrics}
+        missing = {label: ~self.matrices.defined(label) for label in self._labels}
         undefined = {
             label: [self.matrices.topics[topic] for topic in np.flatnonzero(row)] for label, row in missing.items()
         }

@@ -37,10 +37,12 @@ class RobustnessParams(stability.StabilityParams):
     labels: dict[str, list[str]] = Field({}, description="Filled in: each metric under each setting")
 
     def expressions(self, label: Labels) -> dict[str, Any]:
-        """The metrics as they were asked for, and their labels under each setting."""
-        settings = self.settings or default_settings(label.highest_level)
-        swept = {metric: label.swept(metric, "gains", settings, "metrics") for metric in self.metrics}
-        return super().expressions(label) | {"settings": settings, "labels": swept}
+        """The metrics without their gains, the settings as labels have them, and the labels of each two."""
+        asked = self.settings or default_settings(label.highest_level)
+        settings = list(dict.fromkeys(label.written("Q", "gains", setting) for setting in asked))
+        metrics = list(dict.fromkeys(label.without(metric, "gains", "metrics") for metric in self.metrics))
+        swept = {metric: label.swept(metric, "gains", settings, "metrics") for metric in metrics}
+        return super().expressions(label) | {"metrics": metrics, "settings": settings, "labels": swept}
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -94,6 +96,7 @@ def _analysis(matrices: Matrices, asked: RobustnessParams) -> GainRobustness:
         trials=asked.trials,
         fuzziness=asked.fuzziness,
         subset_size=asked.subset_size,
+        per_pair=asked.per_pair,
         seed=asked.seed,
     )
 

@@ -11,7 +11,7 @@ from app.evaluation.analyses.rank_correlation import Coefficient, RankCorrelatio
 from app.evaluation.matrices import Matrices
 from app.exhibits import Axis, Column, Figure, HeatMap, Panel, Series, Table
 from app.jobs.kind import Kind, Result, enter
-from app.jobs.labels import Labels
+from app.jobs.labels import Labels, as_value
 from app.jobs.params import Draws, Expression, MetricsParams, Seed
 
 NAMES = {
@@ -41,11 +41,11 @@ class AskedSweep(BaseModel):
     labels: list[str] = Field([], description="Filled in: the metric under each value")
 
     def settled(self, label: Labels) -> Self:
-        """The sweep with labels in the place of expressions."""
-        labels = label.swept(self.metric, self.parameter, self.values, "sweep")
-        return self.model_copy(
-            update={"metric": label(self.metric), "against": label.each(self.against), "labels": labels}
-        )
+        """The sweep with labels in the place of expressions, that of the metric without the parameter."""
+        metric = label.without(self.metric, self.parameter, "sweep")
+        values = [as_value(label.written(metric, self.parameter, value)) for value in self.values]
+        settled = {"values": values, "labels": label.swept(metric, self.parameter, values, "sweep")}
+        return self.model_copy(update={"metric": metric, "against": label.each(self.against)} | settled)
 
 
 class CorrelationParams(MetricsParams):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
 from app.evaluation.analyses.stability import Stability
 from app.exhibits import Axis, Column, Figure, Panel, Reference, Series, Table
 from app.jobs.kind import Kind, Result, enter
+from app.jobs.labels import Labels
 from app.jobs.params import Draws, MetricsParams, Seed
 
 FUZZINESS = tuple(hundredths / 100 for hundredths in range(1, 11))
@@ -31,6 +32,10 @@ class StabilityParams(MetricsParams):
     )
     per_pair: bool = Field(False, description="Whether the counts of every pair of runs are answered too")
     seed: Seed = 0
+
+    def settled(self, label: Labels) -> Self:
+        """The same request with each fuzziness once, in the order of the curve."""
+        return super().settled(label).model_copy(update={"fuzziness": sorted(set(self.fuzziness))})
 
 
 def tables(result: Result) -> Sequence[Table]:
