@@ -1,0 +1,223 @@
+"""A small campaign in a database of its own, jobs worked in this process, and the scores to check them by."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from app.evaluation import collections, qrels, runs
+from app.evaluation.intake import Body
+from app.evaluation.principals import Principal, authenticate
+from app.evaluation.runs import RunDetails
+from app.evaluation.scoring import Question, score
+from app.evaluation.workspace import Workspace
+from app.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
+from app.jobs.kind import find_kind
+from app.jobs.launch import launch
+from app.jobs.plan import CHUNK_SECONDS
+from app.jobs.results import content
+from app.jobs.work import Worker
+from app.main import open_workspace
+from app.settings import Settings
+from app.store import claims, jobs
+from app.store.records import Claim, Job
+from tests.conftest import ADMIN
+
+NAME = "grove"
+NO_RELEVANT, ONLY_LOW = "112", "111"
+MISSING = ("102", "107")
+"""Topics that the run `cedar` lacks."""
+SYSTEMS = {
+    "maple": ("coast", 0.8),
+    "alder": ("coast", 0.6),
+    "zelkova": ("hill", 1.0),
+    "birch": ("hill", 0.3),
+    "yew": ("wood", 0.9),
+    "hazel": ("wood", 0.9),
+    "cedar": ("marsh", 0.8),
+    "oak": ("marsh", 0.5),
+}
+"""Team and quality of each run. `yew` and `hazel` rank alike."""
+LATE = "oak"
+"""The run that came after the second qrels version."""
+
+Table = Mapping[str, Mapping[str, Sequence[float]]]
+"""Scores by label and run, topic by topic."""
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """A campaign and its organiser."""
+
+    workspace: Workspace
+    principal: Principal
+    name: str = NAME
+
+    def launch(self, kind: str, *, chunk_seconds: float = CHUNK_SECONDS, **params: Any) -> Job:
+        """Asks for a job, with parameters as they would come over HTTP."""
+        known = find_kind(kind)
+        asked = known.params.model_validate_json(json.dumps(params))
+        return launch(self.workspace, self.principal, self.name, known, asked, chunk_seconds)
+
+    def answer(self, kind: str, **params: Any) -> dict[str, Any]:
+        """Asks for a job, works it, and reads its result, which holds no NaN and no infinity."""
+        job = self.launch(kind, **params)
+        self.work()
+        answer: dict[str, Any] = json.loads(self.result(job), parse_constant=_refuse)
+        return answer
+
+    def work(self, *, backwards: bool = False) -> None:
+        """Works all chunks that there are; backwards in turn, and each by a worker of its own."""
+        worker = Worker(self.workspace)
+        while ready := list(self._claims()):
+            for claim in reversed(ready) if backwards else ready:
+                (Worker(self.workspace) if backwards else worker).work(claim)
+
+    def _claims(self) -> Iterator[Claim]:
+        while True:
+            with self.workspace.database.writing() as tx:
+                claim = claims.claim(tx, "the tests", self.workspace.now())
+            if claim is None:
+                return
+            yield claim
+
+    def result(self, job: Job) -> bytes:
+        """What a job has come to."""
+        with self.workspace.database.reading() as tx:
+            finished = jobs.find(tx, job.id)
+        assert finished is not None
+        return b"".join(content(self.workspace, finished))
+
+    def scores(
+        self, *metrics: str, version: int | None = None, defaults: Mapping[str, str] | None = None
+    ) -> dict[str, dict[str, dict[str, float | None]]]:
+        """By label, run and topic: None where a metric is undefined."""
+        question = Question(metrics=metrics, qrels=version, defaults=defaults or {})
+        found = score(self.workspace, self.principal, self.name, question)
+        return {
+            label: {
+                run.name: {
+                    topic: None if value != value else float(value)
+                    for topic, value in zip(found.topics, found.table[row, column], strict=True)
+                }
+                for column, run in enumerate(found.runs)
+            }
+            for row, label in enumerate(found.labels())
+        }
+
+    def label(self, metric: str) -> str:
+        """The label of an expression."""
+        return next(iter(self.scores(metric)))
+
+    def common(self, *metrics: str, runs: Sequence[str] | None = None, version: int | None = None) -> Table:
+        """Scores on the topics for which every one of the metrics is defined, of the runs in this order."""
+        scores = self.scores(*metrics, version=version)
+        rows = [row for by_run in scores.values() for row in by_run.values()]
+        topics = [topic for topic in rows[0] if all(row[topic] is not None for row in rows)]
+        return {
+            label: {run: [value for topic in topics if (value := by_run[run][topic]) is not None] for run in names}
+            for label, by_run in scores.items()
+            for names in [runs or list(by_run)]
+        }
+
+    def means(self, metric: str, **question: Any) -> dict[str, float]:
+        """Each run's mean over the topics for which the metric is defined."""
+        (by_run,) = self.scores(metric, **question).values()
+        defined = {run: [value for value in row.values() if value is not None] for run, row in by_run.items()}
+        return {run: sum(values) / len(values) for run, values in defined.items()}
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def opened(folder: Path) -> Laboratory:
+    """The campaign in this folder."""
+    workspace, _ = open_workspace(Settings.read({}, data=folder, admin_token=ADMIN))
+    return Laboratory(workspace, authenticate(workspace, ADMIN))
+
+
+def copied(laboratory: Laboratory, source: Path, target: Path) -> Laboratory:
+    """The same campaign, with the same jobs, in another folder."""
+    target.mkdir(exist_ok=True)
+    with (
+        closing(sqlite3.connect(source / "gainboard.db")) as old,
+        closing(sqlite3.connect(target / "gainboard.db")) as new,
+    ):
+        old.backup(new)
+    return opened(target)
+
+
+def planted(folder: Path, topics: int = 12, systems: Sequence[str] = tuple(SYSTEMS)) -> Laboratory:
+    """The campaign, made anew: two qrels versions, the first of which lacks a topic and judges another otherwise."""
+    laboratory = opened(folder)
+    workspace, principal = laboratory.workspace, laboratory.principal
+    collections.create(workspace, principal, SETTINGS)
+    levels = {str(101 + number): _levels(str(101 + number)) for number in range(topics)}
+    first = {topic: row for topic, row in levels.items() if topic != "105"}
+    first["103"] = {document: 3 - level for document, level in levels["103"].items()}
+    for judged in (first, levels):
+        qrels.publish(workspace, principal, NAME, _body(_qrels(judged)))
+        early = [name for name in systems if name != LATE]
+        for name in early if judged is first else set(systems) - set(early):
+            team, quality = SYSTEMS[name]
+            runs.submit(workspace, principal, NAME, _body(_run(name, quality, levels)), RunDetails(team, name))
+    return laboratory
+
+
+SETTINGS: dict[str, Any] = {
+    "name": NAME,
+    "title": NAME,
+    "level_names": None,
+    "highest_level": 3,
+    "gains": "3:2:1",
+    "depth": 100,
+    "order_by": "score",
+    "topics": None,
+    "metrics": ["AP"],
+    "phase": "released",
+    "public": False,
+}
+
+
+def _levels(topic: str) -> dict[str, int]:
+    """Thirty judged documents of a topic."""
+    drawn = random.Random(f"levels {topic}")
+    low, middle, high = (drawn.randint(3, 9), drawn.randint(1, 5), drawn.randint(1, 3))
+    if topic in (NO_RELEVANT, ONLY_LOW):
+        low, middle, high = (0 if topic == NO_RELEVANT else 6), 0, 0
+    values = [1] * low + [2] * middle + [3] * high
+    return {f"{topic}-{number:02d}": level for number, level in enumerate(values + [0] * (30 - len(values)))}
+
+
+def _qrels(levels: Mapping[str, Mapping[str, int]]) -> str:
+    lines = [f"{topic} 0 {document} {level}\n" for topic, row in levels.items() for document, level in row.items()]
+    return "".join(lines)
+
+
+def _run(name: str, quality: float, levels: Mapping[str, Mapping[str, int]]) -> str:
+    """Twenty-five documents a topic, of thirty judged and fifteen unjudged ones."""
+    drawn = random.Random("yew" if name == "hazel" else name)
+    lines = []
+    for topic, row in levels.items():
+        documents = {**row, **{f"{topic}-new-{number:02d}": 0 for number in range(15)}}
+        scores = {document: quality * level + 3 * drawn.random() for document, level in documents.items()}
+        best = sorted(documents, key=lambda document: -scores[document])[:25]
+        if name == "cedar" and topic in MISSING:
+            continue
+        lines += [
+            f"{topic} Q0 {document} {rank} {scores[document]:.6f} {name}\n"
+            for rank, document in enumerate(best, start=1)
+        ]
+    return "".join(lines)
+
+
+def _body(text: str) -> Body:
+    return Body(BytesIO(text.encode()))
