@@ -1,0 +1,142 @@
+"""Significance tests of one pair of runs after the other, with loops over resamples, from their definitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations, product
+
+from scipy import stats
+
+from app.statistics.draws import Draws
+
+B = 120
+SEED = 11
+Values = Sequence[float]
+
+
+def mean(values: Values) -> float:
+    return math.fsum(values) / len(values)
+
+
+def variance(values: Values) -> float:
+    centre = mean(values)
+    return math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
+
+
+def stdev(values: Values) -> float:
+    return math.sqrt(variance(values))
+
+
+def differences(x: Values, y: Values) -> list[float]:
+    return [round(a - b, 12) for a, b in zip(x, y, strict=True)]
+
+
+def t_of(z: Values) -> float:
+    """Student's t; of a constant infinite, unless it is 0."""
+    centre, spread = mean(z), stdev(z)
+    if abs(centre) <= 1e-12:
+        return 0.0
+    return abs(centre) / (spread / math.sqrt(len(z))) if spread > 1e-12 else math.inf
+
+
+def resampled_t(x: Values, y: Values) -> tuple[float, list[tuple[float, float]]]:
+    """|t| of the pair; and |t| and |mean| of each resample under the null hypothesis."""
+    z = differences(x, y)
+    w = [value - mean(z) for value in z]
+    drawn = Draws(SEED, "paired-bootstrap").resamples(B, len(z)).tolist()
+    samples = [[w[topic] for topic in topics] for topics in drawn]
+    return t_of(z), [(t_of(sample), abs(mean(sample))) for sample in samples]
+
+
+def welch(x: Values, y: Values) -> float:
+    spread = math.sqrt(variance(x) / len(x) + variance(y) / len(y))
+    difference = abs(mean(x) - mean(y))
+    if difference <= 1e-12:
+        return 0.0
+    return difference / spread if spread > 1e-12 else math.inf
+
+
+def resampled_welch(x: Values, y: Values) -> tuple[float, list[tuple[float, float]]]:
+    """As `resampled_t`, each run's topics drawn by themselves."""
+    u, v = [value - mean(x) for value in x], [value - mean(y) for value in y]
+    first, second = (
+        Draws(SEED, f"unpaired-bootstrap: {run}").resamples(B, len(x)).tolist() for run in ("first", "second")
+    )
+    found = []
+    for own, other in zip(first, second, strict=True):
+        a, b = [u[topic] for topic in own], [v[topic] for topic in other]
+        found.append((welch(a, b), abs(mean(a) - mean(b))))
+    return welch(x, y), found
+
+
+def reaches(t: float, observed: float) -> bool:
+    return t >= observed * (1 - 1e-9)
+
+
+def bootstrap_asl(observed: float, resampled: Sequence[tuple[float, float]]) -> float:
+    return sum(reaches(t, observed) for t, _ in resampled) / len(resampled)
+
+
+def estimated(resampled: Sequence[tuple[float, float]], alpha: float) -> float:
+    """|mean| of the resample with the k-th largest |t|."""
+    place = max(1, math.ceil(len(resampled) * alpha - 1e-9))
+    return sorted(resampled, key=lambda each: -min(each[0], 1e9))[place - 1][1]
+
+
+def classical(name: str, x: Values, y: Values) -> float:
+    z = differences(x, y)
+    if name == "t-test":
+        return 1.0 if not any(z) else 0.0 if stdev(z) <= 1e-12 else float(stats.ttest_rel(x, y).pvalue)
+    if name == "wilcoxon":
+        return float(stats.wilcoxon(z).pvalue) if any(z) else 1.0
+    above, below = sum(value > 0 for value in z), sum(value < 0 for value in z)
+    return float(stats.binomtest(above, above + below).pvalue) if above + below else 1.0
+
+
+def randomisation(x: Values, y: Values) -> float:
+    """All ways of swapping, or as many as are drawn."""
+    z = differences(x, y)
+    own = abs(mean(z)) - 1e-9
+    enumerated = len(z) <= 13
+    signs = product((-1, 1), repeat=len(z)) if enumerated else Draws(SEED, "randomisation").signs(B, len(z)).tolist()
+    count = sum(abs(mean([s * v for s, v in zip(row, z, strict=True)])) >= own for row in signs)
+    return count / 2 ** len(z) if enumerated else (1 + count) / (1 + B)
+
+
+def largest_differences(rows: Sequence[Values]) -> list[float]:
+    """The best mean less the worst, runs permuted within each topic."""
+    topics = len(rows[0])
+    found = []
+    for permutation in Draws(SEED, "randomised-tukey-hsd").permutations(B, topics, len(rows)).tolist():
+        means = [
+            sum(rows[permutation[topic][run]][topic] for topic in range(topics)) / topics for run in range(len(rows))
+        ]
+        found.append(max(means) - min(means))
+    return found
+
+
+def asls(name: str, rows: Sequence[Values]) -> list[float]:
+    """The level of every pair under a test."""
+    pairs = list(combinations(rows, 2))
+    if name == "paired-bootstrap":
+        return [bootstrap_asl(*resampled_t(x, y)) for x, y in pairs]
+    if name == "unpaired-bootstrap":
+        return [bootstrap_asl(*resampled_welch(x, y)) for x, y in pairs]
+    if name == "randomised-tukey-hsd":
+        largest = largest_differences(rows)
+        return [sum(each >= abs(mean(x) - mean(y)) - 1e-9 for each in largest) / B for x, y in pairs]
+    if name == "randomisation":
+        return [randomisation(x, y) for x, y in pairs]
+    return [classical(name, x, y) for x, y in pairs]
+
+
+def holm(levels: Sequence[float]) -> list[float]:
+    """The largest of what comes out for the smaller ones, at most 1."""
+    ordered = sorted(levels)
+    adjusted = dict.fromkeys(ordered, 0.0)
+    highest = 0.0
+    for place, level in enumerate(ordered):
+        highest = max(highest, min(1.0, (len(ordered) - place) * level))
+        adjusted[level] = max(adjusted[level], highest)
+    return [adjusted[level] for level in levels]

@@ -1,0 +1,206 @@
+"""bootstrap-sensitivity, against every test worked pair by pair with loops over resamples."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from app.statistics import every_test
+from tests.analyses.conftest import Answer
+from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
+from tests.analyses.plain_tests import (
+    SEED,
+    B,
+    asls,
+    estimated,
+    holm,
+    mean,
+    reaches,
+    resampled_t,
+    resampled_welch,
+    stdev,
+)
+
+METRICS = ["Q", "P@5", "AP"]
+RUNS = ["yew", "maple", "oak", "hazel", "zelkova"]
+TESTS = [test.name for test in every_test()]
+
+
+def asked(name: str, **more: Any) -> dict[str, Any]:
+    drawn = {"resamples": B} if name not in ("t-test", "wilcoxon", "sign") else {}
+    return {"metrics": METRICS, "test": name, "seed": SEED, **drawn, **more}
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_every_pair_has_the_level_of_its_test(answer: Answer, laboratory: Laboratory, name: str) -> None:
+    found = answer("bootstrap-sensitivity", **asked(name, runs=RUNS))
+    scores = laboratory.common(*METRICS, runs=RUNS)
+    assert [metric["metric"] for metric in found["metrics"]] == list(scores)
+    for metric in found["metrics"]:
+        rows = scores[metric["metric"]]
+        levels = asls(name, list(rows.values()))
+        assert [pair["runs"] for pair in metric["pairs"]] == [[*pair] for pair in combinations(rows, 2)]
+        assert [pair["asl"] for pair in metric["pairs"]] == pytest.approx(levels, abs=1e-12)
+        assert metric["asl_curve"] == sorted((pair["asl"] for pair in metric["pairs"]), reverse=True)
+        for level, alpha in zip(metric["levels"], (0.05, 0.01), strict=True):
+            significant = sum(each < alpha for each in levels)
+            assert (level["alpha"], level["significant_pairs"], level["pairs"]) == (alpha, significant, 10)
+            assert level["sensitivity"] == significant / 10
+
+
+@pytest.mark.parametrize("name", ["randomisation", "wilcoxon", "sign", "t-test"])
+def test_more_topics_than_can_be_enumerated(many_topics: Laboratory, name: str) -> None:
+    found = many_topics.answer("bootstrap-sensitivity", **asked(name))
+    scores = many_topics.common(*METRICS)
+    assert (found["topics"], found["topics_left_out"]) == (19, [NO_RELEVANT])
+    for metric in found["metrics"]:
+        levels = asls(name, list(scores[metric["metric"]].values()))
+        assert [pair["asl"] for pair in metric["pairs"]] == pytest.approx(levels, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "resampled"), [("paired-bootstrap", resampled_t), ("unpaired-bootstrap", resampled_welch)]
+)
+def test_the_estimated_difference_is_the_largest_of_all_pairs(
+    answer: Answer, laboratory: Laboratory, name: str, resampled: Any
+) -> None:
+    found = answer("bootstrap-sensitivity", **asked(name, alphas=[0.1, 0.05, 0.01]))
+    for label, rows in laboratory.common(*METRICS).items():
+        drawn = [resampled(x, y)[1] for x, y in combinations(rows.values(), 2)]
+        (metric,) = (each for each in found["metrics"] if each["metric"] == label)
+        for level in metric["levels"]:
+            theirs = max(estimated(each, level["alpha"]) for each in drawn)
+            assert level["estimated_difference"] == pytest.approx(theirs, abs=1e-12)
+            assert level["estimated_difference_printed"] == f"{theirs:.2f}"
+
+
+@pytest.mark.parametrize("name", [name for name in TESTS if "bootstrap" not in name])
+def test_only_bootstraps_estimate_differences(answer: Answer, name: str) -> None:
+    found = answer("bootstrap-sensitivity", **asked(name))
+    levels = [level for metric in found["metrics"] for level in metric["levels"]]
+    assert {level["estimated_difference"] for level in levels} == {None}
+    assert {level["estimated_difference_printed"] for level in levels} == {None}
+
+
+def test_effects_and_intervals_are_students(answer: Answer, laboratory: Laboratory) -> None:
+    found = answer("bootstrap-sensitivity", **asked("t-test"))
+    for metric in found["metrics"]:
+        rows = laboratory.common(*METRICS)[metric["metric"]]
+        for pair in metric["pairs"]:
+            z = [a - b for a, b in zip(*(rows[run] for run in pair["runs"]), strict=True)]
+            low, high = stats.t.interval(0.95, len(z) - 1, mean(z), stdev(z) / len(z) ** 0.5) if any(z) else (0, 0)
+            assert pair["difference"] == pytest.approx(mean(z), abs=1e-12)
+            assert pair["interval"] == pytest.approx([low, high], abs=1e-12)
+            assert pair["effect_size"] == (pytest.approx(mean(z) / stdev(z), abs=1e-12) if any(z) else None)
+
+
+def test_tukeys_effects_are_in_residual_standard_deviations(answer: Answer, laboratory: Laboratory) -> None:
+    found = answer("bootstrap-sensitivity", **asked("randomised-tukey-hsd"))
+    for metric in found["metrics"]:
+        rows = laboratory.common(*METRICS)[metric["metric"]]
+        table = np.array(list(rows.values()))
+        residuals = table - table.mean(axis=1)[:, None] - table.mean(axis=0) + table.mean()
+        spread = math.sqrt(float((residuals**2).sum()) / ((table.shape[0] - 1) * (table.shape[1] - 1)))
+        theirs = [(mean(rows[x]) - mean(rows[y])) / spread for x, y in combinations(rows, 2)]
+        assert [pair["effect_size"] for pair in metric["pairs"]] == pytest.approx(theirs, abs=1e-12)
+
+
+def test_tukeys_groups_are_all_largest_sets_of_runs_that_do_not_differ(answer: Answer, laboratory: Laboratory) -> None:
+    found = answer("bootstrap-sensitivity", **asked("randomised-tukey-hsd", alphas=[0.3, 0.05]))
+    for metric in found["metrics"]:
+        rows = laboratory.common(*METRICS)[metric["metric"]]
+        order = sorted(rows, key=lambda run: -round(mean(rows[run]), 12))
+        for level in metric["levels"]:
+            differing = {frozenset(pair["runs"]) for pair in metric["pairs"] if pair["asl"] < level["alpha"]}
+            sets = [
+                set(some)
+                for size in range(1, 9)
+                for some in combinations(order, size)
+                if not any(frozenset(pair) in differing for pair in combinations(some, 2))
+            ]
+            largest = [some for some in sets if not any(some < other for other in sets)]
+            largest.sort(key=lambda some: min(order.index(run) for run in some))
+            theirs = {run: ["abcdefgh"[place] for place, some in enumerate(largest) if run in some] for run in rows}
+            assert level["groups"] == theirs
+    assert len({letter for own in found["metrics"][0]["levels"][0]["groups"].values() for letter in own}) > 1
+
+
+@pytest.mark.parametrize("name", ["paired-bootstrap", "t-test", "randomisation"])
+def test_holms_correction_decides_about_significance(answer: Answer, laboratory: Laboratory, name: str) -> None:
+    plain = answer("bootstrap-sensitivity", **asked(name))
+    found = answer("bootstrap-sensitivity", **asked(name, correction="holm"))
+    for metric, same in zip(found["metrics"], plain["metrics"], strict=True):
+        levels = [pair["asl"] for pair in metric["pairs"]]
+        corrected = [pair["asl_corrected"] for pair in metric["pairs"]]
+        assert levels == [pair["asl"] for pair in same["pairs"]]
+        assert corrected == pytest.approx(holm(levels), abs=1e-12)
+        assert [level["significant_pairs"] for level in metric["levels"]] == [
+            sum(each < alpha for each in corrected) for alpha in (0.05, 0.01)
+        ]
+    assert found["resamples_needed"] == (None if name == "t-test" else 2800)
+
+
+@pytest.mark.parametrize(
+    ("name", "resampled"), [("paired-bootstrap", resampled_t), ("unpaired-bootstrap", resampled_welch)]
+)
+def test_the_max_t_correction_compares_with_the_largest_of_all_pairs(
+    answer: Answer, laboratory: Laboratory, name: str, resampled: Any
+) -> None:
+    found = answer("bootstrap-sensitivity", **asked(name, correction="max-t"))
+    for metric in found["metrics"]:
+        rows = laboratory.common(*METRICS)[metric["metric"]]
+        worked = [resampled(x, y) for x, y in combinations(rows.values(), 2)]
+        largest = [max(drawn[b][0] for _, drawn in worked) for b in range(B)]
+        theirs = [sum(reaches(t, observed) for t in largest) / B for observed, _ in worked]
+        assert [pair["asl_corrected"] for pair in metric["pairs"]] == theirs
+        assert all(pair["asl_corrected"] >= pair["asl"] for pair in metric["pairs"])
+
+
+def test_the_table_is_sorted_by_sensitivity_and_marks_what_beats_the_baseline(answer: Answer) -> None:
+    metrics = ["Q", "P@5", "AP", "nDCG@10", "RR"]
+    found = answer("bootstrap-sensitivity", metrics=metrics, alphas=[0.05, 0.2], test="t-test")
+    counts = {each["metric"]: [level["significant_pairs"] for level in each["levels"]] for each in found["metrics"]}
+    assert found["by_sensitivity"] == sorted(counts, key=lambda label: [-count for count in counts[label]])
+    assert found["baseline"] == "AP"
+    assert found["beats_baseline"] == [
+        label
+        for label, own in counts.items()
+        if all(count > other for count, other in zip(own, counts["AP"], strict=True))
+    ]
+
+
+def test_a_named_baseline_is_one_of_the_metrics(answer: Answer, laboratory: Laboratory) -> None:
+    found = answer("bootstrap-sensitivity", metrics=["Q"], baseline="RR", test="sign")
+    assert [metric["metric"] for metric in found["metrics"]] == [laboratory.label("Q"), "RR"]
+    assert found["baseline"] == "RR"
+    assert answer("bootstrap-sensitivity", metrics=["Q"], test="sign")["baseline"] is None
+
+
+def test_one_set_of_resamples_serves_the_topics_defined_for_all_metrics(answer: Answer, laboratory: Laboratory) -> None:
+    found = answer("bootstrap-sensitivity", metrics=["AP", "AP(rel=2)"], resamples=50)
+    assert (found["topics"], found["topics_left_out"]) == (10, [ONLY_LOW, NO_RELEVANT])
+    assert "nothing relevant" in found["left_out_because"]
+    rows = laboratory.common("AP", "AP(rel=2)")["AP"]
+    first = found["metrics"][0]["pairs"][0]
+    assert first["difference"] == pytest.approx(mean(rows["alder"]) - mean(rows["birch"]), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_runs_that_rank_alike_never_differ(answer: Answer, name: str) -> None:
+    found = answer("bootstrap-sensitivity", **asked(name, runs=["yew", "hazel", "oak"]))
+    for metric in found["metrics"]:
+        alike = metric["pairs"][0]
+        assert (alike["runs"], alike["difference"], alike["asl"]) == (["yew", "hazel"], 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [("paired-bootstrap", 1000), ("randomised-tukey-hsd", 5000), ("randomisation", 2048), ("sign", None)],
+)
+def test_each_test_has_its_own_number_of_resamples(answer: Answer, name: str, drawn: int | None) -> None:
+    assert answer("bootstrap-sensitivity", metrics=["AP"], test=name)["resamples"] == drawn
