@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tests.conftest import Service
+from pathlib import Path
+
+from app.settings import Settings
+from tests.api.laboratory import SHORT, Laboratory
+from tests.conftest import ADMIN, Service, serving
 
 
 def test_requests_are_counted_by_route_without_names(sqlite_service: Service) -> None:
@@ -18,6 +22,15 @@ def test_a_head_is_counted_under_its_route(sqlite_service: Service) -> None:
     sqlite_service.organiser.head("/v1/collections/secret-name")
     text = sqlite_service.organiser.get("/metrics").text
     assert 'gainboard_requests_total{method="HEAD",route="/v1/collections/{collection}",status="404"} 1.0' in text
+
+
+def test_jobs_are_counted_by_state(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)) as service:
+        lab = Laboratory(service)
+        for seed in range(2):
+            lab.ask(**SHORT, seed=seed)
+        lines = service.organiser.get("/metrics").text.splitlines()
+    assert {'gainboard_jobs{state="queued"} 2.0', 'gainboard_jobs{state="failed"} 0.0'} <= set(lines)
 
 
 def test_only_organisers_read_it(sqlite_service: Service) -> None:

@@ -19,7 +19,7 @@ from app.api.dependencies import CollectionName, EngineDep, PrincipalDep, WatchD
 from app.api.idempotency import FingerprintDep, IdempotencyKey, once
 from app.api.pages import Page, PagingDep
 from app.api.problems import documented
-from app.api.shown_jobs import SeenJobDep, ShownJob, show, show_whole
+from app.api.shown_jobs import JobId, SeenJobDep, ShownJob, show, show_whole
 from app.errors import (
     BadExpression,
     BadGains,
@@ -28,7 +28,8 @@ from app.errors import (
     KeyInUse,
     KeyReused,
     NoQrels,
-    NotFound,
+    Refused,
+    Unavailable,
     UnsupportedMediaType,
 )
 from app.jobs import reading
@@ -119,7 +120,8 @@ def ask_for_job(
 
 
 def _wait(seen: SeenJob) -> dict[str, str]:
-    return {} if seen.job.is_over else {"Retry_After": "1"}
+    # Kept by a cache for seconds, as what is public may be, it would answer those who wait at once, again and again.
+    return {} if seen.job.is_over else {"Retry_After": "1", "Cache_Control": "private, no-cache"}
 
 
 @router.get("/jobs", responses=documented(JudgmentsHidden))
@@ -184,8 +186,8 @@ async def follow_job(
     async for job in watch.changes(first.job):
         try:
             seen = await run_in_threadpool(reading.find, workspace, principal, job.id)
-        except NotFound:
-            return  # the judgments were hidden meanwhile, or the collection deleted
+        except (Refused, Unavailable):
+            return  # the judgments were hidden meanwhile, or the database is away: who connects again is told
         shown = await run_in_threadpool(show_whole, request, workspace, replace(seen, job=job))
         yield ServerSentEvent(event="job", id=f"{job.state}-{job.parts_done}", data=shown)
 
@@ -197,9 +199,9 @@ async def follow_job(
     responses=documented(Forbidden, also=CANCELLED),
 )
 def cancel_job(
-    seen: SeenJobDep, request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep
+    job: JobId, request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep
 ) -> Response:
     """Cancel a job that is queued or running (organisers, and the token that asked for it)."""
-    seen, is_cancelled = reading.cancel(workspace, principal, seen.job.id)
+    seen, is_cancelled = reading.cancel(workspace, principal, job)
     engine.wake()
     return answer(show_whole(request, workspace, seen), 202 if is_cancelled else 200)

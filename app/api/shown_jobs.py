@@ -60,9 +60,10 @@ class ShownJob(BaseModel):
     figures: list[ShownFigure] | None = Field(description="Null until it has succeeded, and in lists")
 
 
-def _seen_job(
-    job: Annotated[str, Path(description="The job's id")], workspace: WorkspaceDep, principal: PrincipalDep
-) -> SeenJob:
+JobId = Annotated[str, Path(alias="job", description="The job's id")]
+
+
+def _seen_job(job: JobId, workspace: WorkspaceDep, principal: PrincipalDep) -> SeenJob:
     return reading.find(workspace, principal, job)
 
 

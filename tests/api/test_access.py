@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 
 from tests.api.campaign import Campaign, judged, run_text
+from tests.api.laboratory import LONG, SHORT, qrels_text, rotated
 from tests.conftest import Service
 
 WHO = ("anonymous", "bad", "reader", "own", "other", "organiser", "foreign", "admin")
@@ -25,8 +27,14 @@ JUDGMENTS = (
     "401 401 200 200 200 200 404 200",
     "200 200 200 200 200 200 200 200",
 )
+JOB = (
+    "401 401 404 404 404 200 404 200",
+    "401 401 200 200 200 200 404 200",
+    "200 200 200 200 200 200 200 200",
+)
 SEEN = ("401 401 200 200 200 200 404 200", *JUDGMENTS[1:])
 C = "/v1/collections/{collection}"
+J = "/v1/jobs/{job}"
 
 
 def _returning(status: str, table: tuple[str, ...]) -> tuple[str, ...]:
@@ -65,6 +73,24 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/pool": ORGANISER_200,
     f"GET {C}/scores": JUDGMENTS,
     f"GET {C}/leaderboard": JUDGMENTS,
+    f"POST {C}/jobs": (
+        "401 401 403 403 403 202 404 202",
+        "401 401 202 202 202 202 404 202",
+        "401 401 202 202 202 202 202 202",
+    ),
+    "GET /v1/job-kinds": OPEN,
+    "GET /v1/jobs": TOKEN,
+    f"GET {J}": JOB,
+    f"GET {J}/events": JOB,
+    f"GET {J}/result": JOB,
+    f"GET {J}/tables/{{table}}.csv": JOB,
+    f"GET {J}/tables/{{table}}.tex": JOB,
+    f"GET {J}/figures/{{figure}}.svg": JOB,
+    f"DELETE {J}": (
+        "401 401 404 404 404 202 404 202",
+        "401 401 403 202 403 202 404 202",
+        "401 401 403 202 403 202 403 202",
+    ),
     f"POST {C}/tokens": _returning("201", ORGANISER_200),
     f"GET {C}/tokens": ORGANISER_200,
     f"DELETE {C}/tokens/{{token}}": _returning("204", ORGANISER_200),
@@ -93,6 +119,7 @@ class Scene:
             "foreign": self.elsewhere.client("organiser"),
             "admin": self.service.organiser,
         }
+        self.finished = ""
         if self.state != "hidden":
             self.campaign.release(public=self.state == "public")
 
@@ -110,6 +137,32 @@ class Scene:
         answer = self.campaign.organiser.post(f"{self.campaign.path}/tokens", json={"role": "reader"})
         return str(answer.json()["id"])
 
+    def new_job(self) -> str:
+        """The id of a new, long job, which the participant `own` has asked for where it may."""
+        self.prepare_for_jobs()
+        client = self.clients["organiser" if self.state == "hidden" else "own"]
+        return str(client.post(f"{self.campaign.path}/jobs", json=self.request(**LONG)).json()["id"])
+
+    def finished_job(self) -> str:
+        """The id of a job that has succeeded."""
+        if not self.finished:
+            self.prepare_for_jobs()
+            asked = self.campaign.organiser.post(f"{self.campaign.path}/jobs", json=self.request(**SHORT)).json()["id"]
+            job = self.campaign.organiser.get(f"/v1/jobs/{asked}", params={"wait": 30}).json()
+            assert job["state"] == "succeeded"
+            self.finished = asked
+        return self.finished
+
+    def prepare_for_jobs(self) -> None:
+        """Runs that can be compared."""
+        self.campaign.put_qrels(qrels_text(highest=2))
+        for number in range(2):
+            self.campaign.submit(rotated(number))
+
+    def request(self, **params: Any) -> dict[str, Any]:
+        """A request for a job like no other."""
+        return {"kind": "stability", "params": {**params, "seed": uuid4().int % 2**64}}
+
 
 def _ask(scene: Scene, who: str, route: str) -> int:
     method, path = route.split(" ")
@@ -119,6 +172,9 @@ def _ask(scene: Scene, who: str, route: str) -> int:
         "{run}": scene.own_run,
         "{token}": scene.token_id,
         "{slug}": lambda: "not-found",
+        "{job}": scene.new_job if method == "DELETE" else scene.finished_job,
+        "{table}": lambda: "curves",
+        "{figure}": lambda: "curves",
     }
     for part, value in fill.items():
         if part in path:
@@ -127,10 +183,16 @@ def _ask(scene: Scene, who: str, route: str) -> int:
         f"PATCH {C}": {"title": "new"},
         "POST /v1/collections": {"name": f"n-{uuid4().hex}", "levels": 1},
         f"POST {C}/tokens": {"role": "reader"},
+        f"POST {C}/jobs": scene.request(**SHORT),
     }.get(route)
+    if route == f"POST {C}/jobs":
+        scene.prepare_for_jobs()
     files = {f"PUT {C}/qrels": f"1 0 good 1\n1 0 {uuid4().hex} 0\n", f"POST {C}/runs": scene.new_run()}
     query = {"team": "own"} if route == f"POST {C}/runs" else None
-    return scene.clients[who].request(method, path, json=json, content=files.get(route), params=query).status_code
+    answer = scene.clients[who].request(method, path, json=json, content=files.get(route), params=query)
+    if route == f"DELETE {J}":
+        scene.service.organiser.delete(path)
+    return answer.status_code
 
 
 @pytest.fixture(scope="module", params=STATES)
@@ -170,6 +232,38 @@ def test_what_is_absent_and_what_is_not_yours_get_the_same_answer(scene: Scene) 
         assert theirs.status_code == 404
         assert theirs.text == absent.text.replace(name[::-1], name)
         assert {**theirs.headers, "x-request-id": "", "date": ""} == {**absent.headers, "x-request-id": "", "date": ""}
+
+
+def test_a_job_that_is_not_yours_to_see_and_an_absent_one_get_the_same_answer(scene: Scene) -> None:
+    job, absent = scene.finished_job(), "0" * 64
+    who = {"hidden": ("own", "reader", "foreign"), "released": ("foreign",), "public": ()}[scene.state]
+    for client in (scene.clients[each] for each in who):
+        for path in ("", "?wait=1", "/events", "/result", "/tables/curves.csv", "/figures/curves.svg"):
+            theirs, none = client.get(f"/v1/jobs/{job}{path}"), client.get(f"/v1/jobs/{absent}{path}")
+            assert theirs.status_code == 404
+            assert theirs.text == none.text.replace(absent, job)
+            assert {**theirs.headers, "x-request-id": "", "date": ""} == {
+                **none.headers,
+                "x-request-id": "",
+                "date": "",
+            }
+
+
+def test_the_list_of_jobs_has_those_whose_judgments_are_seen(scene: Scene) -> None:
+    job = scene.finished_job()
+
+    def listed(who: str, **query: str) -> bool:
+        items = scene.clients[who].get("/v1/jobs", params=query).json()["items"]
+        return job in [each["id"] for each in items]
+
+    sees = scene.state != "hidden"
+    assert [listed(who) for who in ("admin", "organiser", "own", "reader")] == [True, True, sees, sees]
+    assert not listed("foreign")
+    if scene.state == "public":
+        assert all(listed(who, collection=scene.campaign.name) for who in ("anonymous", "foreign"))
+    if scene.state == "hidden":
+        answer = scene.clients["own"].get("/v1/jobs", params={"collection": scene.campaign.name})
+        assert answer.status_code == 403
 
 
 def test_the_run_of_another_team_and_an_absent_run_get_the_same_answer(shared: Service) -> None:

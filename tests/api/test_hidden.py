@@ -35,6 +35,11 @@ def _everything(campaign: Campaign, client: httpx.Client) -> list[tuple[Any, ...
     for query in ({}, {"metric": "Nonsense"}, {"qrels": 2}, {"run": "absent"}, {"format": "csv"}):
         sent += [campaign.get("/scores", client, **query)]
     sent += [campaign.get("/leaderboard", client), client.get("/v1/me/limits")]
+    for query in ({}, {"collection": campaign.name}, {"collection": campaign.name, "state": "succeeded"}):
+        sent += [client.get("/v1/jobs", params=query)]
+    asked: list[dict[str, object]] = [{"metrics": ["AP"]}, {"metrics": ["Nonsense"]}, {"metrics": ["AP"], "qrels": 2}]
+    for params in (*asked, {"metrics": ["AP"], "runs": ["absent"]}, {"metrics": ["AP"], "subset_size": 9}):
+        sent += [client.post(f"{campaign.path}/jobs", json={"kind": "stability", "params": params})]
     return [_normal(answer, campaign) for answer in sent]
 
 

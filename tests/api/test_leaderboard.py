@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from tests.api.campaign import RUN, WORSE, Campaign, judged, refused, run_text
+from tests.api.laboratory import Laboratory, qrels_text, rotated
 from tests.conftest import Service
 
 
@@ -78,6 +79,37 @@ def test_one_topic_has_no_interval_and_groups_wait_for_their_job(shared: Service
     campaign.submit()
     row = _board(campaign, metric="AP")["rows"][0]
     assert (row["interval"], row["groups"]) == ({"AP": None}, None)
+
+
+def test_groups_are_there_once_their_job_has_been_asked_for(service: Service) -> None:
+    lab = Laboratory(service)
+    before = _board(lab, metric=["AP", "Q"], by="Q")
+    wanted = before["groups_job"]
+    assert (wanted["state"], {row["groups"] is None for row in before["rows"]}) == (None, {True})
+    assert lab.organiser.get("/v1/jobs").json()["items"] == []  # nobody has asked for it yet
+    asked = lab.ask(wanted["kind"], **wanted["params"])
+    assert (asked.headers["location"], asked.json()["id"]) == (wanted["url"], wanted["id"])
+    level = lab.organiser.get(lab.finished(asked)["result_url"]).json()["metrics"][0]["levels"][0]
+    for board in (_board(lab, metric=["AP", "Q"], by="Q"), _board(lab, metric="Q")):
+        assert {row["name"]: row["groups"] for row in board["rows"]} == level["groups"]
+        assert board["groups_job"] == {**wanted, "state": "succeeded"}
+    assert _board(lab, metric=["AP", "Q"])["groups_job"]["state"] is None  # that is another metric's
+
+
+def test_groups_are_those_of_the_runs_and_judgments_that_are_shown(shared: Service) -> None:
+    lab = Laboratory(shared)
+    wanted = _board(lab, metric="AP")["groups_job"]
+    lab.finished(lab.ask(wanted["kind"], **wanted["params"]))
+    lab.put_qrels(qrels_text(shift=1))
+    assert _board(lab, metric="AP")["rows"][0]["groups"] is None
+    assert _board(lab, metric="AP", qrels=1)["rows"][0]["groups"]
+    lab.submit(rotated(5))
+    assert _board(lab, metric="AP", qrels=1)["groups_job"]["state"] is None
+
+
+def test_there_are_no_groups_of_a_single_run_or_of_geometric_means(shared: Service) -> None:
+    assert _board(judged(shared), metric="AP")["groups_job"] is None
+    assert _board(Laboratory(shared), metric="AP(mean=geometric)")["groups_job"] is None
 
 
 def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared: Service) -> None:

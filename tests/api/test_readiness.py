@@ -15,6 +15,7 @@ from app.main import create_app, open_workspace
 from app.settings import Settings
 from app.store.database import Database
 from tests.api.campaign import Campaign, refused
+from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, running, serving
 
 
@@ -27,6 +28,19 @@ def test_a_database_that_is_gone_makes_the_service_unready(tmp_path: Path) -> No
         assert refused(answer) == (503, "database-busy")
         assert int(answer.headers["retry-after"]) > 0
         assert service.anonymous.get("/healthz").status_code == 200
+
+
+def test_it_says_where_jobs_are_worked(tmp_path: Path) -> None:
+    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=2)
+    with serving(settings) as first, serving(settings) as second:
+        lab = Laboratory(first)
+        lab.finished(lab.ask())
+        ready = [service.anonymous.get("/readyz").json() for service in (first, second)]
+        assert sorted(each["jobs"] for each in ready) == ["elsewhere", "here"]
+        assert [each["job_slots"] for each in ready] == [2, 2]
+    with serving(settings.model_copy(update={"job_slots": 0})) as idle:
+        ready = [idle.anonymous.get("/readyz").json()]
+        assert (ready[0]["jobs"], ready[0]["job_slots"]) == ("off", 0)
 
 
 def test_nothing_is_written_to_a_database_whose_file_is_gone(tmp_path: Path) -> None:

@@ -1,0 +1,69 @@
+"""A collection whose runs can be compared, and its jobs, in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from app.jobs.describe import example
+from app.jobs.kind import Kind
+from tests.api.campaign import Campaign, run_text
+from tests.conftest import Service
+
+TOPICS = [str(number) for number in range(1, 9)]
+DOCUMENTS = [f"d{number}" for number in range(7)]
+FEW = 20
+SHORT: dict[str, Any] = {"metrics": ["AP", "Q"], "trials": FEW}
+LONG: dict[str, Any] = {"metrics": ["AP", "Q"], "trials": 100_000}
+
+
+class Laboratory(Campaign):
+    """A campaign of 8 topics, 3 levels, and 4 runs of 2 teams."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(service, levels=3)
+        assert self.put_qrels(qrels_text()).status_code == 201
+        for number in range(4):
+            assert self.submit(rotated(number), team=f"team-{number % 2}").status_code == 201
+
+    def ask(self, kind: str = "stability", client: httpx.Client | None = None, **params: Any) -> httpx.Response:
+        """Asks for a job: a short one of stability, unless told otherwise."""
+        sent = {"kind": kind, "params": params or SHORT}
+        return (client or self.organiser).post(f"{self.path}/jobs", json=sent)
+
+    def job(self, asked: httpx.Response, client: httpx.Client | None = None, wait: float = 0) -> Any:
+        """The job that a request has made, as it is now or once it is over."""
+        answer = (client or self.organiser).get(asked.headers["location"], params={"wait": wait})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def finished(self, asked: httpx.Response) -> Any:
+        """The job once it has succeeded."""
+        job = self.job(asked, wait=30)
+        assert job["state"] == "succeeded", job["error"]
+        return job
+
+
+def qrels_text(shift: int = 0, highest: int = 3) -> str:
+    """Judgments of every document for every topic, at levels from 0 to the highest."""
+    return "".join(
+        f"{topic} 0 {document} {(number * (place + 2) + shift) % (highest + 1)}\n"
+        for place, topic in enumerate(TOPICS)
+        for number, document in enumerate(DOCUMENTS)
+    )
+
+
+def rotated(number: int) -> str:
+    """A run like no other: the documents from another one on, for each topic, of which some find little."""
+    starts = {topic: (number * number + place * (number + 1)) % len(DOCUMENTS) for place, topic in enumerate(TOPICS)}
+    rankings = {topic: (DOCUMENTS[start:] + DOCUMENTS[:start])[: 3 + number] for topic, start in starts.items()}
+    return run_text(rankings, f"run-{number}")
+
+
+def request_of(kind: Kind[Any]) -> Mapping[str, Any]:
+    """The example of a kind, with few draws where it draws."""
+    few = {name: FEW for name in ("trials", "resamples") if name in kind.params.model_fields}
+    asked = example(kind)
+    return {"kind": asked["kind"], "params": {**asked["params"], **few}}

@@ -1,0 +1,122 @@
+"""Jobs followed as server-sent events."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from tests.api.campaign import refused
+from tests.api.laboratory import LONG, Laboratory
+from tests.conftest import ADMIN, Service, serving
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """A laboratory where nobody works jobs, so that they change only when somebody changes them."""
+    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN, job_slots=0)
+    with serving(settings) as service:
+        yield Laboratory(service)
+
+
+def _events(answer: httpx.Response) -> Iterator[dict[str, Any]]:
+    """The jobs of a stream, as they come."""
+    event: dict[str, str] = {}
+    for line in answer.iter_lines():
+        name, _, value = line.partition(": ")
+        if line:
+            event[name] = value
+        elif event:
+            assert event["event"] == "job"
+            job = json.loads(event["data"])
+            assert event["id"] == f"{job['state']}-{job['progress']['done']}"
+            yield job
+            event = {}
+
+
+def test_a_job_is_followed_to_its_end(shared: Service) -> None:
+    lab = Laboratory(shared)
+    url = lab.ask().headers["location"]
+    with lab.organiser.stream("GET", f"{url}/events") as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        followed = list(_events(answer))
+    states = [each["state"] for each in followed]
+    assert states == sorted(states, key=["queued", "running", "succeeded"].index)
+    assert followed[-1] == lab.organiser.get(url).json()
+    assert followed[-1]["tables"]
+
+
+def test_events_come_as_they_happen_and_nobody_keeps_them(still: Laboratory) -> None:
+    url = still.ask(metrics=["AP"], trials=21).headers["location"]
+    with still.organiser.stream("GET", f"{url}/events", headers={"Accept-Encoding": "gzip"}) as answer:
+        assert answer.headers["cache-control"] == "no-store"
+        assert not {"etag", "content-encoding", "content-length"} & answer.headers.keys()
+        events = _events(answer)
+        assert next(events)["state"] == "queued"
+        still.service.client(ADMIN).delete(url)
+        assert [each["state"] for each in events] == ["cancelled"]
+
+
+def test_a_job_that_is_over_has_one_event(still: Laboratory) -> None:
+    url = still.ask(metrics=["AP"], trials=22).headers["location"]
+    still.organiser.delete(url)
+    with still.organiser.stream("GET", f"{url}/events") as answer:
+        assert [each["state"] for each in _events(answer)] == ["cancelled"]
+
+
+def test_head_of_events_is_answered_at_once(still: Laboratory) -> None:
+    url = still.ask(metrics=["AP"], trials=23).headers["location"]
+    answer = still.organiser.head(f"{url}/events", timeout=10)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert still.organiser.get(url, timeout=10).status_code == 200  # on the same connection
+
+
+def test_a_stream_ends_where_the_judgments_are_hidden_meanwhile(still: Laboratory) -> None:
+    lab = Laboratory(still.service)
+    lab.release()
+    reader = lab.client("reader")
+    url = lab.ask(client=reader).headers["location"]
+    with reader.stream("GET", f"{url}/events") as answer:
+        events = _events(answer)
+        assert next(events)["state"] == "queued"
+        lab.change(policy={"phase": "hidden"})
+        lab.organiser.delete(url)
+        assert list(events) == []
+
+
+def test_what_is_not_there_is_a_problem_and_no_stream(still: Laboratory) -> None:
+    answer = still.organiser.get(f"/v1/jobs/{'0' * 64}/events")
+    assert refused(answer) == (404, "not-found")
+
+
+def test_followers_who_leave_leave_nothing_behind(still: Laboratory) -> None:
+    url = still.ask(metrics=["AP"], trials=24).headers["location"]
+    for _ in range(50):  # more than there are threads or connections
+        with still.organiser.stream("GET", f"{url}/events") as answer:
+            assert next(_events(answer))["state"] == "queued"
+    assert still.organiser.get("/readyz", timeout=10).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/events", "?wait=30"])
+def test_a_server_that_stops_does_not_wait_for_those_who_wait(tmp_path: Path, path: str) -> None:
+    got: list[str] = []
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)) as service:
+        lab = Laboratory(service)
+        url = lab.ask(**LONG).headers["location"]
+        client = httpx.Client(base_url=service.url, headers=dict(lab.organiser.headers), timeout=60)
+        waiting = Thread(target=lambda: got.append(client.get(url + path).text))
+        waiting.start()
+        time.sleep(0.3)  # until it is waited for, of which the server gives no sign
+        began = time.monotonic()
+    waiting.join()
+    client.close()
+    assert time.monotonic() - began < 8  # and not after the 30 s of the wait, or the 10 s that a stop may take
+    assert '"state":"queued"' in got[0]

@@ -1,0 +1,168 @@
+"""What a result looks like in each form, and what is said where there is none."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.evaluation.workspace import Workspace
+from app.main import create_app, open_workspace
+from app.settings import Settings
+from app.store import claims
+from tests.api.campaign import refused
+from tests.api.laboratory import SHORT, Laboratory, rotated
+from tests.conftest import ADMIN, Service, running, serving
+
+FORMS = ("result", "tables/curves.csv", "tables/curves.tex", "figures/curves.svg")
+
+
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    return Laboratory(shared)
+
+
+@pytest.fixture(scope="module")
+def job(lab: Laboratory) -> Any:
+    return lab.finished(lab.ask())
+
+
+@pytest.fixture
+def still(tmp_path: Path) -> Iterator[tuple[Laboratory, Workspace]]:
+    """A laboratory where nobody works jobs."""
+    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)
+    workspace, _ = open_workspace(settings)
+    with running(create_app(workspace, settings)) as service:
+        yield Laboratory(service), workspace
+
+
+def _accepting(lab: Laboratory, job: Any, accept: str, **query: str) -> httpx.Response:
+    return lab.organiser.get(job["result_url"], headers={"Accept": accept}, params=query)
+
+
+def test_accept_and_format_choose_the_form(lab: Laboratory, job: Any) -> None:
+    def form(accept: str, **query: str) -> str:
+        return _accepting(lab, job, accept, **query).headers["content-type"].split(";")[0]
+
+    assert form("*/*") == form("application/json, text/csv;q=0.5") == "application/json"
+    assert form("text/csv") == form("*/*", format="csv") == "text/csv"
+    assert form("application/x-tex") == form("text/csv", format="latex") == "application/x-tex"
+    assert form("text/csv", format="json") == "application/json"
+
+
+def test_csv_is_of_the_first_table_unless_another_is_named(lab: Laboratory, job: Any) -> None:
+    first, second = job["tables"][:2]
+    assert _accepting(lab, job, "text/csv").text == lab.organiser.get(first["csv"]).text
+    named = _accepting(lab, job, "text/csv", table=second["name"])
+    assert named.text == lab.organiser.get(second["csv"]).text != _accepting(lab, job, "text/csv").text
+    latex = _accepting(lab, job, "*/*", format="latex", table=second["name"])
+    assert latex.text == lab.organiser.get(second["latex"]).text
+    assert refused(_accepting(lab, job, "*/*", table=second["name"])) == (422, "invalid-request")
+
+
+def test_an_unknown_table_or_figure_is_told_which_there_are(lab: Laboratory, job: Any) -> None:
+    url = job["result_url"].removesuffix("/result")
+    for answer in (
+        lab.organiser.get(f"{url}/tables/none.csv"),
+        lab.organiser.get(f"{url}/tables/none.tex"),
+        _accepting(lab, job, "text/csv", table="none"),
+        lab.organiser.get(f"{url}/figures/none.svg"),
+    ):
+        assert refused(answer) == (404, "not-found")
+        assert "curves" in answer.json()["detail"]
+
+
+def test_equal_jobs_have_equal_results(lab: Laboratory, job: Any) -> None:
+    first = lab.organiser.get(job["result_url"])
+    twin = Laboratory(lab.service)
+    second = twin.organiser.get(twin.finished(twin.ask())["result_url"])
+    assert first.text.replace(lab.name, twin.name) == second.text
+
+
+def test_a_result_has_a_strong_etag_and_is_sent_once(lab: Laboratory, job: Any) -> None:
+    for path in FORMS:
+        url = job["result_url"].replace("result", path)
+        answer = lab.organiser.get(url, headers={"Accept-Encoding": "identity"})
+        assert answer.headers["etag"] == f'"{hashlib.sha256(answer.content).hexdigest()}"'
+        held = {"If-None-Match": answer.headers["etag"], "Accept-Encoding": "identity"}
+        assert lab.organiser.get(url, headers=held).status_code == 304
+        head = lab.organiser.head(url, headers={"Accept-Encoding": "identity"})
+        assert (head.content, head.headers["etag"]) == (b"", answer.headers["etag"])
+
+
+def test_a_large_result_comes_in_pieces_and_whole(shared: Service) -> None:
+    lab = Laboratory(shared)
+    for number in range(4, 9):
+        lab.submit(rotated(number))
+    fuzziness = [number / 100 for number in range(100)]
+    asked = lab.ask(metrics=[f"P@{cutoff}" for cutoff in range(1, 181)], trials=1, per_pair=True, fuzziness=fuzziness)
+    answer = lab.organiser.get(lab.finished(asked)["result_url"], headers={"Accept-Encoding": "identity"})
+    assert len(answer.content) > 4 << 20
+    assert "content-length" not in answer.headers
+    assert answer.headers["etag"] == f'"{hashlib.sha256(answer.content).hexdigest()}"'
+    assert len(answer.json()["metrics"]) == 180
+
+
+def test_a_figure_that_is_opened_by_itself_loads_nothing(lab: Laboratory, job: Any) -> None:
+    figure = lab.organiser.get(job["figures"][0]["svg"])
+    assert figure.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_a_job_that_is_not_over_has_no_result_yet(still: tuple[Laboratory, Workspace]) -> None:
+    lab = still[0]
+    url = lab.ask().headers["location"]
+    for path in FORMS:
+        answer = lab.organiser.get(f"{url}/{path}")
+        assert refused(answer) == (409, "job-not-finished")
+        assert answer.headers["retry-after"] == "1"
+        assert "queued" in answer.json()["detail"]
+
+
+def test_a_cancelled_job_has_no_result(still: tuple[Laboratory, Workspace]) -> None:
+    lab = still[0]
+    url = lab.ask().headers["location"]
+    lab.organiser.delete(url)
+    answer = lab.organiser.get(f"{url}/result")
+    assert refused(answer) == (409, "no-result")
+    assert "cancelled" in answer.json()["detail"]
+
+
+def test_a_failed_job_says_why_and_is_queued_again(still: tuple[Laboratory, Workspace]) -> None:
+    lab, workspace = still
+    asked = lab.ask()
+    with workspace.database.writing() as tx:
+        claim = claims.claim(tx, "somebody", workspace.now())
+        assert claim is not None
+        claims.give_back(tx, claim, workspace.now(), "It does not work out.", is_final=True)
+    assert (lab.job(asked)["state"], lab.job(asked)["error"]) == ("failed", "It does not work out.")
+    answer = lab.organiser.get(f"{asked.headers['location']}/result")
+    assert refused(answer) == (409, "no-result")
+    assert "It does not work out." in answer.json()["detail"]
+    assert (lab.ask().status_code, lab.job(asked)["state"], lab.job(asked)["error"]) == (202, "queued", None)
+
+
+def test_behind_a_proxy_every_address_begins_with_its_root_path(tmp_path: Path) -> None:
+    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN)
+    with running(create_app(open_workspace(settings)[0], settings), root_path="/gain") as service:
+        lab = Laboratory(service)
+        asked = lab.ask(**SHORT)
+        location = asked.headers["location"]
+        assert location.startswith("/gain/v1/jobs/")
+        job = lab.organiser.get(location.removeprefix("/gain"), params={"wait": 30}).json()
+        shown = [job["result_url"], job["tables"][0]["csv"], job["tables"][0]["latex"], job["figures"][0]["svg"]]
+        assert all(url.startswith(f"{location}/") for url in shown)
+        assert lab.get("/leaderboard").json()["groups_job"]["url"].startswith("/gain/v1/jobs/")
+
+
+def test_results_outlive_the_server_that_worked_them(tmp_path: Path) -> None:
+    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN)
+    with serving(settings) as service:
+        lab = Laboratory(service)
+        url = lab.finished(lab.ask())["result_url"]
+        before = lab.organiser.get(url).content
+    with serving(settings) as service:
+        assert service.organiser.get(url).content == before

@@ -1,0 +1,182 @@
+"""Jobs asked for, waited for, listed and cancelled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from tests.api.campaign import Campaign, codes, refused
+from tests.api.laboratory import LONG, SHORT, Laboratory, qrels_text, rotated
+from tests.conftest import ADMIN, Service, serving
+
+
+@pytest.fixture
+def idle(database_url: str) -> Iterator[Service]:
+    """Gainboard where nobody works jobs, on each kind of database."""
+    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN, job_slots=0)) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    return Laboratory(shared)
+
+
+def test_an_equal_request_is_the_job_that_is_there_already(service: Service) -> None:
+    lab = Laboratory(service)
+    asked = lab.ask()
+    assert (asked.status_code, asked.headers["retry-after"]) == (202, "1")
+    job = lab.finished(asked)
+    again = lab.ask(**SHORT, seed=0, runs="all")
+    assert (again.status_code, again.headers["location"], again.json()) == (200, asked.headers["location"], job)
+    assert "retry-after" not in again.headers
+    assert lab.ask(**SHORT, seed=1).json()["id"] != job["id"]
+
+
+def test_a_job_shows_its_settled_request_and_how_far_it_is(idle: Service) -> None:
+    lab = Laboratory(idle)
+    job = lab.ask(metrics=["map", "AP", "Q"], gains="3:1", qrels=1).json()
+    assert (job["collection"], job["kind"], job["state"], job["qrels_version"]) == (lab.name, "stability", "queued", 1)
+    assert job["params"]["metrics"] == ["AP", "Q(beta=1,gains=3:1)"]
+    assert (job["progress"]["done"], job["started_at"], job["finished_at"]) == (0, None, None)
+    assert (job["result_url"], job["error"], job["tables"], job["figures"]) == (None, None, None, None)
+
+
+def test_a_job_in_the_queue_is_asked_for_again_cancelled_and_queued_again(idle: Service) -> None:
+    lab = Laboratory(idle)
+    first, second = lab.ask(), lab.ask()
+    assert (second.status_code, second.json()) == (202, first.json())
+    url = first.headers["location"]
+    cancelled = [lab.organiser.delete(url) for _ in range(2)]
+    assert [each.status_code for each in cancelled] == [202, 200]
+    assert {each.json()["state"] for each in cancelled} == {lab.job(first)["state"]} == {"cancelled"}
+    again = lab.ask()
+    assert (again.status_code, again.json()["id"], again.json()["state"]) == (202, first.json()["id"], "queued")
+
+
+def test_a_running_job_is_cancelled_and_succeeds_when_asked_for_again(service: Service) -> None:
+    lab = Laboratory(service)
+    asked = lab.ask(**LONG)
+    assert lab.organiser.delete(asked.headers["location"]).status_code == 202
+    assert lab.job(asked, wait=30)["state"] == "cancelled"
+    assert lab.finished(lab.ask())["error"] is None
+
+
+def test_other_judgments_or_runs_make_another_job_and_leave_the_old_one(service: Service) -> None:
+    lab = Laboratory(service)
+    first = lab.finished(lab.ask())
+    lab.submit(rotated(5), team="new")
+    with_run = lab.ask().json()
+    lab.organiser.delete(f"{lab.path}/runs/run-5")
+    assert lab.ask().json()["id"] == first["id"]
+    lab.put_qrels(qrels_text(shift=1))
+    rejudged = lab.ask().json()
+    assert len({first["id"], with_run["id"], rejudged["id"]}) == 3
+    assert rejudged["qrels_version"] == 2
+    assert lab.ask(**SHORT, qrels=1).json()["id"] == first["id"]
+    lab.organiser.delete(f"{lab.path}/runs/run-0")
+    assert lab.organiser.get(first["result_url"]).json()["runs"][0] == "run-0"
+    assert refused(lab.ask(**SHORT, runs=["run-0", "run-1"])) == (404, "not-found")
+
+
+def test_wait_answers_when_the_time_is_up_or_the_job_is_over(idle: Service) -> None:
+    lab = Laboratory(idle)
+    url = lab.ask().headers["location"]
+    answer = lab.organiser.get(url, params={"wait": 0.05})
+    assert (answer.json()["state"], answer.headers["retry-after"]) == ("queued", "1")
+    held = {"If-None-Match": answer.headers["etag"]}
+    assert lab.organiser.get(url, params={"wait": 0.05}, headers=held).status_code == 304
+    lab.organiser.delete(url)
+    began = time.monotonic()
+    assert lab.organiser.get(url, params={"wait": 30}).json()["state"] == "cancelled"
+    assert time.monotonic() - began < 20  # and not after the 30 s
+
+
+def test_many_wait_while_others_are_answered(lab: Laboratory) -> None:
+    url = lab.service.url + lab.ask(**LONG).headers["location"]
+    headers = dict(lab.organiser.headers)
+    with httpx.Client(headers=headers, timeout=httpx.Timeout(60, read=0.3)) as impatient:
+        for _ in range(60):  # more than there are threads or connections; each leaves before its answer
+            with pytest.raises(httpx.ReadTimeout):
+                impatient.get(url, params={"wait": 30}, timeout=httpx.Timeout(60, read=0.01))
+    assert lab.organiser.get("/v1/me").status_code == 200
+    assert lab.organiser.delete(url).status_code == 202
+
+
+def test_jobs_are_listed_newest_first_in_pages(idle: Service) -> None:
+    lab, other = Laboratory(idle), Laboratory(idle)
+    asked = [lab.ask(**SHORT, seed=seed).json()["id"] for seed in range(3)]
+    elsewhere = other.ask().json()["id"]
+    page = lab.organiser.get("/v1/jobs", params={"limit": 2, "collection": lab.name})
+    assert [each["id"] for each in page.json()["items"]] == asked[:0:-1]
+    assert page.links["next"]["url"]
+    rest = lab.organiser.get(page.links["next"]["url"]).json()
+    assert ([each["id"] for each in rest["items"]], rest["next_cursor"]) == (asked[:1], None)
+    assert [each["id"] for each in lab.organiser.get("/v1/jobs").json()["items"]] == [elsewhere, *asked[::-1]]
+    own = lab.client("organiser").get("/v1/jobs").json()["items"]
+    assert [each["id"] for each in own] == asked[::-1]
+
+
+def test_jobs_are_listed_by_kind_and_state(idle: Service) -> None:
+    lab = Laboratory(idle)
+    kept, gone = lab.ask(), lab.ask("swap-rate", **SHORT)
+    lab.organiser.delete(gone.headers["location"])
+
+    def found(**query: str) -> list[str]:
+        return [each["id"] for each in lab.organiser.get("/v1/jobs", params=query).json()["items"]]
+
+    assert found(kind="stability") == found(state="queued") == [kept.json()["id"]]
+    assert found(kind="swap-rate", state="cancelled") == [gone.json()["id"]]
+    assert found(kind="stability", state="cancelled") == []
+    assert refused(lab.organiser.get("/v1/jobs", params={"kind": "none"})) == (422, "invalid-request")
+    assert codes(lab.organiser.get("/v1/jobs", params={"cursor": "bm8="})) == ["bad-cursor"]
+
+
+def test_a_repeated_key_is_answered_as_the_first_time(idle: Service) -> None:
+    lab = Laboratory(idle)
+
+    def ask(seed: int) -> httpx.Response:
+        sent = {"kind": "stability", "params": {**SHORT, "seed": seed}}
+        return lab.organiser.post(f"{lab.path}/jobs", json=sent, headers={"Idempotency-Key": "k"})
+
+    first, second = ask(0), ask(0)
+    assert (first.status_code, first.content) == (second.status_code, second.content)
+    assert first.headers["location"] == second.headers["location"]
+    assert refused(ask(1)) == (422, "idempotency-key-reused")
+
+
+def test_only_who_asked_and_organisers_cancel(idle: Service) -> None:
+    lab = Laboratory(idle)
+    lab.release()
+    asking, other = lab.client("participant", "team-0"), lab.client("participant", "team-1")
+    url = lab.ask(client=asking).headers["location"]
+    assert refused(other.delete(url)) == (403, "forbidden")
+    assert asking.delete(url).status_code == 202
+    assert lab.ask(client=other).headers["location"] == url
+    assert refused(asking.delete(url)) == (403, "forbidden")  # it is the other's now
+    assert other.delete(url).status_code == 202
+
+
+def test_the_jobs_of_a_deleted_collection_are_gone(idle: Service) -> None:
+    lab = Laboratory(idle)
+    url = lab.ask().headers["location"]
+    lab.organiser.delete(lab.path)
+    assert refused(lab.organiser.get(url)) == (404, "not-found")
+    assert lab.organiser.get("/v1/jobs").json()["items"] == []
+    assert refused(lab.organiser.get("/v1/jobs", params={"collection": lab.name})) == (404, "not-found")
+
+
+def test_what_is_no_id_names_no_job(shared: Service) -> None:
+    for identity in ("x", "0" * 64, "%00", "a%0Ab", "é"):
+        for path in ("", "/events", "/result", "/tables/a.csv", "/figures/a.svg"):
+            assert refused(shared.organiser.get(f"/v1/jobs/{identity}{path}")) == (404, "not-found")
+        assert refused(shared.organiser.delete(f"/v1/jobs/{identity}")) == (404, "not-found")
+
+
+def test_jobs_need_judgments(campaign: Campaign) -> None:
+    answer = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "stability", "params": SHORT})
+    assert refused(answer) == (409, "no-qrels")
