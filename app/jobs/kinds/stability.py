@@ -74,8 +74,8 @@ def _at_5_percent(result: Result) -> Table:
         (Column("metric"), Column("proportion of ties", digits=3), Column("crossed")),
         rows,
         notes=(
-            "Not crossed: all of the curve is below 5 %, and the value is that of the smallest fuzziness; or all of it is "
-            "above, and there is no value.",
+            "Not crossed: all of the curve is below 5 %, and the value is that of the smallest fuzziness; or all of it "
+            "is above, and there is no value.",
         ),
     )
 
