@@ -14,7 +14,7 @@ from app.exhibits import Column, Figure, Table
 from app.jobs.kind import Kind, Result, enter
 from app.jobs.kinds import stability, swap_rate
 from app.jobs.labels import Labels
-from app.jobs.params import Expression
+from app.jobs.params import Expression, Metrics
 
 
 def default_settings(highest_level: int) -> list[str]:
@@ -29,6 +29,9 @@ class RobustnessParams(stability.StabilityParams):
     setting does (Sakai, 2005).
     """
 
+    metrics: Metrics = Field(
+        description="Graded metrics; what they say of gains is put aside", examples=[["Q", "nDCG@10"]]
+    )
     settings: Annotated[list[Expression], Field(min_length=1, max_length=20)] | None = Field(
         None,
         description="Gain settings, the first one to compare the others with; linear, flat, steep and adjusted if none",
