@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.evaluation.analyses.analysis import Analysis, Arrays
-from app.evaluation.analyses.common import topics_for_halves
+from app.evaluation.analyses.common import refuse, topics_for_halves
 from app.evaluation.analyses.stability import Stability
 from app.evaluation.analyses.swap_rate import SwapRate
 from app.evaluation.matrices import Matrices
@@ -17,6 +17,8 @@ from app.statistics.agreement import agreements
 from app.statistics.significance import Settings
 
 SIGN = "sign"
+LEAST_RUNS = 3
+"""Two runs are one pair, and nothing correlates over one pair."""
 
 
 class Agreement(Analysis):
@@ -33,6 +35,9 @@ class Agreement(Analysis):
         seed: int = 0,
     ) -> None:
         super().__init__(matrices)
+        if matrices.run_count < LEAST_RUNS:
+            message = f"{matrices.run_count} runs are selected; lists of their pairs agree or not from {LEAST_RUNS} on."
+            raise refuse("runs", "too-few-runs", message)
         self.metrics, self.fuzziness, self.trials, self.seed = metrics, fuzziness, trials, seed
         self.topics = topics_for_halves(matrices, metrics)
         sizes: dict[str, Any] = {"trials": trials, "subset_size": subset_size, "seed": seed}
