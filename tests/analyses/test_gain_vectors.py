@@ -1,0 +1,74 @@
+"""gain-vectors, against the metrics at each cut-off and precision at each rank."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from tests.analyses.conftest import Answer
+from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
+
+CURVES = ("CG", "DCG", "nCG", "nDCG")
+WAYS: list[dict[str, Any]] = [{}, {"gains": "10:5:1", "base": 4}, {"rel": 2, "base": "2.5"}, {"gains": "adjust(3:2:1)"}]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_curves_are_the_metrics_at_each_rank(answer: Answer, laboratory: Laboratory, way: dict[str, Any]) -> None:
+    found = answer("gain-vectors", cutoff=28, **way)
+    assert found["ranks"] == list(range(1, 29))
+    defaults = {name: str(value) for name, value in way.items()}
+    for rank in (1, 2, 3, 7, 14, 25, 28):
+        for name in CURVES:
+            means = laboratory.means(f"{name}@{rank}", defaults=defaults)
+            ours = {run["name"]: run[name][rank - 1] for run in found["runs"]}
+            assert ours == pytest.approx(means, abs=1e-12)
+
+
+@pytest.mark.parametrize("rel", [1, 2])
+def test_precision_is_interpolated_at_eleven_points_of_recall(answer: Answer, laboratory: Laboratory, rel: int) -> None:
+    found = answer("gain-vectors", cutoff=5, rel=rel)
+    recall, precision = (
+        [laboratory.scores(f"{name}(rel={rel})@{rank}") for rank in range(1, 26)] for name in ("Recall", "P")
+    )
+    for run in found["runs"]:
+        recalled, precise = (
+            [next(iter(each.values()))[run["name"]] for each in curve] for curve in (recall, precision)
+        )
+        topics = [topic for topic, value in recalled[0].items() if value is not None]
+        for tenths, ours in enumerate(run["precision_recall"]):
+            best = [
+                max(
+                    (
+                        p[topic] or 0
+                        for r, p in zip(recalled, precise, strict=True)
+                        if (r[topic] or 0) > 0 and (r[topic] or 0) >= tenths / 10 - 1e-9
+                    ),
+                    default=0.0,
+                )
+                for topic in topics
+            ]
+            assert ours == pytest.approx(math.fsum(best) / len(topics), abs=1e-12)
+        assert len(run["precision_recall"]) == 11
+
+
+def test_topics_that_are_worth_nothing_are_left_out_and_said_so(answer: Answer) -> None:
+    found = answer("gain-vectors", cutoff=5)
+    assert (found["topics"], found["topics_left_out"]) == (11, [NO_RELEVANT])
+    assert "nothing relevant" in found["left_out_because"]
+    found = answer("gain-vectors", cutoff=5, gains="3:2:0")
+    assert (found["topics"], found["topics_left_out"]) == (10, [ONLY_LOW, NO_RELEVANT])
+
+
+def test_runs_are_in_the_order_in_which_they_were_asked_for(answer: Answer) -> None:
+    found = answer("gain-vectors", cutoff=3, runs=["yew", "birch", "maple"])
+    assert [run["name"] for run in found["runs"]] == ["yew", "birch", "maple"]
+    assert found["metric"] == "nDCG(base=2,gains=3:2:1)@3"
+
+
+def test_a_hundred_ranks_unless_asked_otherwise(answer: Answer) -> None:
+    found = answer("gain-vectors", runs=["oak"])
+    assert len(found["ranks"]) == 100
+    assert all(len(found["runs"][0][name]) == 100 for name in CURVES)
+    assert found["runs"][0]["CG"][24:] == pytest.approx([found["runs"][0]["CG"][24]] * 76)

@@ -1,0 +1,93 @@
+"""stability, against trials counted one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.analyses.conftest import Answer
+from tests.analyses.laboratory import NO_RELEVANT, Laboratory
+from tests.analyses.plain_trials import SEED, TRIALS, outcomes
+
+METRICS = ["Q", "P@5", "nDCG@10"]
+ASKED: dict[str, Any] = {"metrics": METRICS, "trials": TRIALS, "seed": SEED}
+
+
+def test_every_trial_counts_for_every_pair(answer: Answer, laboratory: Laboratory) -> None:
+    found = answer("stability", **ASKED, per_pair=True, fuzziness=[0.1, 0, 0.02])
+    assert found["subset_size"] == 5
+    for metric in found["metrics"]:
+        rows = laboratory.common(*METRICS)[metric["metric"]]
+        assert [point["fuzziness"] for point in metric["curve"]] == [0, 0.02, 0.1]
+        for place, point in enumerate(metric["curve"]):
+            counts = outcomes(rows, point["fuzziness"], 5)
+            every = len(counts) * TRIALS
+            minority = sum(min(count["greater"], count["less"]) for count in counts.values())
+            assert point["minority_rate"] == minority / every
+            assert point["proportion_of_ties"] == sum(count["equal"] for count in counts.values()) / every
+            for pair, (runs, count) in zip(metric["pairs"], counts.items(), strict=True):
+                assert pair["runs"] == [*runs]
+                assert {name: pair[name][place] for name in count} == count
+
+
+def test_another_size_of_subsets(answer: Answer, laboratory: Laboratory) -> None:
+    found = answer("stability", **ASKED, subset_size=3, fuzziness=[0.05])
+    for metric in found["metrics"]:
+        counts = outcomes(laboratory.common(*METRICS)[metric["metric"]], 0.05, 3)
+        ties = sum(count["equal"] for count in counts.values())
+        assert metric["curve"][0]["proportion_of_ties"] == ties / (len(counts) * TRIALS)
+    assert found["subset_size"] == 3
+
+
+def at_5_percent(curve: list[dict[str, float]]) -> tuple[float | None, bool]:
+    """Where the curve first comes down to a minority rate of 5 %."""
+    rates = [point["minority_rate"] for point in curve]
+    ties = [point["proportion_of_ties"] for point in curve]
+    if rates[0] <= 0.05:
+        return ties[0], rates[0] == 0.05
+    for place in range(1, len(curve)):
+        if rates[place] <= 0.05:
+            share = (rates[place - 1] - 0.05) / (rates[place - 1] - rates[place])
+            return ties[place - 1] + share * (ties[place] - ties[place - 1]), True
+    return None, False
+
+
+CURVES: list[dict[str, Any]] = [
+    {"runs": "all", "fuzziness": [0.01, 0.1, 0.3]},
+    {"runs": ["maple", "yew", "alder"], "fuzziness": [0.01, 0.1, 0.3]},
+    {"runs": ["zelkova", "birch"], "fuzziness": [0.01, 0.1]},
+    {"runs": ["maple", "alder"], "fuzziness": [0, 0.001]},
+]
+
+
+@pytest.mark.parametrize("way", CURVES, ids=str)
+def test_ties_at_5_percent_lie_on_the_curve(answer: Answer, way: dict[str, Any]) -> None:
+    found = answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way)
+    ties = {}
+    for metric in found["metrics"]:
+        proportion, crossed = at_5_percent(metric["curve"])
+        ties[metric["metric"]] = proportion
+        assert metric["ties_at_5_percent"] == (None if proportion is None else pytest.approx(proportion, abs=1e-12))
+        assert metric["crossed"] == crossed
+    reached = {label: value for label, value in ties.items() if value is not None}
+    assert found["by_ties_at_5_percent"] == sorted(reached, key=lambda label: reached[label])
+
+
+def test_curves_cross_5_percent_or_lie_below_or_above_it(answer: Answer) -> None:
+    ways = [answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way) for way in CURVES]
+    found = [(each["ties_at_5_percent"] is None, each["crossed"]) for way in ways for each in way["metrics"]]
+    assert set(found) == {(False, True), (False, False), (True, False)}
+
+
+def test_the_papers_fuzziness_and_trials_are_the_defaults(answer: Answer) -> None:
+    found = answer("stability", metrics=["AP"])
+    assert [point["fuzziness"] for point in found["metrics"][0]["curve"]] == [step / 100 for step in range(1, 11)]
+    assert (found["trials"], found["seed"], found["topics"]) == (1000, 0, 11)
+    assert (found["topics_left_out"], found["subset_size"]) == ([NO_RELEVANT], 5)
+
+
+def test_runs_that_rank_alike_are_always_tied(answer: Answer) -> None:
+    found = answer("stability", **ASKED, runs=["hazel", "yew"])
+    for metric in found["metrics"]:
+        assert all(point["proportion_of_ties"] == 1 and not point["minority_rate"] for point in metric["curve"])
