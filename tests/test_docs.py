@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,12 @@ import pytest
 
 from app import errors
 from app.errors import BadExpression, BadGains, FaultyFile
+from app.jobs.page import renewed as kinds_renewed
 from app.metrics import Scale, parse_gains, resolve
 from app.metrics.page import renewed
 from app.settings import PREFIX, Settings
 from app.trec import Limits, OrderBy, RunReader, decompressed, read_qrels
+from tests.api.laboratory import Laboratory
 from tests.conftest import Service
 from tests.metrics.judged import judged
 
@@ -71,6 +74,19 @@ def test_the_adjusted_gains_of_the_page_are_what_comes_out() -> None:
 def test_the_page_has_the_metrics_of_the_catalogue() -> None:
     page = DOCS["metrics.md"]
     assert page == renewed(page), "renew it: python -m app.metrics.page docs/metrics.md"
+
+
+def test_the_page_has_the_kinds_of_the_catalogue() -> None:
+    page = DOCS["jobs.md"]
+    assert page == kinds_renewed(page), "renew it: python -m app.jobs.page docs/jobs.md"
+
+
+def test_the_request_of_the_page_is_a_job(sqlite_service: Service) -> None:
+    found = re.search(r"<!-- example: ask -->\n```http\n.*\n(.*)\n```", DOCS["jobs.md"])
+    assert found is not None
+    lab = Laboratory(sqlite_service)
+    answer = lab.organiser.post(f"{lab.path}/jobs", json=json.loads(found[1]))
+    assert (answer.status_code, answer.json()["state"]) == (202, "queued")
 
 
 def codes() -> set[str]:
@@ -152,6 +168,9 @@ def test_the_example_of_a_run_with_other_topics_is_refused(sqlite_service: Servi
 
 def test_every_problem_type_that_the_pages_name_is_there() -> None:
     slugs = {error.slug for error in errors.every_error()}
+    assert {"judgments-hidden", "job-not-finished", "no-result"} <= slugs & set(
+        re.findall(r"`([a-z-]+)`", DOCS["jobs.md"])
+    )
     answers = DOCS["formats.md"].split("## Answers")[1].split("## Faults")[0]
     named = re.findall(r"`([a-z]+(?:-[a-z]+)+)`", answers.replace("`lemur-bm25`", ""))
     assert len(named) > 10

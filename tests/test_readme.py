@@ -21,6 +21,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
+PRINTED_BY_IT = "printed.txt"
 PRINTED = "http://127.0.0.1:8000"
 QRELS = "1 0 d1 3\n1 0 d2 0\n1 0 d3 1\n2 0 d1 2\n"
 RUN = "1 Q0 d1 1 2.5 lemur-1\n1 Q0 d2 2 1.5 lemur-1\n2 Q0 d1 1 0.5 lemur-1\n"
@@ -48,7 +49,11 @@ def running(arguments: list[str], folder: Path, **environment: str) -> Iterator[
         port = free.getsockname()[1]
     outside = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
     outside |= {"PYTHONPATH": str(ROOT)} | environment
-    with subprocess.Popen([*arguments, "--port", str(port)], cwd=folder, env=outside) as server:
+    command = [*arguments, "--port", str(port)]
+    with (
+        (folder / PRINTED_BY_IT).open("w") as printed,
+        subprocess.Popen(command, cwd=folder, env=outside, stdout=printed) as server,
+    ):
         try:
             wait_for(f"http://127.0.0.1:{port}", server)
             yield f"http://127.0.0.1:{port}"
@@ -86,7 +91,23 @@ def test_the_demo_answers_as_the_readme_shows(tmp_path: Path) -> None:
     request, printed = block("requests", "demo").split("\n", 1)
     with running(command("demo"), tmp_path) as url:
         answered = shell(request.removeprefix("$ "), url, tmp_path)
-    assert nearly(json.loads(answered)) == nearly(json.loads(printed))
+        assert nearly(json.loads(answered)) == nearly(json.loads(printed))
+        token = re.search(r"gainboard_\S+", (tmp_path / PRINTED_BY_IT).read_text())
+        assert token is not None
+        script, printed = session(block("requests", "job"))
+        assert rounded(shell(script.replace("TOKEN", token[0]), url, tmp_path)) == rounded(printed)
+
+
+def session(block: str) -> tuple[str, str]:
+    """The commands of a console, and what they print."""
+    lines = block.splitlines(keepends=True)
+    printed = "".join(line for line in lines if not line.startswith("$ "))
+    return "".join(line.removeprefix("$ ") for line in lines if line.startswith("$ ")), printed
+
+
+def rounded(text: str) -> str:
+    """With numbers to 12 digits, and every line's end alike."""
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.12g}", text.replace("\r\n", "\n"))
 
 
 def nearly(value: Any) -> Any:
