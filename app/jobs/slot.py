@@ -45,7 +45,7 @@ class Slot:
             self._send(asdict(claim))
         except OSError as error:
             self.kill()
-            self._reply = Reply(claim.name, "unavailable", f"No process could be started: {error.strerror}.")
+            self._reply = Reply(claim.name, "unavailable", f"No process could be given the work: {error.strerror}.")
             self._wake()
 
     def reply(self) -> Reply | None:

@@ -57,7 +57,7 @@ class Ownership:
         if self._connection is not None:
             self._forget_connection()
         if self._file is not None and self._file >= 0:
-            os.close(self._file)
+            _unlock_file(self._file)
         self._file = None
 
     def _lock_connection(self) -> Connection | None:
@@ -95,3 +95,11 @@ def _lock_file(path: Path) -> int | None:
         os.close(file)
         return None
     return file
+
+
+def _unlock_file(file: int) -> None:
+    import fcntl  # noqa: PLC0415 (as above)
+
+    # Closing it would not do where a child that was just forked has it too, until it becomes another program.
+    fcntl.flock(file, fcntl.LOCK_UN)
+    os.close(file)
