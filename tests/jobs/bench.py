@@ -1,0 +1,237 @@
+"""A small collection and jobs over it, without HTTP; and the processes that work them, from outside."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from sqlalchemy import create_engine, delete, select, text
+from sqlalchemy.engine import make_url
+
+from app.evaluation import collections, qrels, runs
+from app.evaluation.intake import Body
+from app.evaluation.principals import Principal, authenticate
+from app.evaluation.runs import RunDetails
+from app.evaluation.workspace import Workspace
+from app.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
+from app.jobs.kind import find_kind
+from app.jobs.launch import launch
+from app.jobs.work import Worker
+from app.main import open_workspace
+from app.settings import Settings
+from app.store import blobs, claims, jobs
+from app.store.records import Claim, Job
+from app.store.tables import blobs as table_of_blobs
+from app.store.tables import job_chunks
+from app.store.tables import jobs as table_of_jobs
+from tests.api.campaign import run_text
+from tests.conftest import ADMIN
+
+COLLECTION = "bench"
+TOPICS, RUNS, PARTS, TRIALS = 20, 12, 6, 100_000
+CHUNK_SECONDS = 0.15
+"""Of the estimate: two parts of a job's six."""
+T = TypeVar("T")
+
+
+class Bench:
+    """A database with a collection that has been judged, and jobs about it."""
+
+    def __init__(self, url: str) -> None:
+        # A name of its own, by which its connections are known to PostgreSQL.
+        self.url = url if url.startswith("sqlite") else f"{url}&application_name={uuid4().hex}"
+        self.workspace, _ = open_workspace(Settings.read({}, database_url=self.url, admin_token=ADMIN))
+        self.organiser = authenticate(self.workspace, ADMIN)
+        if not collections.listed(self.workspace, self.organiser, None, 1):
+            fill(self.workspace, self.organiser)
+
+    def ask(self, seed: int = 0, kind: str = "swap-rate", chunk_seconds: float = CHUNK_SECONDS, **params: Any) -> Job:
+        """A job of about a second, in several chunks."""
+        asked = {"metrics": [f"P@{cutoff}" for cutoff in range(1, PARTS + 1)], "trials": TRIALS, "seed": seed} | params
+        found = find_kind(kind)
+        body = found.params.model_validate(asked)
+        return launch(self.workspace, self.organiser, COLLECTION, found, body, chunk_seconds)
+
+    def job(self, job: Job) -> Job:
+        """The job as it is now."""
+        with self.workspace.database.reading() as tx:
+            found = jobs.find(tx, job.id)
+        assert found is not None
+        return found
+
+    def cancel(self, job: Job) -> None:
+        """Cancels it in the table, as another server would."""
+        with self.workspace.database.writing() as tx:
+            jobs.cancel(tx, job.id, self.workspace.now())
+
+    def over(self, job: Job) -> Job:
+        """The job once it is over."""
+        until(lambda: self.job(job).is_over, 60)
+        return self.job(job)
+
+    def begun(self, job: Job) -> None:
+        """Waits until at least one chunk is done and another is being worked."""
+        until(lambda: any(chunk.done for chunk in self.chunks(job)) and self.is_worked(job), 60)
+
+    def is_worked(self, job: Job) -> bool:
+        """Whether a process works a chunk of it."""
+        return any(chunk.claim is not None for chunk in self.chunks(job))
+
+    def result(self, job: Job) -> bytes:
+        """The bytes of the result of a job that succeeds."""
+        over = self.over(job)
+        assert over.state == "succeeded", over.error
+        assert over.result_sha256 is not None
+        return b"".join(blobs.get(self.workspace.database, over.result_sha256))
+
+    def work(self, job: Job) -> bytes:
+        """The result of a job, worked here."""
+        worker = Worker(self.workspace)
+        while (held := self.claim()) is not None:
+            worker.work(held)
+        return self.result(job)
+
+    def forget(self, job: Job) -> None:
+        """Deletes a job that is over, so that an equal one is worked again."""
+        with self.workspace.database.writing() as tx:
+            tx.execute(delete(table_of_jobs).where(table_of_jobs.c.id == job.id))
+
+    def chunks(self, job: Job) -> list[Any]:
+        """Its chunks' rows, in order."""
+        query = select(job_chunks).where(job_chunks.c.job_number == job.number).order_by(job_chunks.c.position)
+        with self.workspace.database.reading() as tx:
+            return list(tx.execute(query))
+
+    def add(self, sizes: Sequence[int], identity: str | None = None, **given: Any) -> Job:
+        """A job that is like others, with chunks of these sizes."""
+        names = ("collection_id", "kind", "params", "qrels_id", "run_ids")
+        values = {name: getattr(self.like, name) for name in names} | given
+        with self.workspace.database.writing() as tx:
+            now, token = self.workspace.now(), self.organiser.require_token()
+            return jobs.add(tx, now, sizes, id=identity or self.new_id(), token_id=token.id, **values)
+
+    def new_id(self) -> str:
+        """An id that no job has."""
+        return uuid4().hex * 2
+
+    def claim(self, owner: str = "a") -> Claim | None:
+        """The next chunk, if there is one."""
+        with self.workspace.database.writing() as tx:
+            return claims.claim(tx, owner, self.workspace.now())
+
+    def cancel_all(self) -> None:
+        """Cancels every job that is not over."""
+        with self.workspace.database.reading() as tx:
+            found = jobs.page(tx, before=None, limit=1000, collection_id=None)
+        for job in found:
+            self.cancel(job)
+
+    @cached_property
+    def like(self) -> Job:
+        """A job to take what jobs have from; cancelled."""
+        job = self.ask(trials=1)
+        self.cancel(job)
+        return job
+
+    @cached_property
+    def a_blob(self) -> str:
+        """The SHA-256 of a file that is stored."""
+        with self.workspace.database.reading() as tx:
+            return str(tx.execute(select(table_of_blobs.c.sha256)).scalars().first())
+
+    def close(self) -> None:
+        """Gives its connections back."""
+        self.workspace.database.close()
+
+
+@cache
+def undisturbed(seed: int) -> bytes:
+    """What `Bench.ask` comes to when it is worked in one process, by nobody else and on a database of its own."""
+    with TemporaryDirectory() as folder:
+        bench = Bench(f"sqlite:///{folder}/gainboard.db")
+        try:
+            return bench.work(bench.ask(seed))
+        finally:
+            bench.close()
+
+
+def fill(workspace: Workspace, organiser: Principal) -> None:
+    """Makes the collection: runs that differ, on topics that differ, the same each time."""
+    drawn = random.Random(2002)
+    topics = {str(topic): [f"d{topic}-{number}" for number in range(12)] for topic in range(1, TOPICS + 1)}
+    judged = "".join(f"{t} 0 {d} {drawn.randrange(3)}\n" for t, documents in topics.items() for d in documents)
+    settings: dict[str, Any] = {"name": COLLECTION, "title": "", "level_names": None, "highest_level": 2}
+    settings |= {"gains": "linear", "depth": 1000, "order_by": "score", "topics": None, "metrics": None}
+    collections.create(workspace, organiser, settings | {"phase": "released", "public": False})
+    qrels.publish(workspace, organiser, COLLECTION, _body(judged))
+    for number in range(RUNS):
+        ranked = {topic: drawn.sample(documents, 8) for topic, documents in topics.items()}
+        details = RunDetails(team="lemur", name=f"run-{number:02d}")
+        runs.submit(workspace, organiser, COLLECTION, _body(run_text(ranked, f"tag{number}")), details)
+
+
+def _body(text: str) -> Body:
+    return Body(BytesIO(text.encode()))
+
+
+def disconnect(url: str) -> None:
+    """Ends all connections of a test to its PostgreSQL database, as a restart of it would."""
+    named = make_url(url).query["application_name"]
+    administrator = create_engine(make_url(url).set(query={}), isolation_level="AUTOCOMMIT")
+    with administrator.connect() as connection:
+        ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = :name"
+        assert connection.execute(text(ended), {"name": named}).all()
+    administrator.dispose()
+
+
+def until(condition: Callable[[], T], seconds: float = 20) -> T:
+    """What the condition gives, once that is true; fails when the time is up."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain"
+        time.sleep(0.01)
+    return found
+
+
+def computing(owner: int | None = None) -> list[int]:
+    """The processes that compute for this one or another, oldest first."""
+    return [pid for pid in _children(owner or os.getpid()) if b"app.jobs.process" in _read(pid, "cmdline")]
+
+
+def is_there(pid: int) -> bool:
+    """Whether the process runs; one that has ended does not, though nobody has waited for it."""
+    return _status(pid) not in ("", "Z", "X")
+
+
+def is_zombie(pid: int) -> bool:
+    """Whether the process has ended and nobody has waited for it."""
+    return _status(pid) == "Z"
+
+
+def _children(owner: int) -> list[int]:
+    pids = sorted(int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal())
+    return [pid for pid in pids if (stat := _stat(pid)) and int(stat[1]) == owner]
+
+
+def _status(pid: int) -> str:
+    return stat[0] if (stat := _stat(pid)) else ""
+
+
+def _stat(pid: int) -> list[str]:
+    # After the name, which may hold anything: state, parent, ...
+    return _read(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,22 @@
+"""A process that takes the ownership of a database's jobs, and keeps it until its standard input ends.
+
+python -m tests.jobs.owner URL
+"""
+
+from __future__ import annotations
+
+import sys
+
+from app.store.database import Database
+from app.store.ownership import Ownership
+
+
+def main() -> None:
+    """Says whether it got it, once."""
+    ownership = Ownership(Database(sys.argv[1]))
+    print("owns" if ownership.acquire() else "waits", flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

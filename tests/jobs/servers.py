@@ -1,0 +1,82 @@
+"""Servers in processes of their own, which can be stopped and killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from app.jobs.engine import Engine
+from tests.conftest import ADMIN
+from tests.jobs.bench import Bench, computing, is_there, is_zombie, until
+
+
+class Server:
+    """`gainboard serve` over a database, from its start to its end."""
+
+    def __init__(self, database_url: str, slots: int = 1) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        outside = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
+        settings = {"DATABASE_URL": database_url, "ADMIN_TOKEN": ADMIN, "JOB_SLOTS": str(slots)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "app", "serve", "--port", str(port)],
+            env=outside | {f"GAINBOARD_{name}": value for name, value in settings.items()},
+            stderr=subprocess.DEVNULL,
+        )
+
+    def computing(self) -> list[int]:
+        """The processes that compute for it."""
+        return computing(self.process.pid)
+
+    def kill(self) -> None:
+        """Ends it as a power cut would."""
+        self.process.kill()
+        self.process.wait()
+
+    def terminate(self) -> int:
+        """Asks it to end, and gives its exit code."""
+        self.process.terminate()
+        return self.process.wait(30)
+
+
+@contextmanager
+def server(database_url: str, slots: int = 1) -> Iterator[Server]:
+    """A server that is killed in the end, and the processes that it leaves behind have ended."""
+    running = Server(database_url, slots)
+    try:
+        yield running
+    finally:
+        left = running.computing()
+        running.kill()
+        all_end(left)
+
+
+@contextmanager
+def working(bench: Bench, slots: int = 1) -> Iterator[Engine]:
+    """An engine at work, which leaves nothing behind."""
+    before = computing()
+    engine = Engine(bench.workspace, slots)
+    engine.start()
+    try:
+        yield engine
+    finally:
+        pids = [pid for pid in computing() if pid not in before]
+        engine.stop()
+        assert [pid for pid in pids if is_there(pid) or is_zombie(pid)] == []
+
+
+def all_end(pids: list[int], seconds: float = 10) -> None:
+    """Waits for the end of processes."""
+    until(lambda: not any(map(is_there, pids)), seconds)
+
+
+def kill(pid: int) -> None:
+    """Ends a process at once, if it has not ended by itself."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,205 @@
+"""Kills a server and the processes that compute for it at random moments, while uploads and jobs go on.
+
+    python -m tests.jobs.soak --kills 50
+
+Afterwards no upload that was answered 201 may be missing or half there, every job must be over, every result must
+be the one of an undisturbed run, and none may be stored twice. What is wrong is said, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
+
+import httpx
+from sqlalchemy import func, select
+
+from app.store.records import Job
+from app.store.tables import blob_parts, blobs, job_chunks
+from tests.api.campaign import run_text
+from tests.conftest import ADMIN
+from tests.jobs.bench import Bench, undisturbed, until
+from tests.jobs.servers import Server, kill
+
+SEEDS = 4
+"""Different jobs that are asked for again and again."""
+OPEN_JOBS = 2
+
+
+class Uploads:
+    """Uploads runs, one after the other, and knows which of them were answered."""
+
+    def __init__(self) -> None:
+        self._client = httpx.Client()
+        self.answered: dict[str, str] = {}
+
+    def go_on(self, number: int) -> None:
+        """Uploads a run; what is not answered may be there or not."""
+        name = f"upload-{number}"
+        text = run_text({str(topic): [f"d{number * topic}", f"d{topic}"] for topic in range(1, 200)}, name)
+        query = {"team": "lemur", "name": name}
+        answer = self._client.post("/v1/collections/uploads/runs", params=query, content=text)
+        if answer.status_code == 201:
+            self.answered[name] = hashlib.sha256(text.encode()).hexdigest()
+
+    def begin(self) -> None:
+        """Makes the collection that the runs are for, in any case before the first of them."""
+        settings = {"name": "uploads", "levels": 1}
+        assert self._client.post("/v1/collections", json=settings).status_code == 201
+        assert self._client.put("/v1/collections/uploads/qrels", content="1 0 d1 1\n").status_code == 201
+
+    def wrong(self) -> list[str]:
+        """What the server has not kept as it said it would."""
+        found = {name: self._file(name) for name in self.answered}
+        kept = {name: hashlib.sha256(answer.content).hexdigest() for name, answer in found.items()}
+        return [f"{name} was answered and is not what was sent" for name in kept if kept[name] != self.answered[name]]
+
+    def _file(self, name: str) -> httpx.Response:
+        return self._client.get(f"/v1/collections/uploads/runs/{name}", headers={"Accept": "text/plain"})
+
+    def turn_to(self, url: str) -> None:
+        """Goes on with the server at this address."""
+        before, self._client = self._client, _client(url)
+        before.close()
+
+    def close(self) -> None:
+        """Closes its connections."""
+        self._client.close()
+
+
+class Jobs:
+    """Asks for jobs, cancels some, and asks for them again."""
+
+    def __init__(self, bench: Bench, drawn: random.Random) -> None:
+        self._bench, self._drawn = bench, drawn
+        self.asked: dict[int, Job] = {}
+
+    def go_on(self, number: int) -> None:
+        """Asks for one more where few are open; now and then cancels one, or deletes one that is over."""
+        open_jobs = [job for job in self.asked.values() if not self._bench.job(job).is_over]
+        if len(open_jobs) < OPEN_JOBS:
+            self._ask(self._drawn.randrange(SEEDS))
+        elif self._drawn.random() < 0.02:
+            self._bench.cancel(self._drawn.choice(open_jobs))
+        time.sleep(0.05)
+
+    def _ask(self, seed: int) -> None:
+        if seed in self.asked and self._bench.job(self.asked[seed]).state == "succeeded":
+            self._bench.forget(self.asked[seed])
+        self.asked[seed] = self._bench.ask(seed)
+
+    def wrong(self) -> list[str]:
+        """What became of jobs that should not have; first they are all asked for once more."""
+        for seed in range(SEEDS):
+            if seed not in self.asked or self._bench.over(self.asked[seed]).state != "succeeded":
+                self.asked[seed] = self._bench.ask(seed)
+        wrong = [
+            f"the job of seed {seed} did not come to what it comes to undisturbed"
+            for seed, job in self.asked.items()
+            if self._bench.over(job).state != "succeeded" or self._bench.result(job) != undisturbed(seed)
+        ]
+        return wrong + self._wrongly_stored()
+
+    def _wrongly_stored(self) -> list[str]:
+        results = {self._bench.job(job).result_sha256 for job in self.asked.values()}
+        left = select(func.count()).select_from(job_chunks)
+        firsts = select(func.count()).where(blob_parts.c.position == 0, blob_parts.c.sha256.in_(results))
+        with self._bench.workspace.database.reading() as tx:
+            stored = tx.execute(select(func.count()).where(blobs.c.sha256.in_(results))).scalar()
+            begun, chunks = tx.execute(firsts).scalar(), tx.execute(left).scalar()
+        counts = (stored, begun, chunks)
+        return [] if counts == (SEEDS, SEEDS, 0) else [f"results, their files, chunks left: {counts}"]
+
+
+def soak(database_url: str, kills: int, seed: int = 0) -> list[str]:
+    """What is wrong after so many kills; nothing, it is hoped."""
+    drawn = random.Random(seed)
+    bench, uploads = Bench(database_url), Uploads()
+    jobs = Jobs(bench, random.Random(seed + 1))
+    server = _started(bench, uploads)
+    uploads.begin()
+    try:
+        with _again_and_again(uploads.go_on), _again_and_again(jobs.go_on):
+            for _ in range(kills):
+                time.sleep(drawn.uniform(0.1, 1.5))
+                if drawn.random() < 0.5 and (pids := server.computing()):
+                    kill(drawn.choice(pids))
+                else:
+                    server.kill()
+                    server = _started(bench, uploads)
+        print(f"{kills} kills, {len(uploads.answered)} uploads answered", flush=True)
+        return ([] if uploads.answered else ["no upload was answered"]) + uploads.wrong() + jobs.wrong()
+    finally:
+        server.kill()
+        uploads.close()
+        bench.close()
+
+
+def _started(bench: Bench, uploads: Uploads) -> Server:
+    server = Server(bench.url, slots=2)
+    until(lambda: _answers(server.url), 60)
+    uploads.turn_to(server.url)
+    return server
+
+
+def _client(url: str) -> httpx.Client:
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {ADMIN}"}, timeout=30)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/healthz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@contextmanager
+def _again_and_again(go_on: Callable[[int], None]) -> Iterator[None]:
+    stop, faults = Event(), list[BaseException]()
+
+    def run() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            try:
+                go_on(number)
+            except (httpx.TransportError, RuntimeError):
+                time.sleep(0.05)  # the server was killed, and its client closed
+            except Exception as error:  # noqa: BLE001 (raised below, where it is seen)
+                faults.append(error)
+                return
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    if faults:
+        raise faults[0]
+
+
+def main() -> int:
+    """Soaks a new database, or the one that is given."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0, help="of the moments")
+    parser.add_argument("--database-url", help="an empty database (default: SQLite in a temporary folder)")
+    parsed = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        url = parsed.database_url or f"sqlite:///{folder}/gainboard.db"
+        wrong = soak(url, parsed.kills, parsed.seed)
+    print("\n".join(wrong) or "nothing is wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

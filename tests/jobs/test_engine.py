@@ -1,0 +1,107 @@
+"""The embedded engine, in a thread of this process, with the processes that it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import pytest
+
+from app.jobs.engine import Engine
+from tests.jobs.bench import Bench, computing, is_there, is_zombie, undisturbed, until
+from tests.jobs.servers import kill, working
+
+
+@pytest.fixture(scope="module")
+def engine(shared_bench: Bench) -> Iterator[Engine]:
+    """One engine of one slot for the tests of this file."""
+    with working(shared_bench) as engine:
+        yield engine
+
+
+@pytest.fixture
+def busy(shared_bench: Bench, engine: Engine) -> Bench:
+    """The shared database, its jobs worked."""
+    return shared_bench
+
+
+def test_a_job_is_worked_with_progress_to_its_result(busy: Bench) -> None:
+    job = busy.ask()
+    seen = [busy.job(job)]
+    while not seen[-1].is_over:
+        until(lambda: busy.job(job) != seen[-1])
+        seen.append(busy.job(job))
+    assert busy.result(job) == undisturbed(0)
+    assert [state for state, _ in groupby(each.state for each in seen)] == ["queued", "running", "succeeded"]
+    done = [each.parts_done for each in seen]
+    assert done == sorted(done)
+    assert len(set(done)) > 2
+
+
+def test_an_equal_request_is_answered_by_the_job_that_is_there(busy: Bench) -> None:
+    job = busy.ask(trials=100)
+    result = busy.result(job)
+    assert busy.ask(trials=100) == busy.job(job)
+    assert busy.result(busy.ask(trials=101)) != result
+
+
+def test_a_cancelled_job_frees_its_process(busy: Bench) -> None:
+    job = busy.ask(metrics=[f"P@{cutoff}" for cutoff in range(1, 41)], chunk_seconds=60)
+    (pid,) = until(lambda: computing() if busy.is_worked(job) else [])
+    busy.cancel(job)
+    until(lambda: not is_there(pid) and not is_zombie(pid), 2)
+    assert busy.job(job).state == "cancelled"
+
+
+def test_a_cancelled_job_succeeds_when_it_is_asked_for_again(busy: Bench) -> None:
+    job = busy.ask(seed=1)
+    busy.begun(job)
+    busy.cancel(job)
+    again = busy.ask(seed=1)
+    assert (again.id, again.state) == (job.id, "queued")
+    assert again.parts_done > 0
+    assert busy.result(job) == undisturbed(1)
+
+
+def test_a_chunk_whose_process_is_killed_is_worked_again_by_another(busy: Bench) -> None:
+    job = busy.ask(seed=2)
+    busy.begun(job)
+    (pid,) = computing()
+    kill(pid)
+    until(lambda: any(chunk.attempts == 2 for chunk in busy.chunks(job)))
+    assert busy.result(job) == undisturbed(2)
+    assert pid not in computing()
+    assert not is_zombie(pid)
+
+
+def test_a_job_whose_processes_die_three_times_fails_and_may_be_asked_for_again(busy: Bench) -> None:
+    job = busy.ask(seed=3, chunk_seconds=8)
+    while not busy.job(job).is_over:
+        if busy.is_worked(job):
+            list(map(kill, computing()))
+    over = busy.over(job)
+    assert (over.state, over.error) == ("failed", "The process that computed it ended (signal 9). (3 attempts)")
+    assert busy.ask(seed=3, chunk_seconds=8).state == "queued"
+    busy.result(job)
+
+
+def test_a_job_that_raises_fails_with_the_error_after_three_attempts(busy: Bench) -> None:
+    job = busy.add([1, 1], kind="no-such-kind")
+    assert busy.over(job).error == "KeyError: 'no-such-kind' (3 attempts)"
+
+
+def test_a_job_that_is_refused_while_it_is_worked_fails_at_once(busy: Bench) -> None:
+    job = busy.add([1, 1], params=busy.like.params | {"metrics": ["AP(mean=geometric)"]})
+    over = busy.over(job)
+    assert over.state == "failed"
+    assert "averaged geometrically" in str(over.error)
+    assert "attempts" not in str(over.error)
+
+
+def test_a_short_job_does_not_wait_for_the_end_of_a_long_one(busy: Bench) -> None:
+    long = busy.ask(seed=4)
+    busy.begun(long)
+    short = busy.ask(seed=4, trials=10)
+    busy.result(short)
+    assert not busy.job(long).is_over
+    busy.cancel(long)

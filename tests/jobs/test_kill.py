@@ -1,0 +1,9 @@
+"""The short form of the soak: a few kills at random moments."""
+
+from __future__ import annotations
+
+from tests.jobs.soak import soak
+
+
+def test_nothing_is_lost_or_stored_twice_whatever_is_killed(database_url: str) -> None:
+    assert soak(database_url, kills=4) == []

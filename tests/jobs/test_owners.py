@@ -1,0 +1,108 @@
+"""Owners of jobs that end, in whatever way, in the middle of one; and what the next owner makes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from app.evaluation import collections
+from tests.jobs.bench import COLLECTION, Bench, computing, disconnect, is_there, undisturbed, until
+from tests.jobs.servers import all_end, server, working
+
+
+def test_a_job_of_a_collection_that_is_deleted_meanwhile_ends(bench: Bench) -> None:
+    with working(bench):
+        job = bench.ask()
+        bench.begun(job)
+        collections.delete(bench.workspace, bench.organiser, COLLECTION)
+        assert bench.over(job).state in ("succeeded", "cancelled")
+
+
+def test_two_processes_come_to_the_same_bytes(bench: Bench) -> None:
+    with working(bench, slots=2):
+        job = bench.ask()
+        until(lambda: len(computing()) == 2)
+        assert bench.result(job) == undisturbed(0)
+
+
+def test_of_two_engines_over_one_database_one_works_and_the_other_follows(bench: Bench) -> None:
+    with working(bench) as second:
+        with working(bench, slots=2):
+            until(lambda: second.works == "here" or len(computing()) == 0)
+        job = bench.ask(trials=100)
+        bench.result(job)
+        assert second.works == "here"
+
+
+def test_an_engine_without_slots_leaves_the_jobs_to_others(bench: Bench) -> None:
+    with working(bench, slots=0) as off:
+        job = bench.ask(trials=100)
+        off.wake()
+        assert off.works == "off"
+        with working(bench):
+            bench.result(job)
+
+
+def test_an_engine_that_is_stopped_in_the_middle_counts_no_attempt(bench: Bench) -> None:
+    with working(bench):
+        job = bench.ask()
+        bench.begun(job)
+        pids = computing()
+    all_end(pids, 0.1)
+    assert bench.job(job).state == "running"
+    assert {(chunk.claim, chunk.attempts - chunk.done, chunk.interruptions) for chunk in bench.chunks(job)} == {
+        (None, 0, 0)
+    }
+    with working(bench):
+        assert bench.result(job) == undisturbed(0)
+
+
+def test_the_database_may_restart_while_a_job_is_worked(bench: Bench) -> None:
+    if bench.workspace.database.path is not None:
+        pytest.skip("SQLite has no server")
+    with working(bench):
+        job = bench.ask()
+        bench.begun(job)
+        disconnect(bench.url)
+        assert bench.result(job) == undisturbed(0)
+
+
+def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_the_same_bytes(bench: Bench) -> None:
+    job = bench.ask()
+    with server(bench.url) as killed:
+        bench.begun(job)
+        pids = killed.computing()
+        killed.kill()
+        all_end(pids, 2)
+    assert len(pids) == 1
+    assert not bench.job(job).is_over
+    with working(bench, slots=2):
+        assert bench.result(job) == undisturbed(0)
+
+
+def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no_attempt_counts(bench: Bench) -> None:
+    job = bench.ask()
+    with server(bench.url) as stopped:
+        bench.begun(job)
+        pids = stopped.computing()
+        for pid in [*pids, stopped.process.pid]:
+            os.kill(pid, signal.SIGTERM)
+        stopped.process.wait(10)
+        assert [pid for pid in pids if is_there(pid)] == []
+    undone = [chunk for chunk in bench.chunks(job) if not chunk.done]
+    assert {(chunk.claim, chunk.attempts, chunk.interruptions) for chunk in undone} == {(None, 0, 0)}
+    with working(bench):
+        assert bench.result(job) == undisturbed(0)
+
+
+def test_of_two_servers_one_works_the_jobs_of_both_until_it_is_killed(bench: Bench) -> None:
+    with server(bench.url) as first, server(bench.url) as second:
+        job = bench.ask()
+        bench.begun(job)
+        owner, other = sorted((first, second), key=lambda each: -len(each.computing()))
+        assert [len(owner.computing()), len(other.computing())] == [1, 0]
+        owner.kill()
+        until(other.computing)
+        assert bench.result(job) == undisturbed(0)

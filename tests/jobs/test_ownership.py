@@ -1,0 +1,119 @@
+"""One process at a time has the jobs of a database worked."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from app.errors import DatabaseBusy
+from app.store.database import Database
+from app.store.ownership import Ownership
+from tests.jobs.bench import until
+
+
+@contextmanager
+def another_process(url: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process that asks for the ownership, and what it got."""
+    command = [sys.executable, "-m", "tests.jobs.owner", url]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """An empty database."""
+    made = Database(database_url)
+    yield made
+    made.close()
+
+
+def test_one_of_two_owns_the_jobs_even_within_a_process(database: Database) -> None:
+    first, second = Ownership(database), Ownership(database)
+    assert [first.acquire(), second.acquire(), first.acquire(), second.acquire()] == [True, False, True, False]
+    first.release()
+    assert [first.holds(), second.acquire(), second.holds()] == [False, True, True]
+    second.release()
+
+
+def test_an_owner_that_is_killed_is_followed_by_whoever_asks(database: Database, database_url: str) -> None:
+    ownership = Ownership(database)
+    with another_process(database_url) as (process, said):
+        assert said == "owns"
+        assert not ownership.acquire()
+        process.kill()
+        until(ownership.acquire)
+    ownership.release()
+
+
+def test_another_process_gets_nothing_while_this_one_owns(database: Database, database_url: str) -> None:
+    ownership = Ownership(database)
+    assert ownership.acquire()
+    with another_process(database_url) as (_, said):
+        assert said == "waits"
+    assert ownership.holds()
+    ownership.release()
+
+
+def test_a_process_that_is_started_by_the_owner_does_not_keep_the_ownership(database: Database) -> None:
+    first, second = Ownership(database), Ownership(database)
+    assert first.acquire()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False) as child:
+        first.release()
+        assert second.acquire()
+        child.kill()
+    second.release()
+
+
+def test_a_lost_connection_is_noticed_and_another_may_own_then(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    first, second = Ownership(database), Ownership(database)
+    assert first.acquire()
+    with database.writing() as tx:
+        tx.execute(text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"))
+    until(second.acquire)
+    assert [first.holds(), first.acquire()] == [False, False]
+    second.release()
+    assert first.acquire()
+    first.release()
+    database.close()
+
+
+def test_schemas_of_one_database_have_owners_of_their_own(database_url: str, postgres_url: str) -> None:
+    databases = [Database(database_url), Database(postgres_url)]
+    owners = [Ownership(database) for database in databases]
+    assert [owner.acquire() for owner in owners] == [True, True]
+    for owner, database in zip(owners, databases, strict=True):
+        owner.release()
+        database.close()
+
+
+def test_the_lock_file_is_its_owners_alone_and_one_that_cannot_be_opened_is_no_fault_of_ours(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'gainboard.db'}")
+    ownership = Ownership(database)
+    assert ownership.acquire()
+    file = tmp_path / "gainboard.db-jobs"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    ownership.release()
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(DatabaseBusy, match="lock file"):
+        ownership.acquire()
+    database.close()
+
+
+def test_a_database_in_memory_is_its_processs_own() -> None:
+    ownership = Ownership(Database("sqlite:///:memory:"))
+    assert ownership.acquire()
+    ownership.release()
+    assert not ownership.holds()

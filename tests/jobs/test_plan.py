@@ -1,0 +1,46 @@
+"""How parts become chunks."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.errors import InvalidRequest
+from app.jobs.plan import CHUNK_SECONDS, MOST_CHUNKS, MOST_SECONDS, sizes_of_chunks
+from tests.jobs.bench import Bench
+
+
+def test_parts_are_put_together_until_a_chunk_has_its_seconds() -> None:
+    assert sizes_of_chunks([CHUNK_SECONDS / 2] * 5) == [2, 2, 1, 1]
+    assert sizes_of_chunks([CHUNK_SECONDS * 3] * 2) == [1, 1, 1]
+    assert sizes_of_chunks([0.0] * 7) == [7, 1]
+
+
+def test_every_part_is_in_one_chunk_and_the_result_in_a_last_one_of_its_own() -> None:
+    parts = [0.1 + (number * 7919 % 100) / 7 for number in range(500)]
+    sizes = sizes_of_chunks(parts)
+    assert (sum(sizes), sizes[-1]) == (501, 1)
+    assert min(sizes) >= 1
+    assert sizes_of_chunks([]) == [1]
+
+
+@pytest.mark.parametrize("count", [1, 999, 14_400, 100_000])
+def test_the_longest_job_there_may_be_has_few_enough_chunks(count: int) -> None:
+    sizes = sizes_of_chunks([0.999 * MOST_SECONDS / count] * count)
+    assert len(sizes) <= MOST_CHUNKS
+
+
+def test_a_job_that_costs_too_much_is_refused_with_the_bound() -> None:
+    with pytest.raises(InvalidRequest, match=r"5\.0 hours of one core; at most 4 in one job") as refused:
+        sizes_of_chunks([3600.0] * 5)
+    assert refused.value.details["errors"][0]["location"] == "body.params"
+    assert refused.value.details["errors"][0]["code"] == "too-costly"
+
+
+def test_the_sizes_of_chunks_have_no_part_in_the_result(shared_bench: Bench) -> None:
+    results = []
+    for chunk_seconds in (1e-9, CHUNK_SECONDS):
+        job = shared_bench.ask(trials=300, chunk_seconds=chunk_seconds)
+        assert len(shared_bench.chunks(job)) == (7 if chunk_seconds < CHUNK_SECONDS else 2)
+        results.append(shared_bench.work(job))
+        shared_bench.forget(job)
+    assert results[0] == results[1]
