@@ -38,3 +38,10 @@ def shared_bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     with engine.connect() as connection:
         connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
     engine.dispose()
+
+
+@pytest.fixture
+def table(shared_bench: Bench) -> Bench:
+    """A database where no job is open, and nobody works any."""
+    shared_bench.cancel_all()
+    return shared_bench
