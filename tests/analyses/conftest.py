@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.analyses.laboratory import Laboratory, planted
+from tests.analyses.laboratory import Laboratory, copied, planted
 
 Answer = Callable[..., dict[str, Any]]
 
@@ -33,6 +33,14 @@ def many_topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory
     planted_here = planted(tmp_path_factory.mktemp("wood"), 20, ("maple", "zelkova", "birch", "yew", "hazel"))
     yield planted_here
     planted_here.workspace.database.close()
+
+
+@pytest.fixture(scope="session")
+def shelf(laboratory: Laboratory, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """The same campaign in another database: jobs that are asked for here keep nobody busy."""
+    copy = copied(folder, tmp_path_factory.mktemp("shelf"))
+    yield copy
+    copy.workspace.database.close()
 
 
 @pytest.fixture

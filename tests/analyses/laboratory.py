@@ -17,6 +17,7 @@ from app.evaluation.intake import Body
 from app.evaluation.principals import Principal, authenticate
 from app.evaluation.runs import RunDetails
 from app.evaluation.scoring import Question, score
+from app.evaluation.visibility import open_collection
 from app.evaluation.workspace import Workspace
 from app.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
 from app.jobs.kind import find_kind
@@ -27,7 +28,7 @@ from app.jobs.work import Worker
 from app.main import open_workspace
 from app.settings import Settings
 from app.store import claims, jobs
-from app.store.records import Claim, Job
+from app.store.records import Claim, Collection, Job
 from tests.conftest import ADMIN
 
 NAME = "grove"
@@ -76,11 +77,12 @@ class Laboratory:
     def work(self, *, backwards: bool = False) -> None:
         """Works all chunks that there are; backwards in turn, and each by a worker of its own."""
         worker = Worker(self.workspace)
-        while ready := list(self._claims()):
+        while ready := list(self.claims()):
             for claim in reversed(ready) if backwards else ready:
                 (Worker(self.workspace) if backwards else worker).work(claim)
 
-    def _claims(self) -> Iterator[Claim]:
+    def claims(self) -> Iterator[Claim]:
+        """All chunks that can be worked now, each under a claim."""
         while True:
             with self.workspace.database.writing() as tx:
                 claim = claims.claim(tx, "the tests", self.workspace.now())
@@ -111,6 +113,11 @@ class Laboratory:
             }
             for row, label in enumerate(found.labels())
         }
+
+    def collection(self) -> Collection:
+        """As it is stored."""
+        with self.workspace.database.reading() as tx:
+            return open_collection(tx, self.principal, self.name).collection
 
     def label(self, metric: str) -> str:
         """The label of an expression."""
@@ -144,14 +151,14 @@ def opened(folder: Path) -> Laboratory:
     return Laboratory(workspace, authenticate(workspace, ADMIN))
 
 
-def copied(laboratory: Laboratory, source: Path, target: Path) -> Laboratory:
-    """The same campaign, with the same jobs, in another folder."""
-    target.mkdir(exist_ok=True)
+def copied(source: Path, target: Path) -> Laboratory:
+    """The same campaign in another folder, without its jobs."""
     with (
         closing(sqlite3.connect(source / "gainboard.db")) as old,
         closing(sqlite3.connect(target / "gainboard.db")) as new,
     ):
         old.backup(new)
+        new.executescript("DELETE FROM job_chunks; DELETE FROM jobs;")
     return opened(target)
 
 

@@ -27,7 +27,7 @@ from tests.analyses.plain_tests import (
 )
 
 METRICS = ["Q", "P@5", "AP"]
-RUNS = ["yew", "maple", "oak", "hazel", "zelkova"]
+RUNS = ["yew", "maple", "hazel", "oak"]
 TESTS = [test.name for test in every_test()]
 
 
@@ -49,8 +49,8 @@ def test_every_pair_has_the_level_of_its_test(answer: Answer, laboratory: Labora
         assert metric["asl_curve"] == sorted((pair["asl"] for pair in metric["pairs"]), reverse=True)
         for level, alpha in zip(metric["levels"], (0.05, 0.01), strict=True):
             significant = sum(each < alpha for each in levels)
-            assert (level["alpha"], level["significant_pairs"], level["pairs"]) == (alpha, significant, 10)
-            assert level["sensitivity"] == significant / 10
+            assert (level["alpha"], level["significant_pairs"], level["pairs"]) == (alpha, significant, 6)
+            assert level["sensitivity"] == significant / 6
 
 
 @pytest.mark.parametrize("name", ["randomisation", "wilcoxon", "sign", "t-test"])

@@ -1,0 +1,189 @@
+"""What holds for every kind of job: the shape of its result, and that nobody can tell how it was worked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.exhibits import as_csv, as_latex
+from app.jobs.kind import every_kind, find_kind
+from app.jobs.work import Worker
+from tests.analyses.conftest import Answer
+from tests.analyses.laboratory import Laboratory, copied
+
+SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 1, 10], "against": ["AP"]}
+ASKED: dict[str, list[dict[str, Any]]] = {
+    "rank-correlation": [
+        {"metrics": ["AP", "Q"], "against": "P@5", "sweep": SWEEP, "accuracy": True, "resamples": 250},
+        {"metrics": ["AP", "RR"], "coefficients": ["tau_ap", "rbo", "kendall_a"], "runs": {"top": 4, "by": "RR"}},
+    ],
+    "bootstrap-sensitivity": [
+        {"metrics": ["AP", "Q", "RR"], "test": test, "correction": correction}
+        for test, correction in (
+            ("paired-bootstrap", "max-t"),
+            ("unpaired-bootstrap", "none"),
+            ("randomised-tukey-hsd", "none"),
+            ("wilcoxon", "holm"),
+        )
+    ],
+    "stability": [{"metrics": ["AP", "Q"], "trials": 100, "per_pair": True}],
+    "swap-rate": [{"metrics": ["AP", "Q"], "trials": 100}, {"metrics": ["AP", "Q"], "trials": 90, "replacement": True}],
+    "test-agreement": [{"metrics": ["AP", "RR"], "trials": 100}],
+    "gain-robustness": [{"metrics": ["Q"], "trials": 50}],
+    "gain-vectors": [{"cutoff": 30}],
+}
+REQUESTS = [
+    pytest.param(kind, way, id=f"{kind}-{number}") for kind, ways in ASKED.items() for number, way in enumerate(ways)
+]
+SHAPES: dict[str, Any] = {
+    "rank-correlation": {
+        "metrics": [],
+        "coefficients": {"kendall": [[]], "spearman": [[]]},
+        "p_values": {},
+        "ties": {},
+        "means": {},
+        "swops": {},
+        "sweep": {"values": [], "against": {}},
+        "topics": 0,
+        "seed": 0,
+        "resamples": 0,
+    },
+    "bootstrap-sensitivity": {
+        "test": "",
+        "metrics": [
+            {
+                "metric": "",
+                "levels": [
+                    dict.fromkeys(("alpha", "significant_pairs", "pairs", "sensitivity", "estimated_difference"), 0)
+                ],
+                "pairs": [{"runs": [], "difference": 0, "asl": 0}],
+                "asl_curve": [],
+            }
+        ],
+        "topics": 0,
+        "topics_left_out": [],
+        "seed": 0,
+        "resamples": 0,
+    },
+    "stability": {
+        "subset_size": 0,
+        "metrics": [
+            {
+                "metric": "",
+                "curve": [{"fuzziness": 0, "minority_rate": 0, "proportion_of_ties": 0}],
+                "ties_at_5_percent": 0,
+            }
+        ],
+        "topics": 0,
+        "topics_left_out": [],
+        "seed": 0,
+        "trials": 0,
+    },
+    "swap-rate": {
+        "subset_size": 0,
+        "metrics": [
+            {
+                "metric": "",
+                "bins": [dict.fromkeys(("from", "to", "comparisons", "swaps", "swap_rate"), 0)],
+                "absolute_difference_required": 0,
+                "maximum_performance": 0,
+                "relative_difference_required": 0,
+                "discrimination_power": 0,
+            }
+        ],
+        "topics": 0,
+        "topics_left_out": [],
+        "seed": 0,
+        "trials": 0,
+    },
+    "test-agreement": {
+        "metrics": [{"metric": "", "kendall": dict.fromkeys(("sign-minority", "sign-swap", "minority-swap"), 0)}],
+        "topics": 0,
+        "topics_left_out": [],
+        "seed": 0,
+        "trials": 0,
+    },
+    "gain-robustness": {"topics": 0, "topics_left_out": [], "seed": 0, "trials": 0, "settings": []},
+    "gain-vectors": {
+        "ranks": [],
+        "runs": [{"name": "", "CG": [], "DCG": [], "nCG": [], "nDCG": [], "precision_recall": []}],
+        "topics": 0,
+        "topics_left_out": [],
+    },
+}
+
+
+def missing(shape: Any, found: Any, place: str = "") -> Iterator[str]:
+    """The places of keys that are in the shape and not in what was found."""
+    if isinstance(shape, Mapping):
+        yield from (f"{place}.{key}" for key in shape if key not in found)
+        for key in shape.keys() & found.keys():
+            yield from missing(shape[key], found[key], f"{place}.{key}")
+    elif isinstance(shape, list):
+        yield from (place for _ in [0] if not isinstance(found, list))
+        for inner in shape:
+            yield from (fault for each in found for fault in missing(inner, each, f"{place}[]"))
+
+
+def test_every_kind_is_asked_here() -> None:
+    assert set(ASKED) == set(SHAPES) == {kind.name for kind in every_kind()}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_results_have_the_shape_that_is_promised(answer: Answer, kind: str) -> None:
+    found = answer(kind, **ASKED[kind][0])
+    head = {"kind": kind, "collection": "grove", "qrels_version": 2, "runs": [], "engine_version": 1}
+    assert list(missing(head, found)) == []
+    assert [found[name] for name in ("kind", "collection", "qrels_version")] == [kind, "grove", 2]
+    assert list(missing(SHAPES[kind], found)) == []
+
+
+@pytest.mark.parametrize(("kind", "params"), REQUESTS)
+def test_tables_and_figures_are_made_of_the_result_alone(answer: Answer, kind: str, params: dict[str, Any]) -> None:
+    found = answer(kind, **params)
+    tables = find_kind(kind).tables(found)
+    assert len({table.name for table in tables}) == len(tables)
+    for table in tables:
+        rows = as_csv(table).splitlines()
+        assert len(rows) == len(table.rows) + 1
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        assert as_latex(table)
+    figures = find_kind(kind).figures(found)
+    assert len({figure.name for figure in figures}) == len(figures)
+
+
+@pytest.fixture(scope="module")
+def elsewhere(laboratory: Laboratory, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """The same campaign in another database, without the jobs."""
+    copy = copied(folder, tmp_path_factory.mktemp("copy"))
+    yield copy
+    copy.workspace.database.close()
+
+
+@pytest.mark.parametrize(("kind", "params"), REQUESTS)
+def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes(
+    laboratory: Laboratory, elsewhere: Laboratory, kind: str, params: dict[str, Any]
+) -> None:
+    params = params | {"runs": ["yew", "maple", "alder", "oak", "cedar"]}
+    job = laboratory.launch(kind, **params)
+    laboratory.work()
+    same = elsewhere.launch(kind, chunk_seconds=1e-9, **params)
+    elsewhere.work(backwards=True)
+    assert job.id == same.id
+    assert laboratory.result(job) == elsewhere.result(same)
+    assert json.loads(laboratory.result(job))
+
+
+def test_small_chunks_are_worked_by_themselves(elsewhere: Laboratory) -> None:
+    elsewhere.launch("stability", chunk_seconds=1e-9, metrics=["AP", "Q", "RR", "P@10"], trials=77)
+    ready = list(elsewhere.claims())
+    assert [claim.parts for claim in ready] == [1] * 4
+    for claim in ready:
+        Worker(elsewhere.workspace).work(claim)
+    (last,) = elsewhere.claims()
+    assert last.is_last
+    Worker(elsewhere.workspace).work(last)

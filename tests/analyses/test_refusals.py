@@ -1,0 +1,166 @@
+"""What is refused, before anything is scored, and with what words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from app.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
+from app.evaluation.analyses.common import CommonTopics
+from app.jobs.plan import sizes_of_chunks
+from tests.analyses.laboratory import Laboratory, planted
+
+SENSITIVITY, CORRELATION = "bootstrap-sensitivity", "rank-correlation"
+MANY = [f"P@{cutoff}" for cutoff in range(1, 21)]
+HALVES = ("stability", "swap-rate", "test-agreement")
+
+
+def refused(shelf: Laboratory, kind: str, **params: Any) -> tuple[str, str, str]:
+    """Where, with which code, and why."""
+    with pytest.raises(BadInput) as raised:
+        shelf.launch(kind, **params)
+    (fault,) = raised.value.details["errors"]
+    return fault["location"], fault["code"], raised.value.message + fault["message"]
+
+
+@pytest.mark.parametrize("kind", HALVES)
+@pytest.mark.parametrize("metric", ["CG@10", "DCG@10", "genP@10", "WRR", "ADM(urs=raw)"])
+def test_halves_compare_no_scores_beyond_1(shelf: Laboratory, kind: str, metric: str) -> None:
+    location, code, message = refused(shelf, kind, metrics=["AP", metric])
+    assert (location, code) == ("body.params.metrics", "unbounded-metric")
+    assert metric[:2] in message
+
+
+def test_gain_robustness_refuses_what_its_members_do(shelf: Laboratory) -> None:
+    assert refused(shelf, "gain-robustness", metrics=["DCG@10"])[1] == "unbounded-metric"
+
+
+def test_unbounded_metrics_can_be_tested_and_correlated(laboratory: Laboratory) -> None:
+    assert laboratory.answer(SENSITIVITY, metrics=["DCG@10", "WRR"], test="t-test")["topics"] == 11
+    assert laboratory.answer(CORRELATION, metrics=["DCG@10", "WRR"])["metrics"][1].startswith("WRR")
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"), [(SENSITIVITY, {}), (CORRELATION, {"accuracy": True}), *((kind, {}) for kind in HALVES)]
+)
+def test_drawing_topics_compares_no_geometric_means(shelf: Laboratory, kind: str, more: dict[str, Any]) -> None:
+    found = refused(shelf, kind, metrics=["AP", "AP(mean=geometric)"], **more)
+    assert found[:2] == ("body.params.metrics", "geometric-mean")
+
+
+@pytest.mark.parametrize("kind", [SENSITIVITY, CORRELATION, *HALVES])
+def test_one_run_alone_is_compared_with_nothing(shelf: Laboratory, kind: str) -> None:
+    for runs in (["yew"], {"top": 1, "by": "AP"}):
+        assert refused(shelf, kind, metrics=["AP"], runs=runs)[:2] == ("body.params.runs", "too-few-runs")
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Two runs on three topics."""
+    planted_here = planted(tmp_path_factory.mktemp("few"), 3, ("maple", "yew", "birch"))
+    yield planted_here
+    planted_here.workspace.database.close()
+
+
+@pytest.mark.parametrize("kind", HALVES)
+def test_three_topics_are_not_halved(few: Laboratory, kind: str) -> None:
+    location, code, message = refused(few, kind, metrics=["AP"])
+    assert (location, code) == ("body.params.metrics", "too-few-topics")
+    assert "3 of 3 topics" in message
+    assert "at least 4" in message
+
+
+def test_three_topics_can_be_tested(few: Laboratory) -> None:
+    assert few.answer(SENSITIVITY, metrics=["AP"], resamples=50)["topics"] == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "field", "bound"),
+    [
+        ("stability", {"subset_size": 12}, "subset_size", "at most 11"),
+        ("swap-rate", {"subset_size": 6}, "subset_size", "at most 5"),
+        ("swap-rate", {"subset_size": 12, "replacement": True}, "subset_size", "at most 11"),
+        ("test-agreement", {"subset_size": 6}, "subset_size", "at most 5"),
+        (SENSITIVITY, {"test": "sign", "resamples": 10}, "resamples", "sign draws no resamples"),
+        (SENSITIVITY, {"test": "t-test", "correction": "max-t"}, "correction", "take holm"),
+        (CORRELATION, {"accuracy": True, "resamples": 100_000, "metrics": MANY}, "accuracy", "at most 20,000,000"),
+    ],
+)
+def test_the_message_states_the_bound(
+    shelf: Laboratory, kind: str, params: dict[str, Any], field: str, bound: str
+) -> None:
+    location, _, message = refused(shelf, kind, **({"metrics": ["AP"]} | params))
+    assert location == f"body.params.{field}"
+    assert bound in message
+
+
+def test_a_job_may_cost_some_hours_and_no_more() -> None:
+    assert sizes_of_chunks([3600.0] * 4) == [1, 1, 1, 1, 1]
+    with pytest.raises(InvalidRequest, match=r"5\.0 hours of one core; at most 4 in one job"):
+        sizes_of_chunks([3600.0] * 5)
+
+
+def test_what_is_drawn_at_once_has_a_bound() -> None:
+    topics = CommonTopics(Any, np.ones(500, bool))  # type: ignore[arg-type]
+    topics.require_drawable(80_000, "trials")
+    with pytest.raises(InvalidRequest, match="80,001 trials x 500 topics are 40,000,500 draws; at most 40,000,000"):
+        topics.require_drawable(80_001, "trials")
+
+
+@pytest.mark.parametrize(
+    ("params", "error"),
+    [
+        ({"metrics": ["nope"]}, BadExpression),
+        ({"metrics": ["AP(beta=1)"]}, BadExpression),
+        ({"metrics": ["AP"], "gains": "1:2:3"}, BadGains),
+        ({"metrics": ["AP"], "beta": -1}, BadExpression),
+        ({"metrics": ["AP"], "runs": {"top": 3, "by": "nope"}}, BadExpression),
+        ({"metrics": ["AP"], "baseline": "nope"}, BadExpression),
+        ({"metrics": ["AP"], "runs": ["yew", "nobody"]}, NotFound),
+        ({"metrics": ["AP"], "qrels": 3}, NotFound),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_of_its_kind(
+    shelf: Laboratory, params: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        shelf.launch(SENSITIVITY, **params)
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"),
+    [
+        (SENSITIVITY, {"metrics": []}),
+        (SENSITIVITY, {"metrics": ["AP"], "resample": 10}),
+        (SENSITIVITY, {"metrics": ["AP"], "resamples": 0}),
+        (SENSITIVITY, {"metrics": ["AP"], "resamples": 100_001}),
+        (SENSITIVITY, {"metrics": ["AP"], "alphas": [0]}),
+        (SENSITIVITY, {"metrics": ["AP"], "seed": 2**64}),
+        (SENSITIVITY, {"metrics": ["AP"], "seed": -1}),
+        (SENSITIVITY, {"metrics": ["AP"], "test": "anova"}),
+        (CORRELATION, {"metrics": ["AP"], "coefficients": ["kendall", "kendall"]}),
+        (CORRELATION, {"metrics": ["AP"], "p": 1}),
+        ("stability", {"metrics": ["AP"], "fuzziness": [1.5]}),
+        ("stability", {"metrics": ["AP"], "trials": 0}),
+        ("swap-rate", {"metrics": ["AP"], "fuzziness": [0.1]}),
+        ("gain-vectors", {"metrics": ["AP"]}),
+        ("gain-vectors", {"cutoff": 0}),
+    ],
+)
+def test_what_the_model_does_not_allow(shelf: Laboratory, kind: str, params: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        shelf.launch(kind, **params)
+
+
+def test_a_binary_metric_has_no_gains_to_vary(shelf: Laboratory) -> None:
+    location, code, message = refused(shelf, "gain-robustness", metrics=["AP"])
+    assert (location, code) == ("body.params.metrics", "unknown-parameter")
+    assert "AP has no parameter 'gains'" in message
+    sweep = {"metric": "AP", "parameter": "beta", "values": [1], "against": ["Q"]}
+    assert refused(shelf, CORRELATION, metrics=["AP"], sweep=sweep)[:2] == (
+        "body.params.sweep",
+        "unknown-parameter",
+    )

@@ -1,0 +1,186 @@
+"""What is asked of a job: runs, versions and defaults; and that equal requests are one job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.jobs.kind import every_kind, find_kind
+from app.jobs.launch import settle
+from tests.analyses.conftest import Answer
+from tests.analyses.laboratory import Laboratory
+
+KIND = "bootstrap-sensitivity"
+TEST = {"test": "t-test", "metrics": ["AP"]}
+
+
+def by_mean(laboratory: Laboratory, metric: str) -> list[str]:
+    means = laboratory.means(metric)
+    return sorted(means, key=lambda run: (-round(means[run], 12), run))
+
+
+def selected(answer: Answer, runs: Any) -> list[str]:
+    found = answer(KIND, **TEST, runs=runs)
+    pairs = [tuple(pair["runs"]) for pair in found["metrics"][0]["pairs"]]
+    names: list[str] = found["runs"]
+    assert pairs == [(x, y) for place, x in enumerate(names) for y in names[place + 1 :]]
+    return names
+
+
+def test_all_runs_are_in_order_of_name(answer: Answer, laboratory: Laboratory) -> None:
+    names = ["alder", "birch", "cedar", "hazel", "maple", "oak", "yew", "zelkova"]
+    assert selected(answer, "all") == names
+    assert all(by_mean(laboratory, metric) != names for metric in ("AP", "Q", "P@10"))
+
+
+def test_named_runs_are_in_the_order_of_their_naming_and_there_once(answer: Answer) -> None:
+    assert selected(answer, ["yew", "birch", "yew", "maple"]) == ["yew", "birch", "maple"]
+
+
+@pytest.mark.parametrize("by", ["Q", "P@10", "nDCG@10"])
+def test_the_best_runs_with_ties_at_the_last_place_broken_by_name(
+    answer: Answer, laboratory: Laboratory, by: str
+) -> None:
+    order = by_mean(laboratory, by)
+    for top in (2, 3, 4, 8, 20):
+        assert selected(answer, {"top": top, "by": by}) == order[:top]
+    place = order.index("hazel")
+    assert order[place + 1] == "yew"
+    assert "yew" not in selected(answer, {"top": place + 1, "by": by})
+
+
+def test_the_best_run_of_each_team(answer: Answer, laboratory: Laboratory) -> None:
+    means = laboratory.means("AP")
+    best = {"maple", "zelkova", "hazel", max("cedar", "oak", key=lambda run: means[run])}
+    assert selected(answer, {"best_per_team": "AP"}) == [run for run in by_mean(laboratory, "AP") if run in best]
+
+
+def test_a_run_that_lacks_topics_has_0_there(answer: Answer, laboratory: Laboratory) -> None:
+    found = answer(KIND, **TEST, runs=["cedar", "birch"])
+    rows = laboratory.common("AP")["AP"]
+    assert rows["cedar"].count(0) == 2
+    difference = sum(x - y for x, y in zip(rows["cedar"], rows["birch"], strict=True)) / 11
+    assert found["metrics"][0]["pairs"][0]["difference"] == pytest.approx(difference, abs=1e-12)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_qrels_version_answers_as_it_did(answer: Answer, laboratory: Laboratory, version: int) -> None:
+    found = answer("rank-correlation", metrics=["AP", "Q"], qrels=version)
+    assert (found["qrels_version"], found["topics"]) == (version, 10 + version)
+    for metric in ("AP", "Q"):
+        means = laboratory.means(metric, version=version)
+        ours = dict(zip(found["runs"], found["means"][laboratory.label(metric)], strict=True))
+        assert ours == pytest.approx(means, abs=1e-12)
+    assert laboratory.means("AP", version=1) != laboratory.means("AP", version=2)
+
+
+def test_defaults_apply_where_an_expression_says_nothing(answer: Answer, laboratory: Laboratory) -> None:
+    metrics = ["Q", "Q(beta=3)", "nDCG(gains=exp)@10", "nDCG@10", "AP", "AP(rel=1)", "Q-measure"]
+    found = answer("rank-correlation", metrics=metrics, gains="10:5:1", beta=10, base=4, rel=2)
+    assert found["metrics"] == [
+        "Q(beta=10,gains=10:5:1,rel=2)",
+        "Q(beta=3,gains=10:5:1,rel=2)",
+        "nDCG(base=4,gains=exp,rel=2)@10",
+        "nDCG(base=4,gains=10:5:1,rel=2)@10",
+        "AP(rel=2)",
+        "AP",
+    ]
+    for label, means in found["means"].items():
+        theirs = laboratory.means(label)
+        assert means == pytest.approx([theirs[run] for run in found["runs"]], abs=1e-12)
+
+
+def test_defaults_apply_to_selections_baselines_and_sweeps(answer: Answer, laboratory: Laboratory) -> None:
+    found = answer(KIND, metrics=["Q"], baseline="AP", rel=3, runs={"top": 3, "by": "AP"}, test="sign")
+    assert (found["baseline"], found["runs"]) == ("AP(rel=3)", by_mean(laboratory, "AP(rel=3)")[:3])
+    sweep = {"metric": "Q", "parameter": "beta", "values": [2], "against": ["AP"]}
+    found = answer("rank-correlation", metrics=["P@5"], rel=3, beta=7, sweep=sweep)["sweep"]
+    assert (found["metric"], found["labels"]) == ("Q(gains=3:2:1,rel=3)", ["Q(beta=2,gains=3:2:1,rel=3)"])
+    assert list(found["against"]) == ["AP(rel=3)"]
+
+
+SWEEP = {"metric": "Q", "parameter": "beta", "values": [1, 2.5], "against": ["AP"]}
+OTHERWISE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (KIND, {"metrics": ["Q", "AP"]}, {"metrics": ["Q-measure(beta=1.0)", "map", "q"], "baseline": "AP", "runs": "all"}),
+    (KIND, {"metrics": ["Q"]}, {"metrics": ["Q"], "resamples": 1000, "seed": 0, "alphas": [0.05, 0.01, 0.05]}),
+    (KIND, {"metrics": ["Q"], "runs": ["yew", "oak"]}, {"metrics": ["Q"], "runs": ["yew", "oak", "yew"]}),
+    (KIND, {"metrics": ["Q(beta=2)"]}, {"metrics": ["Q"], "beta": 2, "gains": "3:2:1", "qrels": 2, "base": 3}),
+    ("rank-correlation", {"metrics": ["AP"], "against": "Q"}, {"metrics": ["AP", "Q"], "against": "Q(beta=1)"}),
+    (
+        "rank-correlation",
+        {"metrics": ["AP"], "sweep": SWEEP},
+        {"metrics": ["AP"], "sweep": {**SWEEP, "metric": "Q(beta=5)", "values": [1.0, "2.50"], "against": ["map"]}},
+    ),
+    ("stability", {"metrics": ["Q"], "fuzziness": [0.05, 0.1]}, {"metrics": ["Q"], "fuzziness": [0.1, 0.05, 0.1]}),
+    ("swap-rate", {"metrics": ["Q"]}, {"metrics": ["Q"], "trials": 1000, "strict": True, "replacement": False}),
+    (
+        "swap-rate",
+        {"metrics": ["AP"], "runs": {"top": 3, "by": "AP"}},
+        {"metrics": ["AP"], "runs": {"top": 3, "by": "AP(rel=1)"}},
+    ),
+    ("test-agreement", {"metrics": ["Q"]}, {"metrics": ["Q"], "fuzziness": 0.01, "subset_size": None}),
+    (
+        "gain-robustness",
+        {"metrics": ["Q"]},
+        {"metrics": ["Q-measure(gains=exp)"], "settings": ["3:2:1", "1:1:1.0", "10:5:1", "adjust(3:2:1)"]},
+    ),
+    ("gain-vectors", {"cutoff": 100}, {"gains": "3.0:2:1", "base": "2", "rel": 1}),
+]
+
+
+@pytest.mark.parametrize(("kind", "params", "otherwise"), OTHERWISE)
+def test_the_same_request_in_other_words_is_the_same_job(
+    shelf: Laboratory, kind: str, params: dict[str, Any], otherwise: dict[str, Any]
+) -> None:
+    assert shelf.launch(kind, **params).id == shelf.launch(kind, **otherwise).id
+
+
+@pytest.mark.parametrize(("kind", "params", "_"), OTHERWISE)
+def test_what_a_job_shows_settles_to_itself(
+    shelf: Laboratory, kind: str, params: dict[str, Any], _: dict[str, Any]
+) -> None:
+    job = shelf.launch(kind, **params)
+    assert shelf.launch(kind, **job.params).id == job.id
+    assert shelf.launch(kind, **job.params).params == job.params
+
+
+def test_other_requests_are_other_jobs(shelf: Laboratory) -> None:
+    ways: list[dict[str, Any]] = [
+        {},
+        {"seed": 1},
+        {"qrels": 1},
+        {"gains": "exp"},
+        {"beta": 2},
+        {"rel": 2},
+        {"runs": ["yew", "oak", "birch"]},
+        {"runs": ["oak", "yew", "birch"]},
+        {"runs": {"top": 3, "by": "AP"}},
+        {"runs": {"top": 3, "by": "Q"}},
+        {"runs": {"best_per_team": "AP"}},
+        {"metrics": ["nDCG@10", "Q"]},
+        {"subset_size": 4},
+        {"trials": 50},
+    ]
+    every = [shelf.launch(kind, **({"metrics": ["Q", "nDCG@10"]} | way)).id for way in ways for kind in TRIALS]
+    assert len(set(every)) == len(every)
+
+
+TRIALS = ("stability", "swap-rate", "test-agreement")
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in every_kind()])
+def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf: Laboratory, name: str) -> None:
+    kind = find_kind(name)
+    asked: dict[str, Any] = {} if name == "gain-vectors" else {"metrics": ["Q"]}
+    settled = shelf.launch(name, **asked).params
+    assert set(settled) <= set(kind.params.model_fields)
+    assert not {"qrels", "beta"} & set(settled)
+
+
+def test_nothing_of_a_request_is_changed_by_settling_it(shelf: Laboratory) -> None:
+    collection = shelf.collection()
+    asked = find_kind("gain-robustness").params.model_validate({"metrics": ["Q"], "gains": "exp"})
+    before = asked.model_dump()
+    assert settle(collection, settle(collection, asked)) == settle(collection, asked)
+    assert asked.model_dump() == before
