@@ -39,9 +39,9 @@ def test_an_equal_request_is_the_job_that_is_there_already(service: Service) -> 
 
 def test_a_job_shows_its_settled_request_and_how_far_it_is(idle: Service) -> None:
     lab = Laboratory(idle)
-    job = lab.ask(metrics=["map", "AP", "Q"], gains="3:1", qrels=1).json()
+    job = lab.ask(metrics=["map", "AP", "Q"], gains="5:2:1", qrels=1).json()
     assert (job["collection"], job["kind"], job["state"], job["qrels_version"]) == (lab.name, "stability", "queued", 1)
-    assert job["params"]["metrics"] == ["AP", "Q(beta=1,gains=3:1)"]
+    assert job["params"]["metrics"] == ["AP", "Q(beta=1,gains=5:2:1)"]
     assert (job["progress"]["done"], job["started_at"], job["finished_at"]) == (0, None, None)
     assert (job["result_url"], job["error"], job["tables"], job["figures"]) == (None, None, None, None)
 
