@@ -39,10 +39,12 @@ class Slot:
         """Has the process work a claim; a new process where there is none."""
         self.claim, self._reply = claim, None
         try:
-            if self._process is None or self._ended.is_set():
+            try:
+                self._hand_over(claim)
+            except BrokenPipeError:
+                # It has just ended, with nothing to do: not the fault of what would have been next.
                 self.kill()
-                self._start()
-            self._send(asdict(claim))
+                self._hand_over(claim)
         except OSError as error:
             self.kill()
             self._reply = Reply(claim.name, "unavailable", f"No process could be given the work: {error.strerror}.")
@@ -82,6 +84,12 @@ class Slot:
         """Ends a process that has had no work for a while."""
         if self.claim is None and time.monotonic() - self._idle_since > IDLE_SECONDS:
             self.kill()
+
+    def _hand_over(self, claim: Claim) -> None:
+        if self._process is None or self._ended.is_set():
+            self.kill()
+            self._start()
+        self._send(asdict(claim))
 
     def _code(self) -> str:
         code = self._process.returncode if self._process else None
