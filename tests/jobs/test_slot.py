@@ -1,0 +1,109 @@
+"""A slot's process: given work, killed, replaced."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from app.evaluation.matrices import Matrices
+from app.jobs.process import Reply
+from app.jobs.slot import Slot
+from app.jobs.work import Worker
+from app.store.records import Claim
+from tests.jobs.bench import Bench, computing, is_there, is_zombie, until
+from tests.jobs.chunks import claimed
+
+
+@pytest.fixture
+def slot(table: Bench) -> Iterator[Slot]:
+    """A slot that ends with the test."""
+    made = Slot(table.url, Event().set)
+    yield made
+    made.drop()
+
+
+def work(slot: Slot, held: Claim) -> Reply:
+    """What becomes of a claim."""
+    slot.give(held)
+    return reply(slot)
+
+
+def reply(slot: Slot) -> Reply:
+    """The slot's reply, once there is one."""
+    found = until(slot.reply)
+    assert found is not None
+    return found
+
+
+def test_a_slot_tells_what_became_of_each_claim(table: Bench, slot: Slot) -> None:
+    table.ask(trials=50)
+    assert [work(slot, claimed(table)).outcome for _ in range(2)] == ["done", "done"]
+    table.add([1, 1], kind="no-such-kind")
+    assert work(slot, claimed(table)).message == "KeyError: 'no-such-kind'"
+    assert len(computing()) == 1
+
+
+def test_work_that_is_given_right_after_a_kill_is_done_by_another_process(table: Bench, slot: Slot) -> None:
+    table.ask(trials=49, chunk_seconds=1e-9)
+    for _ in range(3):
+        slot.give(claimed(table))
+        (pid,) = until(computing)
+        slot.drop()
+        assert not is_there(pid)
+        assert not is_zombie(pid)
+        assert slot.reply() is None
+    assert work(slot, claimed(table)).outcome == "done"
+
+
+def test_a_process_that_ended_while_it_had_nothing_to_do_is_replaced(table: Bench, slot: Slot) -> None:
+    table.ask(trials=51)
+    work(slot, claimed(table))
+    (pid,) = computing()
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: computing() == [])
+    assert work(slot, claimed(table)).outcome == "done"
+
+
+def test_signals_for_the_owner_do_not_end_a_process(table: Bench, slot: Slot) -> None:
+    table.ask(trials=52)
+    slot.give(claimed(table))
+    (pid,) = until(computing)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        os.kill(pid, number)
+    assert reply(slot).outcome == "done"
+    assert computing() == [pid]
+
+
+def test_modules_in_the_folder_of_the_start_are_not_the_processs(
+    table: Bench, slot: Slot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "queue.py").write_text("raise SystemExit('not the standard library')")
+    (tmp_path / "app.py").write_text("raise SystemExit('not Gainboard')")
+    table.ask(trials=53)
+    monkeypatch.chdir(tmp_path)
+    assert work(slot, claimed(table)).outcome == "done"
+
+
+def test_a_process_keeps_the_scores_of_one_job_at_a_time(table: Bench) -> None:
+    worker = Worker(table.workspace)
+    for trials in (54, 55, 56):
+        table.ask(trials=trials)
+    gc.collect()
+    before = _matrices()
+    gc.disable()
+    try:
+        while (held := table.claim()) is not None:
+            worker.work(held)
+        assert _matrices() == before + 1
+    finally:
+        gc.enable()
+
+
+def _matrices() -> int:
+    return sum(isinstance(each, Matrices) for each in gc.get_objects())

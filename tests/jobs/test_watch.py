@@ -1,0 +1,101 @@
+"""Waiting for jobs, whoever works them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import text
+
+from app.jobs.watch import Watch
+from app.store.records import Job
+from tests.jobs.bench import Bench
+from tests.jobs.chunks import claimed, complete
+
+
+def test_all_who_wait_are_told_what_another_server_did(table: Bench) -> None:
+    jobs = [table.add([1, 1]) for _ in range(2)]
+
+    async def wait() -> list[Job]:
+        watch = Watch(table.workspace)
+        waiting = [asyncio.create_task(watch.until_over(job, 20)) for job in (*jobs, *jobs)]
+        await asyncio.sleep(0)
+        for job in jobs:
+            await asyncio.to_thread(table.cancel, job)
+        return await asyncio.gather(*waiting)
+
+    assert [job.state for job in asyncio.run(wait())] == ["cancelled"] * 4
+
+
+def test_each_change_is_told_once_from_what_is_known_to_the_end(table: Bench) -> None:
+    job = table.add([3, 1])
+
+    steps: list[Callable[[], object]] = [
+        lambda: complete(table, claimed(table)),
+        lambda: table.cancel(job),
+        lambda: None,
+    ]
+
+    async def follow() -> list[tuple[str, int]]:
+        seen: list[tuple[str, int]] = []
+        async for each in Watch(table.workspace).changes(job):
+            seen.append((each.state, each.parts_done))
+            await asyncio.to_thread(steps[len(seen) - 1])
+        return seen
+
+    assert asyncio.run(follow()) == [("queued", 0), ("running", 3), ("cancelled", 3)]
+
+
+def test_when_the_time_is_up_the_job_is_told_as_it_is(table: Bench) -> None:
+    job = table.add([1, 1])
+    assert asyncio.run(Watch(table.workspace).until_over(job, 0.01)) == job
+
+
+def test_whoever_stops_waiting_disturbs_no_other_and_leaves_no_task(table: Bench) -> None:
+    job = table.add([1, 1])
+
+    async def wait() -> Job:
+        watch = Watch(table.workspace)
+        leaves, stays = (asyncio.create_task(watch.until_over(job, 20)) for _ in range(2))
+        await asyncio.sleep(0)
+        leaves.cancel()
+        await asyncio.to_thread(table.cancel, job)
+        over = await stays
+        async with asyncio.timeout(20):
+            while asyncio.all_tasks() != {asyncio.current_task()}:
+                await asyncio.sleep(0.01)
+        return over
+
+    assert asyncio.run(wait()).state == "cancelled"
+
+
+def test_a_watch_serves_one_event_loop_after_another(table: Bench) -> None:
+    job, watch = table.add([1, 1]), Watch(table.workspace)
+    assert asyncio.run(watch.until_over(job, 0.01)) == job
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(asyncio.run, watch.until_over(job, 20))
+        table.cancel(job)
+    assert waiting.result().state == "cancelled"
+
+
+def test_a_look_that_fails_is_followed_by_another(table: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    job = table.add([1, 1])
+
+    async def wait() -> Job:
+        waiting = asyncio.create_task(Watch(table.workspace).until_over(job, 20))
+        await asyncio.to_thread(_rename, table, "jobs", "hidden")
+        async with asyncio.timeout(20):
+            while not any("did not answer" in message or "unexpected" in message for message in caplog.messages):
+                await asyncio.sleep(0.01)
+        await asyncio.to_thread(_rename, table, "hidden", "jobs")
+        await asyncio.to_thread(table.cancel, job)
+        return await waiting
+
+    assert asyncio.run(wait()).state == "cancelled"
+
+
+def _rename(bench: Bench, old: str, new: str) -> None:
+    with bench.workspace.database.writing() as tx:
+        tx.execute(text(f"ALTER TABLE {old} RENAME TO {new}"))
