@@ -1,0 +1,260 @@
+"""Every kind of job on 37 real runs, over HTTP, with the checks that a researcher would make.
+
+The data may not be redistributed, so it is looked for in the folder that GAINBOARD_REAL_DATA names.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from io import StringIO
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from app.jobs.kind import every_kind
+from app.settings import Settings
+from app.statistics.draws import Draws
+from tests.conftest import ADMIN, Service, serving
+
+# What the organisers published under these names, and which metric it is.
+COLUMNS = {
+    "map": "AP",
+    "map_l2": "AP(rel=2)",
+    "ndcg": "MSnDCG(gains=linear)@1000",
+    "ndcg_cut_10": "MSnDCG(gains=linear)@10",
+    "recip_rank": "RR",
+    "P_100": "P@100",
+}
+METRICS = ["AP", "Q", "nDCG@10", "RR", "P@10"]
+ASKED: dict[str, dict[str, Any]] = {
+    "rank-correlation": {
+        "metrics": list(COLUMNS.values()),
+        "coefficients": ["kendall", "spearman", "tau_ap", "rbo"],
+        "against": "AP",
+        "accuracy": True,
+        "sweep": {
+            "metric": "Q",
+            "parameter": "beta",
+            "values": [0, 0.1, 1, 10, 100, 1000],
+            "against": ["AP", "CG@1000"],
+        },
+    },
+    "bootstrap-sensitivity": {"metrics": METRICS},
+    "stability": {"metrics": METRICS},
+    "swap-rate": {"metrics": METRICS},
+    "test-agreement": {"metrics": METRICS},
+    "gain-robustness": {"metrics": ["Q", "nDCG@10"]},
+    "gain-vectors": {"cutoff": 50},
+}
+
+
+@pytest.fixture(scope="module")
+def data() -> Path:
+    folder = os.environ.get("GAINBOARD_REAL_DATA")
+    if not folder:
+        pytest.skip("GAINBOARD_REAL_DATA does not name the folder of the real runs")
+    return Path(folder) / "trec-dl19-pass"
+
+
+@pytest.fixture(scope="module")
+def published(data: Path) -> dict[str, dict[str, float]]:
+    """The organisers' figures, by metric and run."""
+    found = rows((data / "official-scores.csv").read_text())
+    return {label: {row["run"]: float(row[column]) for row in found} for column, label in COLUMNS.items()}
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(StringIO(text)))
+
+
+@pytest.fixture(scope="module")
+def loaded(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The campaign in the order of its day."""
+    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
+        sent = {"name": "dl19", "levels": 3, "gains": "linear", "order_by": "score32"}
+        assert service.organiser.post("/v1/collections", json=sent).status_code == 201
+        qrels = (data / "qrels.dl19-passage.txt").read_bytes()
+        assert service.organiser.put("/v1/collections/dl19/qrels", content=qrels).status_code == 201
+        for row in rows((data / "runs-metadata.csv").read_text()):
+            body = (data / "runs" / f"input.{row['run']}.gz").read_bytes()
+            query = {"team": row["team"], "name": row["run"]}
+            assert service.organiser.post("/v1/collections/dl19/runs", params=query, content=body).status_code == 201
+        yield service
+
+
+@pytest.fixture(scope="module")
+def finished(loaded: Service) -> dict[str, dict[str, Any]]:
+    """A job of each kind, waited for."""
+    asked = {}
+    for kind, params in ASKED.items():
+        answer = loaded.organiser.post("/v1/collections/dl19/jobs", json={"kind": kind, "params": params})
+        assert answer.status_code == 202, answer.text
+        asked[kind] = answer.json()["id"]
+    return {kind: waited(loaded, job) for kind, job in asked.items()}
+
+
+def waited(service: Service, job: str) -> dict[str, Any]:
+    while True:
+        found: dict[str, Any] = service.organiser.get(f"/v1/jobs/{job}", params={"wait": 30}).json()
+        if found["state"] not in ("queued", "running"):
+            assert found["state"] == "succeeded", found
+            return found
+
+
+@pytest.fixture(scope="module")
+def results(loaded: Service, finished: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The result of each job."""
+    return {kind: loaded.organiser.get(job["result_url"]).json() for kind, job in finished.items()}
+
+
+@pytest.fixture(scope="module")
+def scores(loaded: Service) -> dict[str, NDArray[np.float64]]:
+    """What `/scores` answers: by label, runs in order of name x topics."""
+    query = {"metric": METRICS, "topics": "all"}
+    answer = loaded.organiser.get("/v1/collections/dl19/scores", params=query).json()
+    return {
+        label: np.array([list(run["topics"][label].values()) for run in answer["runs"]]) for label in answer["metrics"]
+    }
+
+
+def by_metric(result: Any) -> dict[str, Any]:
+    return {metric["metric"].split("(")[0]: metric for metric in result["metrics"]}
+
+
+def test_every_kind_is_asked_for(results: dict[str, Any]) -> None:
+    assert set(results) == {kind.name for kind in every_kind()}
+    assert all(result["collection"] == "dl19" for result in results.values())
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_tables_are_csv_and_figures_are_svg(loaded: Service, finished: dict[str, dict[str, Any]], kind: str) -> None:
+    pytest.importorskip("matplotlib")
+    job = finished[kind]
+    assert job["tables"]
+    for table in job["tables"]:
+        found = rows(loaded.organiser.get(table["csv"]).text)
+        assert found
+        assert len({len(row) for row in found}) == 1
+    for figure in job["figures"]:
+        assert ElementTree.fromstring(loaded.organiser.get(figure["svg"]).text).tag.endswith("svg")
+
+
+def test_rankings_correlate_as_the_published_figures_do(
+    results: dict[str, Any], published: dict[str, dict[str, float]]
+) -> None:
+    found = results["rank-correlation"]
+    for (row, one), (column, other) in combinations(enumerate(found["metrics"]), 2):
+        x, y = list(published[one].values()), list(published[other].values())
+        # Four decimals tie a few runs that are not.
+        assert found["coefficients"]["kendall"][row][column] == pytest.approx(
+            stats.kendalltau(x, y).statistic, abs=0.01
+        )
+        assert found["coefficients"]["spearman"][row][column] == pytest.approx(
+            stats.spearmanr(x, y).statistic, abs=0.005
+        )
+        assert found["p_values"]["kendall"][row][column] < 0.001
+
+
+def test_ap_and_ndcg_agree_better_than_either_with_reciprocal_rank(results: dict[str, Any]) -> None:
+    found = results["rank-correlation"]
+    place = {label: row for row, label in enumerate(found["metrics"])}
+    ap, ndcg, rr = place["AP"], place["MSnDCG(gains=linear)@1000"], place["RR"]
+    for name in ("kendall", "spearman", "rbo"):
+        matrix = found["coefficients"][name]
+        assert matrix[ap][ndcg] > max(matrix[ap][rr], matrix[ndcg][rr])
+    assert 0 < found["accuracy"]["standard_error"][ap][ndcg] < found["accuracy"]["standard_error"][ap][rr] < 0.15
+
+
+def test_a_larger_beta_takes_q_from_average_precision_to_cumulative_gain(results: dict[str, Any]) -> None:
+    sweep = results["rank-correlation"]["sweep"]["against"]
+    assert sweep["AP"]["kendall"][0] == 1
+    assert sweep["AP"]["kendall"] == sorted(sweep["AP"]["kendall"], reverse=True)
+    cumulated = sweep["CG(gains=linear)@1000"]["kendall"]
+    assert cumulated[-1] > cumulated[0]
+
+
+def asl(z: NDArray[np.float64], drawn: NDArray[np.intp]) -> float:
+    """One pair's bootstrap, from the definition."""
+    w = z - z.mean()
+    means, deviations = np.abs(w[drawn].mean(axis=1)), w[drawn].std(axis=1, ddof=1)
+    # Where two runs differ on few topics, some resamples are of equal differences: their t is infinite, or 0.
+    constant = np.where(means > 1e-12, np.inf, 0.0)
+    t = np.where(deviations > 1e-9, means * np.sqrt(len(z)) / np.maximum(deviations, 1e-9), constant)
+    own = abs(z.mean()) / (z.std(ddof=1) / np.sqrt(len(z)))
+    return float((t >= own * (1 - 1e-9)).mean())
+
+
+@pytest.mark.parametrize("label", ["AP", "nDCG(base=2,gains=linear)@10"])
+def test_sensitivity_counts_pairs_one_by_one(
+    results: dict[str, Any], scores: dict[str, NDArray[np.float64]], label: str
+) -> None:
+    found = results["bootstrap-sensitivity"]
+    (metric,) = (each for each in found["metrics"] if each["metric"] == label)
+    drawn = Draws(0, "paired-bootstrap").resamples(1000, 43)
+    levels = [asl(x - y, drawn) for x, y in combinations(scores[label], 2)]
+    assert [pair["asl"] for pair in metric["pairs"]] == levels
+    for level in metric["levels"]:
+        assert level["significant_pairs"] == sum(each < level["alpha"] for each in levels)
+        assert level["pairs"] == 666
+
+
+def test_reciprocal_rank_discriminates_least_and_graded_metrics_best(results: dict[str, Any]) -> None:
+    order = [label.split("(")[0] for label in results["bootstrap-sensitivity"]["by_sensitivity"]]
+    assert order[-1] == "RR"
+    assert set(order[:2]) == {"Q", "nDCG"}
+    assert results["bootstrap-sensitivity"]["baseline"] == "AP"
+    for metric in results["bootstrap-sensitivity"]["metrics"]:
+        at_5, at_1 = metric["levels"]
+        assert 0.1 < at_1["sensitivity"] < at_5["sensitivity"] < 0.9
+        assert at_1["estimated_difference"] > at_5["estimated_difference"] > 0.05
+
+
+def test_reciprocal_rank_is_the_least_stable(results: dict[str, Any]) -> None:
+    found = by_metric(results["stability"])
+    for metric in found.values():
+        for finer, coarser in pairwise(metric["curve"]):
+            assert finer["minority_rate"] >= coarser["minority_rate"]
+            assert finer["proportion_of_ties"] <= coarser["proportion_of_ties"]
+    assert max(found, key=lambda name: found[name]["curve"][0]["minority_rate"]) == "RR"
+
+
+def test_larger_differences_swap_less(results: dict[str, Any]) -> None:
+    found = by_metric(results["swap-rate"])
+    for metric in found.values():
+        rates = [each["swap_rate"] for each in metric["bins"]]
+        assert rates[0] > 0.3
+        assert rates[-1] < 0.05
+        assert sum(each["comparisons"] for each in metric["bins"]) == 666_000
+    power = {name: metric["discrimination_power"] for name, metric in found.items()}
+    assert min(power, key=lambda name: power[name]) == "RR"
+
+
+def test_three_ways_of_comparing_runs_agree_somewhat(results: dict[str, Any]) -> None:
+    taus = [tau for metric in results["test-agreement"]["metrics"] for tau in metric["kendall"].values()]
+    assert 0.3 < min(taus) < max(taus) < 1
+
+
+def test_gain_settings_hardly_change_the_ranking(results: dict[str, Any]) -> None:
+    found = results["gain-robustness"]
+    assert found["settings"] == ["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"]
+    for correlation in found["rank_correlation"]:
+        assert min(correlation["coefficients"]["kendall"][0]) > 0.75
+        assert correlation["coefficients"]["kendall"][0][0] == 1
+
+
+def test_gain_curves_pass_through_the_metrics(results: dict[str, Any], scores: dict[str, NDArray[np.float64]]) -> None:
+    found = results["gain-vectors"]["runs"]
+    means = scores["nDCG(base=2,gains=linear)@10"].mean(axis=1)
+    assert [run["nDCG"][9] for run in found] == pytest.approx(means.tolist(), abs=1e-12)
+    for run in found:
+        assert run["CG"] == sorted(run["CG"])
+        assert run["precision_recall"] == sorted(run["precision_recall"], reverse=True)
+        assert len(run["DCG"]) == 50
