@@ -85,13 +85,14 @@ def announce(token: str | None) -> None:
 def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAPI:
     """The application over a workspace, which it closes when it ends."""
     settings = settings or Settings.read({})
-    engine = Engine(workspace, settings.slots)
+    engine, watch = Engine(workspace, settings.slots), Watch(workspace)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         application.openapi()  # takes a while the first time, which should not be somebody's first request
         engine.start()
         yield
+        await watch.ended()
         engine.stop()
         workspace.database.close()
 
@@ -107,7 +108,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     )
     application.state.workspace = workspace
     application.state.engine = engine
-    application.state.watch = Watch(workspace)
+    application.state.watch = watch
     application.state.query_names = {}
     application.state.telemetry = Telemetry() if IS_INSTALLED else None
     application.state.telemetry_is_public = settings.metrics == "public"

@@ -36,6 +36,12 @@ class Watch:
             if not future.done():
                 future.set_result(known)
 
+    async def ended(self) -> None:
+        """Closes it, and waits until no look is under way: only then may the database be closed."""
+        self.close()
+        if self._look is not None:
+            await asyncio.wait([self._look])
+
     async def until_over(self, job: Job, seconds: float) -> Job:
         """The job once it is over, or as it is when the time is up."""
         try:
@@ -65,7 +71,7 @@ class Watch:
             del self._waiting[future]
 
     async def _keep_looking(self) -> None:
-        while self._waiting:
+        while self._waiting and not self._is_closed:
             await asyncio.sleep(LOOK_SECONDS)
             try:
                 found = await asyncio.to_thread(self._read, {job.id for job in self._waiting.values()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import httpx
@@ -91,15 +90,12 @@ def test_wait_answers_when_the_time_is_up_or_the_job_is_over(idle: Service) -> N
     held = {"If-None-Match": answer.headers["etag"]}
     assert lab.organiser.get(url, params={"wait": 0.05}, headers=held).status_code == 304
     lab.organiser.delete(url)
-    began = time.monotonic()
-    assert lab.organiser.get(url, params={"wait": 30}).json()["state"] == "cancelled"
-    assert time.monotonic() - began < 20  # and not after the 30 s
+    assert lab.organiser.get(url, params={"wait": 30}, timeout=20).json()["state"] == "cancelled"
 
 
 def test_many_wait_while_others_are_answered(lab: Laboratory) -> None:
     url = lab.service.url + lab.ask(**LONG).headers["location"]
-    headers = dict(lab.organiser.headers)
-    with httpx.Client(headers=headers, timeout=httpx.Timeout(60, read=0.3)) as impatient:
+    with httpx.Client(headers=dict(lab.organiser.headers)) as impatient:
         for _ in range(60):  # more than there are threads or connections; each leaves before its answer
             with pytest.raises(httpx.ReadTimeout):
                 impatient.get(url, params={"wait": 30}, timeout=httpx.Timeout(60, read=0.01))
