@@ -21,7 +21,7 @@ MOST_RUNS = 10_000
 Expression = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRICS)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=MOST_DRAWS)]
-Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64, description="Of everything that is drawn")]
 Default = Annotated[str, StringConstraints(max_length=1000)] | StrictInt | StrictFloat
 
 

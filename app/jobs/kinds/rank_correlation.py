@@ -59,7 +59,7 @@ class CorrelationParams(MetricsParams):
         ["kendall", "spearman"], description="Of tau_ap, the row is the reference"
     )
     against: Expression | None = Field(None, description="The metric against which swops are listed")
-    sweep: AskedSweep | None = None
+    sweep: AskedSweep | None = Field(None, description="A parameter of one metric to be varied")
     accuracy: bool = Field(False, description="Whether each tau's standard error over topics is computed")
     resamples: Draws = Field(1000, description="Topic resamples of the accuracy")
     p: Annotated[float, Field(gt=0, lt=1)] = Field(0.9, description="Persistence of rank-biased overlap")
