@@ -28,7 +28,7 @@ from tests.conftest import ADMIN
 from tests.jobs.bench import Bench, undisturbed, until
 from tests.jobs.servers import Server, kill
 
-SEEDS = 4
+SEEDS = 2
 """Different jobs that are asked for again and again."""
 OPEN_JOBS = 2
 
