@@ -110,7 +110,7 @@ class TTest(ClassicalTest):
     reference = "Student, The probable error of a mean, Biometrika 6, 1908"
 
     def seconds(self, topics: int, resamples: int) -> float:
-        return topics * 2e-8
+        return topics * 8e-9
 
     def levels(self, differences: Floats) -> Floats:
         return t_levels(differences)
@@ -129,7 +129,7 @@ class Wilcoxon(ClassicalTest):
     reference = "Wilcoxon, Individual comparisons by ranking methods, Biometrics Bulletin 1, 1945"
 
     def seconds(self, topics: int, resamples: int) -> float:
-        return topics * 2e-7 + 2e-5
+        return topics * 1e-7 + 8e-6
 
     def levels(self, differences: Floats) -> Floats:
         return wilcoxon_levels(np.round(differences, DECIMALS))
@@ -144,7 +144,7 @@ class Sign(ClassicalTest):
     reference = "Arbuthnott, An argument for divine providence, Philosophical Transactions 27, 1710"
 
     def seconds(self, topics: int, resamples: int) -> float:
-        return topics * 2e-8
+        return topics * 8e-9
 
     def levels(self, differences: Floats) -> Floats:
         return sign_levels(np.round(differences, DECIMALS))

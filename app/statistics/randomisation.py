@@ -57,6 +57,11 @@ class Randomisation(SignificanceTest):
         at_once = min(NUMBERS_AT_ONCE, BLOCK_PRODUCTS / max(1, pair_count(runs))) // topics
         return int(-(-self.drawn(resamples) // max(1, at_once)))
 
+    def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
+        flips = 2**topics if topics <= MOST_ENUMERATED else self.drawn(resamples)
+        whole = pair_count(runs) * flips * (topics * 1e-10 + 1e-9)
+        return whole / self.blocks(runs, topics, resamples)
+
     def work(self, scores: Floats, block: int, settings: Settings) -> Found:
         runs, topics = scores.shape
         signs = self._signs(runs, topics, block, settings)

@@ -80,12 +80,13 @@ class RankCorrelation(Analysis):
         return common_topics(self.matrices, self.metrics)
 
     def parts(self) -> list[float]:
-        scores = len(self._labels) * self.matrices.run_count * len(self.matrices.topics) * SECONDS_A_SCORE
-        first = scores + len(self._labels) ** 2 / 2 * SECONDS_AN_ASL
+        matrix = self.matrices.run_count * len(self.matrices.topics)
+        first = len(self._labels) * (matrix * SECONDS_A_SCORE + len(self._labels) / 2 * SECONDS_AN_ASL)
         if self.resamples is None:
             return [first]
         signs = len(self.metrics) * self.matrices.run_count**2 / 2
-        block = BLOCK * signs * (1e-8 + len(self.metrics) * 1e-9)
+        scores = len(self.metrics) * matrix
+        block = BLOCK * (5e-5 + signs * (3e-9 + len(self.metrics) * 4e-11) + scores * 2e-10)
         return [first] + [block] * -(-self.resamples // BLOCK)
 
     def work(self, part: int) -> Arrays:
