@@ -33,6 +33,7 @@ COLUMNS = {
     "recip_rank": "RR",
     "P_100": "P@100",
 }
+SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 0.1, 1, 10, 100, 1000], "against": ["AP", "CG@1000"]}
 METRICS = ["AP", "Q", "nDCG@10", "RR", "P@10"]
 ASKED: dict[str, dict[str, Any]] = {
     "rank-correlation": {
@@ -40,12 +41,7 @@ ASKED: dict[str, dict[str, Any]] = {
         "coefficients": ["kendall", "spearman", "tau_ap", "rbo"],
         "against": "AP",
         "accuracy": True,
-        "sweep": {
-            "metric": "Q",
-            "parameter": "beta",
-            "values": [0, 0.1, 1, 10, 100, 1000],
-            "against": ["AP", "CG@1000"],
-        },
+        "sweep": SWEEP,
     },
     "bootstrap-sensitivity": {"metrics": METRICS},
     "stability": {"metrics": METRICS},
@@ -154,12 +150,9 @@ def test_rankings_correlate_as_the_published_figures_do(
     for (row, one), (column, other) in combinations(enumerate(found["metrics"]), 2):
         x, y = list(published[one].values()), list(published[other].values())
         # Four decimals tie a few runs that are not.
-        assert found["coefficients"]["kendall"][row][column] == pytest.approx(
-            stats.kendalltau(x, y).statistic, abs=0.01
-        )
-        assert found["coefficients"]["spearman"][row][column] == pytest.approx(
-            stats.spearmanr(x, y).statistic, abs=0.005
-        )
+        kendall, spearman = (found["coefficients"][name][row][column] for name in ("kendall", "spearman"))
+        assert kendall == pytest.approx(stats.kendalltau(x, y).statistic, abs=0.01)
+        assert spearman == pytest.approx(stats.spearmanr(x, y).statistic, abs=0.005)
         assert found["p_values"]["kendall"][row][column] < 0.001
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,14 @@ import pytest
 from tests.analyses.laboratory import Laboratory, copied, planted
 
 Answer = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def little_to_collect() -> Iterator[None]:
+    """Workers collect garbage before each job, and would look through all that was ever imported each time."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
