@@ -66,7 +66,7 @@ def test_a_process_that_ended_while_it_had_nothing_to_do_is_replaced(table: Benc
     work(slot, claimed(table))
     (pid,) = computing()
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not is_there(pid))
+    until(lambda: not is_there(pid) and not is_zombie(pid))
     assert work(slot, claimed(table)).outcome == "done"
 
 
