@@ -13,7 +13,7 @@ from app.evaluation.versions import judged_topics
 from app.evaluation.visibility import View, look, open_collection, open_locked
 from app.evaluation.workspace import Workspace
 from app.metrics import Scale, parse_gains, resolve
-from app.store import collections, qrels, runs
+from app.store import collections, jobs, qrels, runs
 from app.store.database import Transaction
 from app.store.records import FIXED_BY_DATA, Collection, Qrels
 from app.trec.findings import RESERVED_TOPIC
@@ -57,6 +57,7 @@ def delete(workspace: Workspace, principal: Principal, name: str) -> None:
         view = open_collection(tx, principal, name)
         view.require_organiser()
         collections.change(tx, view.collection.id, deleted_at=workspace.now())
+        jobs.cancel_all(tx, view.collection.id, workspace.now())
 
 
 def listed(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Described]:

@@ -23,6 +23,9 @@ MOST_JUDGMENTS = 1_000_000
 MOST_CELLS = 2_000_000
 """Of tables and figures of results, which are made of the whole result each time."""
 
+MOST_BYTES = 256 << 20
+"""Of judged runs kept ready for scoring: some 10,000 of TREC's size."""
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -86,7 +89,9 @@ class Workspace:
     database: Database
     limits: Limits = field(default_factory=Limits)
     judged_topics: Recent[int, JudgedTopics] = field(default_factory=lambda: Recent(64))
-    judged_runs: Recent[tuple[int, int], JudgedRun] = field(default_factory=lambda: Recent(4096))
+    judged_runs: Recent[tuple[int, int], JudgedRun] = field(
+        default_factory=lambda: Recent(MOST_BYTES, lambda run: run.nbytes)
+    )
     indexes: Recent[int, QrelsIndex] = field(default_factory=lambda: Recent(MOST_JUDGMENTS, lambda index: index.judged))
     exhibits: Recent[str, Exhibits] = field(default_factory=lambda: Recent(MOST_CELLS, lambda found: found.cells))
     """By the SHA-256 of the result."""

@@ -131,7 +131,7 @@ class Engine:
         with self._workspace.database.writing() as tx:
             if reply.outcome == "unavailable":
                 self._is_troubled = True
-                claims.put_back(tx, claim)
+                claims.put_back(tx, claim, self._workspace.now())
             else:
                 is_final = reply.outcome == "refused"
                 claims.give_back(tx, claim, self._workspace.now(), reply.message, is_final)

@@ -106,3 +106,9 @@ class JudgedRun:
     level: NDArray[np.int8]
     retrieved: NDArray[np.int64]
     retrieval_scores: RetrievalScores | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory."""
+        scores = self.retrieval_scores.judged.nbytes if self.retrieval_scores is not None else 0
+        return self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes + scores

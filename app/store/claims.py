@@ -136,9 +136,9 @@ def _fail(tx: Transaction, job_numbers: Sequence[int], now: datetime, error: str
     tx.execute(update(table).where(table.c.number.in_(job_numbers), OPEN).values(**over))
 
 
-def put_back(tx: Transaction, held: Claim) -> None:
-    """The chunk was not worked, through no fault of its own: the attempt does not count."""
-    _free(tx, _holds(held))
+def put_back(tx: Transaction, held: Claim, now: datetime) -> None:
+    """The database did not answer the process that worked the chunk: an interruption, and no attempt."""
+    _interrupt(tx, _holds(held), now, f"The database failed this job {INTERRUPTIONS} times; is its disk full?")
 
 
 def put_back_all(tx: Transaction, owner: str, but: Container[str] = ()) -> None:
@@ -152,10 +152,14 @@ def take_over(tx: Transaction, now: datetime, but: Container[str] = ()) -> None:
     Claims named in `but` are those of the new owner. A chunk that many owners died over fails, for it may be why.
     """
     theirs = chunks.c.claim.is_not(None) & chunks.c.claim.not_in(but)
-    _free(tx, theirs, interruptions=chunks.c.interruptions + 1)
+    _interrupt(tx, theirs, now, f"The service died {INTERRUPTIONS} times while it worked this job.")
+
+
+def _interrupt(tx: Transaction, which: Any, now: datetime, error: str) -> None:
+    _free(tx, which, interruptions=chunks.c.interruptions + 1)
     worn = select(chunks.c.job_number).where(chunks.c.interruptions >= INTERRUPTIONS, ~chunks.c.done)
     if numbers := list(tx.execute(worn).scalars()):
-        _fail(tx, numbers, now, f"The service died {INTERRUPTIONS} times while it worked this job.")
+        _fail(tx, numbers, now, error)
 
 
 def _free(tx: Transaction, which: Any, **also: Any) -> None:

@@ -133,7 +133,9 @@ def _engine(url: str, busy_seconds: float) -> Engine:
     # Parameters of statements are what people uploaded: they stay out of error texts, and so out of the log.
     options = {"pool_size": 10, "max_overflow": 20, "pool_timeout": busy_seconds, "hide_parameters": True}
     if not _is_sqlite(url):
-        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS}, **options)
+        # A host that vanishes closes no connection: without a bound of ours, TCP waits for a quarter of an hour.
+        patience = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": int(BUSY_SECONDS * 1000)}
+        return create_engine(url, pool_pre_ping=True, connect_args=patience, **options)
     engine = create_engine(url, poolclass=QueuePool, connect_args={"timeout": busy_seconds}, **options)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)

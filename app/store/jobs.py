@@ -101,6 +101,12 @@ def job_of(tx: Transaction, held: Claim) -> Job:
     return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())
 
 
+def cancel_all(tx: Transaction, collection_id: int, now: datetime) -> None:
+    """Cancels what is open about a collection."""
+    over = {"state": "cancelled", "finished_at": now}
+    tx.execute(update(table).where(table.c.collection_id == collection_id, OPEN).values(**over))
+
+
 def cancel(tx: Transaction, identity: str, now: datetime) -> Job | None:
     """The job, cancelled unless it was over already."""
     over = {"state": "cancelled", "finished_at": now}

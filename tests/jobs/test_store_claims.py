@@ -80,9 +80,20 @@ def test_what_is_put_back_was_no_attempt(table: Bench) -> None:
         held = claimed(table)
         with table.workspace.database.writing() as tx:
             claims.progress(tx, held, 1)
-            claims.put_back(tx, held)
-    assert attempts(table, job) == [(0, 0), (0, 0)]
+            claims.put_back(tx, held, table.workspace.now())
+    assert attempts(table, job) == [(0, 2 * ATTEMPTS), (0, 0)]
     assert table.job(job).parts_done == 0
+
+
+def test_a_chunk_that_the_database_failed_twenty_times_fails(table: Bench) -> None:
+    job = table.add([1, 1])
+    for failure in range(INTERRUPTIONS):
+        assert table.job(job).state != "failed", failure
+        held = claimed(table)
+        with table.workspace.database.writing() as tx:
+            claims.put_back(tx, held, table.workspace.now())
+    assert table.job(job).state == "failed"
+    assert "The database failed" in str(table.job(job).error)
 
 
 def test_an_owner_puts_back_its_own_chunks_but_for_those_it_keeps(table: Bench) -> None:
@@ -134,7 +145,7 @@ def test_a_lost_claim_writes_nothing(table: Bench) -> None:
     before = table.chunks(job)
     with table.workspace.database.writing() as tx:
         claims.progress(tx, lost, 1)
-        claims.put_back(tx, lost)
+        claims.put_back(tx, lost, table.workspace.now())
         assert not claims.holds(tx, lost)
     give_back(table, lost)
     assert not complete(table, lost)
