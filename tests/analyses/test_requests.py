@@ -112,6 +112,12 @@ OTHERWISE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"metrics": ["AP"], "sweep": SWEEP},
         {"metrics": ["AP"], "sweep": {**SWEEP, "metric": "Q(beta=5)", "values": [1.0, "2.50"], "against": ["map"]}},
     ),
+    (KIND, {"metrics": ["Q"], "test": "t-test"}, {"metrics": ["Q"], "test": "t-test", "seed": 7}),
+    (
+        "rank-correlation",
+        {"metrics": ["AP", "Q"]},
+        {"metrics": ["AP", "Q"], "seed": 7, "resamples": 10, "p": 0.5, "tau_ap_ties": "b"},
+    ),
     ("stability", {"metrics": ["Q"], "fuzziness": [0.05, 0.1]}, {"metrics": ["Q"], "fuzziness": [0.1, 0.05, 0.1]}),
     ("swap-rate", {"metrics": ["Q"]}, {"metrics": ["Q"], "trials": 1000, "strict": True, "replacement": False}),
     (

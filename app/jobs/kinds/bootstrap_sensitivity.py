@@ -48,10 +48,10 @@ class SensitivityParams(MetricsParams):
         return found | {"metrics": joined, "baseline": baseline}
 
     def settled(self, label: Labels) -> Self:
-        """The same request, the test's own number of resamples filled in."""
-        drawn = self.resamples or find_test(self.test).default_resamples
-        alphas = list(dict.fromkeys(self.alphas))
-        return super().settled(label).model_copy(update={"resamples": drawn, "alphas": alphas})
+        """The same request, the test's own number of resamples filled in, and no seed where nothing is drawn."""
+        own = find_test(self.test).default_resamples
+        settled = {"resamples": self.resamples or own, "alphas": list(dict.fromkeys(self.alphas))}
+        return super().settled(label).model_copy(update=settled | ({"seed": 0} if own is None else {}))
 
 
 def _analysis(matrices: Matrices, asked: SensitivityParams) -> Sensitivity:

@@ -75,6 +75,15 @@ class CorrelationParams(MetricsParams):
             raise ValueError("a coefficient is named twice")
         return self
 
+    def settled(self, label: Labels) -> Self:
+        """The same request; what has no effect on its result is as if it had not been given."""
+        used = {"seed", "resamples"} if self.accuracy else set()
+        used |= {"p"} if "rbo" in self.coefficients else set()
+        used |= {"tau_ap_ties"} if "tau_ap" in self.coefficients else set()
+        fields = type(self).model_fields
+        unused = {name: fields[name].default for name in ("seed", "resamples", "p", "tau_ap_ties") if name not in used}
+        return super().settled(label).model_copy(update=unused)
+
     def expressions(self, label: Labels) -> dict[str, Any]:
         """The metrics, with `against` among them, and those of the sweep."""
         found = super().expressions(label)
