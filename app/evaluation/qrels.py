@@ -89,7 +89,9 @@ def _publish(
         if not judged.keys() >= set(stored):
             return None  # A run came in between; it is judged before anything is published.
         intake.store(tx)
-        added = qrels.add(tx, collection.id, created_at=workspace.now(), **_values(collection, intake, file, index))
+        now = workspace.now()
+        values = _values(collection, intake, file, index)
+        added = qrels.add(tx, collection.id, created_at=now, published_at=now, **values)
         runs.add_judged(tx, [judged[run_id] | {"run_id": run_id, "qrels_id": added.id} for run_id in stored])
         collections.touch(tx, collection.id)
     workspace.indexes.keep(added.id, index)

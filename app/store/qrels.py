@@ -22,9 +22,13 @@ def add(tx: Transaction, collection_id: int, **values: Any) -> Qrels:
 
 
 def find(tx: Transaction, collection_id: int, version: int | None = None) -> Qrels | None:
-    """A version, or the newest one."""
+    """A version, drafts too; or the one published last, by which everybody is answered."""
     query = select(*_RECORD).where(table.c.collection_id == collection_id)
-    query = query.where(table.c.version == version) if version else query.order_by(table.c.version.desc()).limit(1)
+    if version:
+        query = query.where(table.c.version == version)
+    else:
+        newest_first = (table.c.published_at.desc(), table.c.version.desc())
+        query = query.where(table.c.published_at.is_not(None)).order_by(*newest_first).limit(1)
     row = tx.execute(query).first()
     return Qrels(**row._mapping) if row else None
 

@@ -35,6 +35,14 @@ class Collection:
     revision: int
     created_at: datetime
     deleted_at: datetime | None
+    opens_at: datetime | None
+    closes_at: datetime | None
+    releases_at: datetime | None
+    policy: dict[str, Any] | None
+
+    def is_released(self, now: datetime) -> bool:
+        """Whether the judgments are open: an organiser has released them, or their time has come."""
+        return self.phase == "released" or (self.releases_at is not None and self.releases_at <= now)
 
     @property
     def levels(self) -> list[str] | int:
@@ -71,11 +79,16 @@ class Token:
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    holder: str | None
+    last_used_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Qrels:
-    """One immutable version of a collection's judgments; the file itself is a blob."""
+    """One immutable version of a collection's judgments; the file itself is a blob.
+
+    `published_at` is None for a draft, which its organisers look at before anybody is answered by it.
+    """
 
     id: int
     collection_id: int
@@ -88,6 +101,7 @@ class Qrels:
     per_level: dict[str, int]
     warnings: Warnings
     created_at: datetime
+    published_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

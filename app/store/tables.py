@@ -73,6 +73,10 @@ collections = Table(
     Column("revision", Integer, nullable=False),  # counts the changes that can alter an answer
     Column("created_at", UtcTime, nullable=False),
     Column("deleted_at", UtcTime),
+    Column("opens_at", UtcTime),
+    Column("closes_at", UtcTime),
+    Column("releases_at", UtcTime),
+    Column("policy", JSON),  # what differs from the safe defaults
     Index(
         "uq_collections_live_name",
         "name",
@@ -104,6 +108,8 @@ tokens = Table(
     Column("created_at", UtcTime, nullable=False),
     Column("expires_at", UtcTime),
     Column("revoked_at", UtcTime),
+    Column("holder", Text),  # in the organisers' words
+    Column("last_used_at", UtcTime),
 )
 
 blobs = Table(
@@ -136,6 +142,7 @@ qrels = Table(
     Column("warnings", JSON, nullable=False),
     Column("counts", LargeBinary, nullable=False),  # topics and judged documents a level, packed
     Column("created_at", UtcTime, nullable=False),
+    Column("published_at", UtcTime),  # null: a draft, by which nobody is answered
     UniqueConstraint("collection_id", "version"),
 )
 
@@ -226,4 +233,37 @@ job_chunks = Table(
     Column("attempts", Integer, nullable=False),
     Column("interruptions", Integer, nullable=False),
     Column("found", LargeBinary),
+)
+
+answers = Table(  # scores that a team has been given while they are rationed; each is counted once
+    "answers",
+    metadata,
+    Column("team_id", ForeignKey("teams.id"), primary_key=True),
+    Column("label", String(1024), primary_key=True),
+    Column("qrels_id", ForeignKey("qrels.id"), primary_key=True),
+    Column("run_id", ForeignKey("runs.id"), primary_key=True),
+    Column("created_at", UtcTime, nullable=False),
+)
+
+uploads = Table(  # under way
+    "uploads",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("team_id", ForeignKey("teams.id"), nullable=False, index=True),
+    Column("created_at", UtcTime, nullable=False),
+)
+
+audit = Table(  # triggers refuse to change or to delete rows
+    "audit",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("collection_id", ForeignKey("collections.id"), index=True),  # null: of the instance
+    Column("at", String(32), nullable=False),  # as it was hashed
+    Column("token_id", ForeignKey("tokens.id")),
+    Column("role", String(16), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("details", Text, nullable=False),  # JSON, as it was hashed
+    Column("previous", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
 )
