@@ -18,11 +18,16 @@
     │   ├── NotAuthenticated          no token, or none that is valid
     │   ├── Forbidden                 visible to this principal, but not theirs to do
     │   ├── JudgmentsHidden           scores of a collection whose qrels are hidden
+    │   │   ├── NotPreset                 parameters that the organisers have not named
+    │   │   └── BudgetExhausted           more scores than a team is given
+    │   ├── SubmissionsClosed         a run outside the submission window
+    │   ├── QuotaExceeded             more runs than a team may send
     │   ├── NotFound                  absent, or not visible to this principal
     │   ├── MethodNotAllowed          the resource does not have this method
     │   └── Conflict                  contradicts what is stored
     │       ├── CollectionExists
     │       ├── RunExists
+    │       ├── TeamExists
     │       ├── NoQrels
     │       ├── SettingFixed
     │       ├── JobNotFinished        a result that is still being worked on
@@ -216,6 +221,40 @@ class JudgmentsHidden(Refused):
     slug, title = "judgments-hidden", "Judgments hidden"
 
 
+class NotPreset(JudgmentsHidden):
+    """While judgments are hidden, scores are given under the expressions that the organisers named, and no others.
+
+    `presets` lists them. Other gains, cut-offs or bases would tell one judgment after the other.
+    """
+
+    slug, title = "not-a-preset", "Not a preset"
+
+
+class BudgetExhausted(JudgmentsHidden):
+    """The team has been given as many distinct scores as it gets while judgments are hidden.
+
+    `limit` and `used` count them; a score that it has been given before is given again at any time.
+    """
+
+    slug, title = "budget-exhausted", "Budget of scores exhausted"
+
+
+class SubmissionsClosed(Refused):
+    """Runs are taken between `opens_at` and `closes_at`, by the server's clock when the whole file has arrived."""
+
+    slug, title = "submissions-closed", "Submissions closed"
+
+
+class QuotaExceeded(Refused):
+    """The team has sent as many runs as it may: `quota` is `per_day` (of UTC), `total` or `concurrent`.
+
+    `limit` and `used` count them, `resets_at` says when a day ends. A faulty file costs nothing, nor does one that
+    is there already, nor a withdrawn run that no score was given for.
+    """
+
+    slug, title = "quota-exceeded", "Quota exceeded"
+
+
 class NotFound(Refused):
     """There is nothing here that this token may see."""
 
@@ -244,6 +283,12 @@ class RunExists(Conflict):
     """A run of this name exists with other content. Choose another `name`, or withdraw the stored run first."""
 
     slug, title = "run-exists", "Run exists"
+
+
+class TeamExists(Conflict):
+    """A team of this name exists in the collection already."""
+
+    slug, title = "team-exists", "Team exists"
 
 
 class NoQrels(Conflict):

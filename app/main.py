@@ -16,6 +16,7 @@ from app.api import (
     health,
     jobs,
     leaderboard,
+    limits,
     metrics,
     problems,
     qrels,
@@ -37,7 +38,21 @@ from app.settings import Settings
 from app.store.database import Database
 from app.store.schema import migrate
 
-ROUTERS = (health, telemetry, metrics, collections, qrels, runs, scores, leaderboard, jobs, results, tokens, problems)
+ROUTERS = (
+    health,
+    telemetry,
+    metrics,
+    collections,
+    qrels,
+    runs,
+    scores,
+    leaderboard,
+    jobs,
+    results,
+    tokens,
+    limits,
+    problems,
+)
 EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 """Headers that scripts of other origins may read, where any are allowed."""
 DESCRIPTION = """

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.api.answers import answer, place
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from app.api.idempotency import FingerprintDep, IdempotencyKey, once
 from app.api.pages import Page, PagingDep
 from app.api.problems import documented
-from app.api.texts import LevelName, Slug, Text
+from app.api.texts import LevelName, Slug, Text, in_utc
 from app.errors import BadGains, CollectionExists, Forbidden, KeyInUse, KeyReused, SettingFixed, UnsupportedMediaType
 from app.evaluation import collections
-from app.evaluation.collections import Described
-from app.store.records import OrderBy, Phase
+from app.evaluation import policy as policies
+from app.evaluation.collections import TIMES, Described
+from app.evaluation.policy import MOST_PRESETS, Parameters, ScoresShown
+from app.store.records import Collection, OrderBy, Phase
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented())
 
@@ -28,12 +31,46 @@ Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000)]
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
 
 
+Limit = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
+Time = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
+
+
+class Quotas(BaseModel):
+    """How many runs a team may send; null: as many as it likes. Faulty files and withdrawn runs cost nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    per_day: Limit | None = Field(default=None, description="In a day of UTC")
+    total: Limit | None = Field(
+        default=None, description="In all; a withdrawn run counts if any score was given for it"
+    )
+    concurrent: Limit | None = Field(default=None, description="Uploads under way at once")
+
+
 class Policy(BaseModel):
-    """What participants and readers see. Hidden: their own runs, and no score. Released: everything."""
+    """What participants and readers see, and what participants may send. While the judgments are hidden: their own
+    runs, and scores within these bounds; no score as long as no preset is named. Released: everything.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     phase: Phase = "hidden"
+    opens_at: Time = Field(default=None, description="When the first run is taken")
+    closes_at: Time = Field(default=None, description="From when on none is")
+    releases_at: Time = Field(default=None, description="When the judgments are released without a call")
+    scores: ScoresShown = Field(default="own-mean", description="Whose scores are shown while the judgments are hidden")
+    parameters: Parameters = Field(default="preset", description="Under which parameters: the presets', or any")
+    presets: Annotated[list[Text], Field(max_length=MOST_PRESETS)] = Field(
+        default=[], description="The expressions under which scores are shown", examples=[["nDCG@10", "AP"]]
+    )
+    decimals: Annotated[int, Field(strict=True, ge=0, le=15)] = Field(default=3, description="Of the scores shown")
+    coverage: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.9, description="The share of the declared topics that a run must have for a score"
+    )
+    answers: Limit = Field(
+        default=200, description="Distinct scores (of an expression, qrels version and run) for a team"
+    )
+    quotas: Quotas = Quotas()
 
 
 class NewCollection(BaseModel):
@@ -112,12 +149,20 @@ def show(described: Described) -> ShownCollection:
         order_by=collection.order_by,
         topics=collection.topics,
         metrics=collection.metrics,
-        policy=Policy(phase=collection.phase),
+        policy=_shown_policy(collection),
         public=collection.public,
         created_at=collection.created_at,
         qrels_version=qrels.version if qrels else None,
         relevant=Relevant(**relevant) if relevant else None,
     )
+
+
+def _shown_policy(collection: Collection) -> Policy:
+    policy = asdict(policies.Policy.of(collection))
+    quotas = Quotas(**{name: policy.pop(name) for name in Quotas.model_fields})
+    times = {name: getattr(collection, name) for name in TIMES}
+    phase: Phase = "released" if collection.is_released(datetime.now(UTC)) else "hidden"
+    return Policy(**policy | times, phase=phase, quotas=quotas)
 
 
 def _values(sent: NewCollection | CollectionChange) -> dict[str, Any]:
@@ -129,7 +174,8 @@ def _values(sent: NewCollection | CollectionChange) -> dict[str, Any]:
             "highest_level": len(levels) if is_named else levels,
         }
     if (policy := values.pop("policy", None)) is not None:
-        values |= policy
+        values |= {name: policy.pop(name) for name in ("phase", *TIMES) if name in policy}
+        values["policy"] = policy | (policy.pop("quotas", None) or {})
     return values
 
 

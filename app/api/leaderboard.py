@@ -59,7 +59,8 @@ class LeaderboardAnswer(BaseModel):
     metrics: list[str]
     asked: dict[str, str]
     rows: list[LeaderboardRow]
-    topics_scored: dict[str, int]
+    topics_scored: dict[str, int] | None = Field(description="Null while the judgments are hidden")
+    withheld: dict[str, str] = Field(description="Runs that get no score while the judgments are hidden, and why")
     groups_job: ShownGroupsJob | None = Field(
         description="Randomised Tukey HSD, 5000 permutations, alpha 0.05; null where there is nothing to compare"
     )
@@ -101,6 +102,7 @@ def _json(request: Request, found: Leaderboard, grouping: GroupsJob | None) -> d
             for row in found.rows
         ],
         "topics_scored": scores.topics_scored(),
+        "withheld": scores.withheld,
         "groups_job": grouping and _show(request, grouping),
     }
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
@@ -26,11 +26,14 @@ from app.errors import (
     KeyInUse,
     KeyReused,
     NameRequired,
+    QuotaExceeded,
     RunExists,
+    SubmissionsClosed,
     TeamRequired,
     UnsupportedEncoding,
 )
 from app.evaluation import pool, runs
+from app.evaluation.quotas import uploading
 from app.evaluation.runs import RunDetails, SeenRun
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented())
@@ -44,6 +47,8 @@ ON_SUBMIT = (
     TeamRequired,
     NameRequired,
     Forbidden,
+    SubmissionsClosed,
+    QuotaExceeded,
     RunExists,
     Conflict,
     KeyReused,
@@ -112,7 +117,10 @@ async def submit_run(
     """Submit a run file in TREC's form. It is stored whole or not at all; every fault of it is reported."""
     details = RunDetails(team, name, description, type, pooled)
     await run_in_threadpool(runs.admit, workspace, principal, collection, team)
-    async with uploads.received(request, workspace.limits.compressed_bytes) as sent:
+    async with (
+        contextmanager_in_threadpool(uploading(workspace, principal, collection)),
+        uploads.received(request, workspace.limits.compressed_bytes) as sent,
+    ):
 
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, details)

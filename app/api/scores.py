@@ -13,7 +13,15 @@ from pydantic import BaseModel, Field, create_model
 from app.api.answers import answer
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from app.api.problems import documented
-from app.errors import BadExpression, BadGains, InvalidRequest, JudgmentsHidden, NoQrels
+from app.errors import (
+    BadExpression,
+    BadGains,
+    BudgetExhausted,
+    InvalidRequest,
+    JudgmentsHidden,
+    NoQrels,
+    NotPreset,
+)
 from app.evaluation.scoring import MOST_METRICS, Question, Scores, refuse_more_than, score
 from app.exhibits import csv_line
 from app.metrics import Scale, query_parameters
@@ -24,7 +32,7 @@ router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], respo
 MOST_SHOWN = 2_000_000
 """Scores of single topics in one answer; as text they take ten times the memory that they do as numbers."""
 
-ON_SCORING = (BadExpression, BadGains, JudgmentsHidden, NoQrels)
+ON_SCORING = (BadExpression, BadGains, JudgmentsHidden, NotPreset, BudgetExhausted, NoQrels)
 
 Format = Literal["json", "csv", "trec_eval"]
 Expressions = Annotated[
@@ -80,7 +88,10 @@ class ScoredRun(BaseModel):
 
     name: str
     team: str
-    topics_missing: int = Field(description="Topics of the qrels that the run lacks; each scores 0")
+    topics_missing: int | None = Field(
+        description="Topics of the qrels that the run lacks, each of which scores 0; of the declared ones, or null, "
+        "while the judgments are hidden"
+    )
     mean: dict[str, float | None]
     topics: dict[str, dict[str, float | None]] | None = None
 
@@ -93,8 +104,11 @@ class ScoresAnswer(BaseModel):
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="The label that each expression became")
     runs: list[ScoredRun]
-    topics_scored: dict[str, int] = Field(description="Topics in the mean, by label")
-    topics_undefined: dict[str, list[str]] = Field(description="Topics left out, for they have nothing to find")
+    topics_scored: dict[str, int] | None = Field(description="Topics in the mean, by label; null while hidden")
+    topics_undefined: dict[str, list[str]] | None = Field(
+        description="Topics left out, for they have nothing to find; null while hidden"
+    )
+    withheld: dict[str, str] = Field(description="Runs that get no score while the judgments are hidden, and why")
 
 
 CSV: dict[int, dict[str, Any]] = {
@@ -122,10 +136,10 @@ def read_scores(
     asked: Annotated[AskedScores, Query()],
 ) -> Response:
     """Scores of stored runs under any parameters, computed from the judged rankings."""
-    question = Question(asked.metric, asked.run, asked.given(), asked.qrels)
+    per_topic = asked.topics == "all"
+    question = Question(asked.metric, asked.run, asked.given(), asked.qrels, per_topic=per_topic)
     form = asked.format or _accepted(request)
     found = score(workspace, principal, collection, question)
-    per_topic = asked.topics == "all"
     if per_topic:
         refuse_more_than(MOST_SHOWN, *found.table.shape)
     if form == "csv":
@@ -143,14 +157,14 @@ def _accepted(request: Request) -> Format:
 
 def _json(found: Scores, per_topic: bool) -> dict[str, Any]:
     labels = found.labels()
-    means = found.means()
+    means, table = found.means(), found.by_topic()
     runs: list[dict[str, Any]] = []
     for column, run in enumerate(found.runs):
-        shown = {"name": run.name, "team": run.team, "topics_missing": found.topics_missing[column]}
+        shown: dict[str, Any] = {"name": run.name, "team": run.team, "topics_missing": found.topics_missing[column]}
         shown["mean"] = dict(zip(labels, means[:, column].tolist(), strict=True))
         if per_topic:
             shown["topics"] = {
-                label: dict(zip(found.topics, found.table[row, column].tolist(), strict=True))
+                label: dict(zip(found.topics, table[row, column].tolist(), strict=True))
                 for row, label in enumerate(labels)
             }
         runs.append(shown)
@@ -162,15 +176,16 @@ def _json(found: Scores, per_topic: bool) -> dict[str, Any]:
         "runs": runs,
         "topics_scored": found.topics_scored(),
         "topics_undefined": found.topics_undefined(),
+        "withheld": found.withheld,
     }
 
 
 def _csv(found: Scores, per_topic: bool) -> Iterator[str]:
     yield "run,topic,metric,value\r\n"
-    means = found.means()
+    means, table = found.means(), found.by_topic()
     for column, run in enumerate(found.runs):
         for row, metric in enumerate(found.metrics):
-            for topic, value in zip(found.topics, found.table[row, column].tolist(), strict=True) if per_topic else ():
+            for topic, value in zip(found.topics, table[row, column].tolist(), strict=True) if per_topic else ():
                 yield csv_line((run.name, topic, metric.label, value))
             yield csv_line((run.name, "all", metric.label, float(means[row, column])))
 
@@ -184,12 +199,14 @@ def _trec_eval(found: Scores, per_topic: bool) -> Iterator[str]:
         )
     scale = Scale(found.collection.highest_level, found.collection.depth)
     names = [trec_eval_name(metric, scale) or metric.label for metric in found.metrics]
+    table = found.by_topic()
     for t, topic in enumerate(found.topics) if per_topic else ():
         for row, name in enumerate(names):
-            if not math.isnan(value := float(found.table[row, 0, t])):
+            if not math.isnan(value := float(table[row, 0, t])):
                 yield f"{name:<22s}\t{topic}\t{value:6.4f}\n"
     yield f"{'runid':<22s}\tall\t{found.runs[0].tag}\n"
-    yield f"{'num_q':<22s}\tall\t{max(found.topics_scored().values())}\n"
+    if scored := found.topics_scored():
+        yield f"{'num_q':<22s}\tall\t{max(scored.values())}\n"
     for name, mean in zip(names, found.means()[:, 0].tolist(), strict=True):
         if not math.isnan(mean):
             yield f"{name:<22s}\tall\t{mean:6.4f}\n"

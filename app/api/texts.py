@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from pydantic import StringConstraints
@@ -19,6 +20,15 @@ MEANINGS: Final = {
     KEY_PATTERN: "Must be printable ASCII characters without blanks",
 }
 """What a pattern asks for, in words."""
+
+
+def in_utc(time: datetime | None) -> datetime | None:
+    """The same time in UTC; ValueError where that lies beyond the calendar."""
+    try:
+        return time and time.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("the time lies beyond the calendar in UTC") from error
+
 
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
 Text = Annotated[str, StringConstraints(pattern=TEXT_PATTERN, max_length=4096)]

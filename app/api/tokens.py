@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
@@ -13,20 +13,13 @@ from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from app.api.idempotency import FingerprintDep, IdempotencyKey, once
 from app.api.pages import Page, PagingDep
 from app.api.problems import documented, problem
-from app.api.texts import Slug
+from app.api.texts import Slug, in_utc
 from app.errors import Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType
 from app.evaluation import tokens
 from app.store import collections
 from app.store.records import Role, Token
 
 router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented())
-
-
-def _in_utc(time: datetime | None) -> datetime | None:
-    try:
-        return time and time.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError("the time lies beyond the calendar in UTC") from error
 
 
 class NewToken(BaseModel):
@@ -38,7 +31,7 @@ class NewToken(BaseModel):
 
     role: Role
     team: Slug | None = Field(None, description="Of a participant; a new name creates the team")
-    expires_at: Annotated[AwareDatetime | None, AfterValidator(_in_utc)] = None
+    expires_at: Annotated[AwareDatetime | None, AfterValidator(in_utc)] = None
 
 
 class ShownToken(BaseModel):
@@ -66,25 +59,6 @@ class Me(BaseModel):
     collection: str | None = Field(description="The one it belongs to; null: every collection")
     team: str | None
     expires_at: datetime | None
-
-
-class UploadLimits(BaseModel):
-    """Bounds on one file."""
-
-    compressed_bytes: int
-    decompressed_bytes: int
-    lines: int
-    topic_lines: int
-    line_bytes: int
-    ratio: int
-
-
-class MyLimits(BaseModel):
-    """What is left to this token. Null: nothing is counted against it."""
-
-    submissions_left: int | None
-    answers_left: int | None
-    upload: UploadLimits
 
 
 def _record(token: Token) -> dict[str, Any]:
@@ -156,11 +130,3 @@ def read_me(workspace: WorkspaceDep, principal: PrincipalDep) -> Me:
     with workspace.database.reading() as tx:
         name = collections.of_id(tx, token.collection_id).name if token.collection_id else None
     return Me(id=token.id, role=token.role, collection=name, team=token.team, expires_at=token.expires_at)
-
-
-@router.get("/me/limits")
-def read_my_limits(workspace: WorkspaceDep, principal: PrincipalDep) -> MyLimits:
-    """What is left of quotas and budgets, and the bounds on a file."""
-    principal.require_token()
-    upload = UploadLimits.model_validate(workspace.limits, from_attributes=True)
-    return MyLimits(submissions_left=None, answers_left=None, upload=upload)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed
+from app.evaluation import policy as policies
 from app.evaluation.principals import Principal
 from app.evaluation.versions import judged_topics
 from app.evaluation.visibility import View, look, open_collection, open_locked
@@ -18,6 +19,9 @@ from app.store.database import Transaction
 from app.store.records import FIXED_BY_DATA, Collection, Qrels
 from app.trec.findings import RESERVED_TOPIC
 
+TIMES = ("opens_at", "closes_at", "releases_at")
+CHECKED = ("gains", "metrics", "policy", *TIMES, *FIXED_BY_DATA)
+"""What is checked together, whichever of it changes."""
 DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
 
 
@@ -35,6 +39,7 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
     principal.require_token()
     if not principal.organises_instance:
         raise Forbidden("Only organisers of the instance (the admin token) create collections.")
+    values = values | {"policy": policies.merged(None, values.get("policy") or {})}
     _check(values)
     with workspace.database.writing() as tx:
         return Described(collections.create(tx, workspace.now(), **values), None, None)
@@ -47,7 +52,9 @@ def change(workspace: Workspace, principal: Principal, name: str, values: dict[s
         view.require_organiser()
         old = view.collection
         _refuse_fixed(tx, old, values)
-        _check({field: getattr(old, field) for field in ("gains", "metrics", *FIXED_BY_DATA)} | values)
+        if "policy" in values:
+            values = values | {"policy": policies.merged(old.policy, values["policy"])}
+        _check({field: getattr(old, field) for field in CHECKED} | values)
         return _describe(workspace, tx, replace(view, collection=collections.change(tx, old.id, **values)))
 
 
@@ -66,7 +73,12 @@ def listed(workspace: Workspace, principal: Principal, after: str | None, limit:
     everything = principal.organises_instance
     with workspace.database.reading() as tx:
         found = collections.page(
-            tx, after=after, limit=limit, collection_id=principal.collection_id, everything=everything
+            tx,
+            after=after,
+            limit=limit,
+            now=workspace.now(),
+            collection_id=principal.collection_id,
+            everything=everything,
         )
         views = [view for collection in found if (view := look(principal, collection))]
         return [_describe(workspace, tx, view) for view in views]
@@ -92,7 +104,7 @@ def _describe(workspace: Workspace, tx: Transaction, view: View) -> Described:
 
 def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:
     changed = [field for field in FIXED_BY_DATA if field in values and values[field] != getattr(old, field)]
-    if changed and (qrels.find(tx, old.id) or runs.page(tx, old.id, limit=1)):
+    if changed and (qrels.exist(tx, old.id) or runs.page(tx, old.id, limit=1)):
         names = sorted({"levels" if "level" in field else field for field in changed})
         raise SettingFixed(
             f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the present "
@@ -111,6 +123,8 @@ def _check(values: Mapping[str, Any]) -> None:
         except GainboardError as error:
             raise InvalidRequest.at(f"body.metrics.{position}", error.slug, error.message) from error
     _check_topics(values.get("topics") or ())
+    policies.check(values.get("policy") or {}, scale, values["gains"])
+    policies.check_times(*(values.get(name) for name in TIMES))
 
 
 def _check_levels(names: Sequence[str]) -> None:

@@ -47,7 +47,8 @@ def _rows(scores: Scores, by: str) -> list[Row]:
     means = scores.means()
     key = means[[metric.label for metric in scores.metrics].index(by)].tolist()
     order = sorted(range(len(scores.runs)), key=lambda column: (_descending(key[column]), scores.runs[column].name))
-    intervals = _intervals(scores)
+    # How wide an interval is tells of single topics, so there is none while those are hidden.
+    intervals = _intervals(scores) if scores.disclosure is None else [[None] * len(means)] * len(scores.runs)
     rows: list[Row] = []
     for place, column in enumerate(order, start=1):
         same = bool(rows) and _descending(key[column]) == _descending(key[order[place - 2]])

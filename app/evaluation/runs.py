@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from app.errors import Forbidden, NameRequired, NotFound, TeamRequired
+from app.evaluation import quotas
 from app.evaluation.intake import Body, Intake, read_run
 from app.evaluation.judging import JudgedFile, QrelsIndex, RunSurvey, judge, no_common_topics
 from app.evaluation.names import is_slug
@@ -45,15 +47,18 @@ class SeenRun:
 def admit(workspace: Workspace, principal: Principal, name: str, team: str | None) -> None:
     """Raises what `submit` would before it reads the file, so that nobody sends one in vain."""
     with workspace.database.reading() as tx:
-        _team(open_collection(tx, principal, name), team)
+        view = open_collection(tx, principal, name)
+        _team(view, team)
+        quotas.require_window(view, workspace.now())
 
 
 def submit(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> SeenRun:
     """Reads, checks, judges and stores a run, whole or not at all.
 
     Raises FaultyFile with every fault; RunExists where the name is taken by other content. The same content of
-    the same team is the run that is there already.
+    the same team is the run that is there already. The whole file has arrived when this is called: its time is now.
     """
+    arrived = workspace.now()
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         team = _team(view, details.team)
@@ -64,7 +69,7 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
             with workspace.database.writing() as tx:
                 now = open_locked(tx, principal, name)
                 require_unchanged(view.collection, now.collection)
-                stored = _store(workspace, tx, now, upload, team, details)
+                stored = _store(workspace, tx, now, upload, team, details, arrived)
                 if stored is not None:
                     return stored
                 # Other qrels were published while the file was read: it is judged by those instead.
@@ -107,12 +112,20 @@ class _Upload:
 
 
 def _store(
-    workspace: Workspace, tx: Transaction, view: View, upload: _Upload, team: str, details: RunDetails
+    workspace: Workspace,
+    tx: Transaction,
+    view: View,
+    upload: _Upload,
+    team: str,
+    details: RunDetails,
+    arrived: datetime,
 ) -> SeenRun | None:
     """The stored run; None where the qrels that it was judged by are no longer the newest."""
     collection = view.collection
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
         return _already(seen(tx, view, same), details)
+    quotas.require_window(view, arrived)
+    quotas.require_room(tx, view, arrived)
     upload.refuse_foreign(view)
     newest = qrels.find(tx, collection.id)
     if (newest and newest.id) != (upload.newest and upload.newest.id):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidRequest, NotFound
 from app.evaluation.collections import DEFAULT_METRICS
+from app.evaluation.disclosure import Disclosure, charge, limit, presets
 from app.evaluation.intake import reread
 from app.evaluation.judging import JudgedTopics, judge, nothing_retrieved, unpack_run
 from app.evaluation.principals import Principal
@@ -37,6 +38,8 @@ class Question:
     qrels: int | None = None
     also: Sequence[str] = ()
     """Further expressions, after those asked for or standing in for them."""
+    per_topic: bool = False
+    """Whether scores of single topics are wanted, beside their means."""
 
 
 @dataclass(frozen=True)
@@ -49,39 +52,57 @@ class Scores:
     asked: Mapping[str, str]
     runs: Sequence[Run]
     topics: Sequence[str]
-    topics_missing: Sequence[int]
+    topics_missing: Sequence[int | None]
     undefined: NDArray[np.bool_]
     """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
     table: NDArray[np.float64]
+    disclosure: Disclosure | None = None
+    """How much of it is shown, where the judgments are hidden."""
 
     def labels(self) -> list[str]:
         """The metrics, each with all its parameters."""
         return [metric.label for metric in self.metrics]
 
-    def topics_undefined(self) -> dict[str, list[str]]:
-        """By label: the topics left out of the mean."""
+    def topics_undefined(self) -> dict[str, list[str]] | None:
+        """By label: the topics left out of the mean; None where the judgments, of which this is one, are hidden."""
+        if self.disclosure is not None:
+            return None
         rows = zip(self.labels(), self.undefined, strict=True)
         return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
 
-    def topics_scored(self) -> dict[str, int]:
-        """By label: how many topics the mean is taken over."""
-        return {label: len(self.topics) - len(left_out) for label, left_out in self.topics_undefined().items()}
+    def topics_scored(self) -> dict[str, int] | None:
+        """By label: how many topics the mean is taken over; None where the judgments are hidden."""
+        if (undefined := self.topics_undefined()) is None:
+            return None
+        return {label: len(self.topics) - len(left_out) for label, left_out in undefined.items()}
+
+    @property
+    def withheld(self) -> Mapping[str, str]:
+        """By name of a run: why it has no score while the judgments are hidden."""
+        return self.disclosure.withheld if self.disclosure else {}
 
     def means(self) -> NDArray[np.float64]:
-        """[metrics, runs]: over the defined topics, NaN where there are none."""
-        return np.array([metric.means(self.table[row]) for row, metric in enumerate(self.metrics)])
+        """[metrics, runs]: over the defined topics, NaN where there are none; as precise as they may be shown."""
+        means = np.array([metric.means(self.table[row]) for row, metric in enumerate(self.metrics)])
+        return self.disclosure.shown(means) if self.disclosure else means
+
+    def by_topic(self) -> NDArray[np.float64]:
+        """[metrics, runs, topics]: as precise as they may be shown."""
+        return self.disclosure.shown(self.table) if self.disclosure else self.table
 
 
 def score(workspace: Workspace, principal: Principal, name: str, question: Question) -> Scores:
     """Scores runs of a collection; raises what the principal may not see, and BadInput on what is asked."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        view.require_judgments()
-        bound, asked = bind(view.collection, question)
+        view.require_scores()
+        bound, asked = bind(view.collection, question, presets(view))
         version = select(tx, view, question.qrels)
-        chosen = _choose(tx, view, question.runs)
+        chosen, disclosure = limit(tx, view, bound, _choose(tx, view, question.runs), question.per_topic)
         topics = judged_topics(workspace, tx, version)
         refuse_more_than(MOST_SCORES, len(bound), len(chosen), len(topics.topics))
+    if disclosure is not None:
+        charge(workspace, view, bound, version, chosen)
     exact = any(metric.needs_retrieval_scores for metric in bound)
     judged = judged_runs(workspace, view.collection, version, chosen, exact)
     return Scores(
@@ -91,10 +112,19 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         asked=asked,
         runs=chosen,
         topics=topics.topics,
-        topics_missing=[int(np.count_nonzero(run.retrieved == 0)) for run in judged],
+        topics_missing=_topics_missing(chosen, judged, disclosure),
         undefined=undefined(bound, topics),
         table=_table(bound, judged, topics),
+        disclosure=disclosure,
     )
+
+
+def _topics_missing(
+    chosen: Sequence[Run], judged: Sequence[JudgedRun], disclosure: Disclosure | None
+) -> list[int | None]:
+    if disclosure is not None:
+        return [disclosure.topics_missing[run.id] for run in chosen]
+    return [int(np.count_nonzero(run.retrieved == 0)) for run in judged]
 
 
 def _table(bound: Sequence[BoundMetric], judged: Sequence[JudgedRun], topics: JudgedTopics) -> NDArray[np.float64]:
@@ -117,9 +147,14 @@ def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
         )
 
 
-def bind(collection: Collection, question: Question) -> tuple[list[BoundMetric], dict[str, str]]:
-    """The distinct metrics asked for, in the order asked for, and the label that each expression became."""
-    expressions = [*(question.metrics or collection.metrics or DEFAULT_METRICS), *question.also]
+def bind(
+    collection: Collection, question: Question, presets: Sequence[str] = ()
+) -> tuple[list[BoundMetric], dict[str, str]]:
+    """The distinct metrics asked for, in the order asked for, and the label that each expression became.
+
+    Where none are named: the presets, if there are any, or the collection's, or the usual ones.
+    """
+    expressions = [*(question.metrics or presets or collection.metrics or DEFAULT_METRICS), *question.also]
     if len(expressions) > MOST_METRICS:
         raise InvalidRequest.at(
             "query.metric", "too-many", f"{len(expressions)} metrics in one request; at most {MOST_METRICS}."

@@ -6,9 +6,11 @@ Hidden judgments stay hidden only if no route, job, export, event, ETag or error
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from app.errors import Conflict, Forbidden, JudgmentsHidden, NotFound
 from app.evaluation.names import is_slug
+from app.evaluation.policy import Policy, ScoresShown
 from app.evaluation.principals import Principal
 from app.store import collections
 from app.store.database import Transaction
@@ -24,7 +26,15 @@ class View:
     organises: bool
     sees_all_runs: bool
     sees_judgments: bool
-    """Whether scores, qrels and everything else that is a function of the judgments are shown."""
+    """Whether qrels and everything else that is a function of the judgments are shown, without bounds."""
+    scores: ScoresShown
+    """Whose scores are shown, and which of them."""
+    policy: Policy
+
+    @property
+    def sees_free_scores(self) -> bool:
+        """Whether all scores under any parameters are shown, and with them what is computed of them."""
+        return self.sees_judgments or (self.scores == "all" and self.policy.is_open)
 
     @property
     def own_team(self) -> int | None:
@@ -47,24 +57,42 @@ class View:
             raise Forbidden(f"Only organisers of {self.collection.name!r} may do this.")
 
     def require_judgments(self) -> None:
-        """For what is a function of the judgments."""
+        """For the judgments themselves, and what would tell them."""
         if not self.sees_judgments:
-            raise JudgmentsHidden(
-                f"The judgments of {self.collection.name!r} are hidden; scores are shown once they are released."
-            )
+            raise self._hidden()
+
+    def require_free_scores(self) -> None:
+        """For what is computed of all scores, under parameters of the asker's choice."""
+        if not self.sees_free_scores:
+            raise self._hidden()
+
+    def require_scores(self) -> None:
+        """For scores, within what the policy gives (`disclosure`)."""
+        if self.scores == "none" or not (self.sees_free_scores or self.policy.presets or self.policy.is_free):
+            raise self._hidden()
+
+    def _hidden(self) -> JudgmentsHidden:
+        return JudgmentsHidden(
+            f"The judgments of {self.collection.name!r} are hidden; scores are shown once they are released."
+        )
 
 
 def look(principal: Principal, collection: Collection) -> View | None:
     """The principal's view of the collection; None where it does not exist for them."""
     belongs = principal.token is not None and principal.collection_id in (None, collection.id)
-    released = collection.phase == "released"
+    released = collection.is_released(datetime.now(UTC))
     organises = belongs and principal.role == "organiser"
     if not belongs and not (released and collection.public):
         return None
     visible = organises or released
+    policy = Policy.of(collection)
+    shares_all = policy.scores == "all"
+    scores: ScoresShown = "all" if visible or shares_all else policy.scores
     # Whoever comes from elsewhere to a public collection looks on, whatever their role is at home.
     principal = principal if belongs else Principal("anonymous", principal.token, principal.why_anonymous)
-    return View(principal, collection, organises, sees_all_runs=visible, sees_judgments=visible)
+    if principal.role != "participant" and not visible and not shares_all:
+        scores = "none"  # there is no run of its own
+    return View(principal, collection, organises, visible or shares_all, visible, scores, policy)
 
 
 def open_collection(tx: Transaction, principal: Principal, name: str) -> View:

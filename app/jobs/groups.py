@@ -39,7 +39,7 @@ def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
     """
     scores = board.scores
     means = {metric.label: metric.parameters["mean"] for metric in scores.metrics}
-    if len(scores.runs) < 2 or means[board.by] != "arithmetic":
+    if scores.disclosure is not None or len(scores.runs) < 2 or means[board.by] != "arithmetic":
         return None
     kind = find_kind(KIND)
     asked = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}

@@ -69,7 +69,7 @@ def settle(collection: Collection, params: Params) -> Params:
 
 def order(workspace: Workspace, tx: Transaction, view: View, kind: Kind[Any], params: Params) -> Order:
     """Settles a request for whoever may see the judgments; raises BadInput on what is asked."""
-    view.require_judgments()
+    view.require_free_scores()
     collection = view.collection
     settled = settle(collection, params)
     version = select(tx, view, params.qrels)

@@ -52,7 +52,7 @@ def _find(tx: Transaction, principal: Principal, identity: str) -> tuple[SeenJob
     job = jobs.find(tx, identity) if is_slug(identity) else None
     collection = collections.of_id(tx, job.collection_id) if job else None
     view = look(principal, collection) if collection and collection.deleted_at is None else None
-    if job is None or view is None or not view.sees_judgments:
+    if job is None or view is None or not view.sees_free_scores or (job.on_draft and not view.organises):
         principal.require_token()
         raise NotFound(f"There is no job {identity!r} here.")
     return SeenJob(job, view.collection), view
@@ -67,23 +67,24 @@ def listed(
     those of a collection whose judgments are.
     """
     with workspace.database.reading() as tx:
-        scope = _scope(tx, principal, wanted.collection)
-        found = jobs.page(tx, before=before, limit=limit, collection_id=scope, kind=wanted.kind, state=wanted.state)
+        scope, drafts = _scope(tx, principal, wanted.collection)
+        kind, state = wanted.kind, wanted.state
+        found = jobs.page(tx, before=before, limit=limit, collection_id=scope, drafts=drafts, kind=kind, state=state)
         about = {key: collections.of_id(tx, key) for key in {job.collection_id for job in found}}
     return [SeenJob(job, about[job.collection_id]) for job in found]
 
 
-def _scope(tx: Transaction, principal: Principal, name: str | None) -> int | None:
-    """The id of the only collection to list; None for all."""
+def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int | None, bool]:
+    """The id of the only collection to list, None for all; and whether with jobs about drafts of qrels."""
     if name is not None:
         view = open_collection(tx, principal, name)
-        view.require_judgments()
-        return view.collection.id
+        view.require_free_scores()
+        return view.collection.id, view.organises
     token = principal.require_token()
     if token.collection_id is None:
-        return None
+        return None, principal.organises_instance
     own = look(principal, collections.of_id(tx, token.collection_id))
-    return token.collection_id if own and own.sees_judgments else NOWHERE
+    return (token.collection_id, own.organises) if own and own.sees_free_scores else (NOWHERE, False)
 
 
 def cancel(workspace: Workspace, principal: Principal, identity: str) -> tuple[SeenJob, bool]:

@@ -41,13 +41,14 @@ def page(
     *,
     after: str | None,
     limit: int,
+    now: datetime,
     collection_id: int | None = None,
     everything: bool = False,
 ) -> list[Collection]:
     """Live collections by name in byte order: all of them, or the public released ones and one besides."""
     query = select(table).where(_LIVE).order_by(table.c.name).limit(limit)
     if not everything:
-        is_open = table.c.public & (table.c.phase == "released")
+        is_open = table.c.public & ((table.c.phase == "released") | (table.c.releases_at <= now))
         query = query.where(or_(is_open, table.c.id == (collection_id or 0)))
     if after is not None:
         query = query.where(table.c.name > after)
@@ -57,9 +58,11 @@ def page(
 def lock(tx: Transaction, collection_id: int) -> Collection | None:
     """The collection, held until the transaction ends, so that uploads and publications do not interleave.
 
-    SQLite's writers exclude each other anyway; elsewhere this is a row lock.
+    SQLite's writers exclude each other anyway; elsewhere this is a row lock, of the kind that lets others refer to
+    the row: who adds a job or an entry of the audit log has no need to wait, and must not wait with locks of its own.
     """
-    row = tx.execute(select(table).where(table.c.id == collection_id, _LIVE).with_for_update()).first()
+    query = select(table).where(table.c.id == collection_id, _LIVE)
+    row = tx.execute(query.with_for_update(key_share=True)).first()
     return _record(row) if row else None
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, insert, select, update
+from sqlalchemy import Row, Select, func, insert, select, update
 
 from app.errors import RunExists
 from app.store.database import Transaction, insert_for
 from app.store.records import Judging, Run
-from app.store.tables import judged_runs, teams
+from app.store.tables import answers, judged_runs, teams
 from app.store.tables import runs as table
 
 RUNS_AT_ONCE = 10_000
@@ -86,6 +86,14 @@ def topics(tx: Transaction, run_id: int) -> bytes:
     """The packed names of the run's topics."""
     packed: bytes = tx.execute(select(table.c.topics).where(table.c.id == run_id)).scalar_one()
     return packed
+
+
+def sent(tx: Transaction, team_id: int, since: datetime | None = None) -> int:
+    """How many runs of a team count against its quota: those there are, and those withdrawn after a score was given."""
+    scored = select(answers.c.run_id).where(answers.c.team_id == team_id)
+    counted = table.c.withdrawn_at.is_(None) | table.c.id.in_(scored)
+    query = select(func.count()).where(table.c.team_id == team_id, counted)
+    return tx.execute(query if since is None else query.where(table.c.created_at >= since)).scalar_one()
 
 
 def withdraw(tx: Transaction, run_id: int, now: datetime) -> None:

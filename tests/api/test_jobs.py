@@ -93,7 +93,8 @@ def test_wait_answers_when_the_time_is_up_or_the_job_is_over(idle: Service) -> N
     assert lab.organiser.get(url, params={"wait": 30}, timeout=20).json()["state"] == "cancelled"
 
 
-def test_many_wait_while_others_are_answered(lab: Laboratory) -> None:
+def test_many_wait_while_others_are_answered(idle: Service) -> None:
+    lab = Laboratory(idle)
     url = lab.service.url + lab.ask(**LONG).headers["location"]
     with httpx.Client(headers=dict(lab.organiser.headers)) as impatient:
         for _ in range(60):  # more than there are threads or connections; each leaves before its answer
