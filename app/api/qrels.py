@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from app.api import uploads
 from app.api.answers import answer, place
@@ -17,7 +18,7 @@ from app.api.pages import Page, PagingDep
 from app.api.problems import documented
 from app.api.warnings import ShownWarning
 from app.errors import Conflict, FaultyFile, Forbidden, JudgmentsHidden, UnsupportedEncoding
-from app.evaluation import qrels
+from app.evaluation import publication, qrels
 from app.store.records import Qrels
 
 router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
@@ -30,6 +31,8 @@ class ShownQrels(BaseModel):
     """One immutable version of the judgments: how many topics, judged and relevant documents it has."""
 
     version: int
+    state: Literal["draft", "published"] = Field(description="Of a draft only organisers know")
+    published_at: datetime | None = Field(description="The version published last is the one that answers")
     topics: int
     judged: int
     relevant: int
@@ -42,7 +45,8 @@ class ShownQrels(BaseModel):
 
 def show(found: Qrels) -> ShownQrels:
     """A stored version as JSON."""
-    return ShownQrels.model_validate(found, from_attributes=True)
+    state = "draft" if found.published_at is None else "published"
+    return ShownQrels.model_validate({**asdict(found), "state": state})
 
 
 @router.put(
@@ -54,7 +58,9 @@ def show(found: Qrels) -> ShownQrels:
         UnsupportedEncoding,
         Forbidden,
         Conflict,
-        also={200: {"model": ShownQrels, "description": "The same bytes as the newest version: nothing new"}},
+        also={
+            200: {"model": ShownQrels, "description": "The same bytes as the newest version, or a draft: nothing new"}
+        },
     ),
     openapi_extra=uploads.OPENAPI,
 )
@@ -64,11 +70,17 @@ async def put_qrels(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     columns: Annotated[Columns | None, Query(description="Settles what the columns of a file are")] = None,
+    draft: Annotated[bool, Query(description="Not to be published yet: only organisers know of it")] = False,
 ) -> Response:
-    """Upload a qrels file, of TREC's or NTCIR's form, as the next version; all stored runs are judged by it."""
+    """Upload a qrels file, of TREC's or NTCIR's form, as the next version; all stored runs are judged by it.
+
+    With `draft=true` nobody is answered by it until it is published, unless an organiser asks for it by its number.
+    """
     await run_in_threadpool(qrels.admit, workspace, principal, collection)
     async with uploads.received(request, workspace.limits.compressed_bytes) as sent:
-        published = await run_in_threadpool(qrels.publish, workspace, principal, collection, sent.body, columns)
+        published = await run_in_threadpool(
+            qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft
+        )
     version = published.qrels.version
     location = place(request, f"/v1/collections/{collection}/qrels/{version}")
     return answer(show(published.qrels), 201 if published.created else 200, Location=location)
@@ -81,7 +93,7 @@ def list_qrels(
     principal: PrincipalDep,
     paging: PagingDep,
 ) -> Page[ShownQrels]:
-    """The versions, oldest first."""
+    """The versions by number; drafts for organisers only."""
     found = qrels.versions(workspace, principal, collection, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.version, show)
 
@@ -105,3 +117,22 @@ def read_qrels(
         etag = {"ETag": f'"{found.sha256}"'}
         return StreamingResponse(qrels.file(workspace, found), media_type="text/plain", headers=etag)
     return answer(show(found))
+
+
+@router.post("/{version}/publish", responses=documented(Forbidden, Conflict))
+def publish_qrels(
+    collection: CollectionName, version: Version, workspace: WorkspaceDep, principal: PrincipalDep
+) -> ShownQrels:
+    """Publish a draft, or a version that another one has replaced: from now on it is the one that answers.
+
+    All stored runs are judged by it first; what other versions say of them stays to be asked for by number.
+    """
+    return show(publication.publish(workspace, principal, collection, version))
+
+
+@router.delete("/{version}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))
+def discard_qrels(
+    collection: CollectionName, version: Version, workspace: WorkspaceDep, principal: PrincipalDep
+) -> None:
+    """Discard a draft, with the jobs about it; its number is not given again."""
+    publication.discard(workspace, principal, collection, version)

@@ -1,4 +1,4 @@
-"""Qrels versions: published, listed, given back, and kept ready for the join."""
+"""Qrels versions: sent as drafts or published, listed, given back, and discarded."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from app.evaluation.intake import Body, Intake, reread
-from app.evaluation.judging import JudgedTopics, QrelsIndex, judge, no_common_topics
+from app.evaluation.intake import Body, Intake
+from app.evaluation.judging import JudgedTopics, QrelsIndex, no_common_topics
 from app.evaluation.principals import Principal
+from app.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
 from app.evaluation.versions import select
 from app.evaluation.visibility import open_collection, open_locked, require_unchanged
 from app.evaluation.workspace import Workspace
-from app.store import blobs, collections, qrels, runs
+from app.store import blobs, collections, qrels
 from app.store.database import Transaction
-from app.store.records import Collection, Qrels, Run
+from app.store.records import Collection, Qrels
 from app.trec import FileWarning, QrelsFile, read_qrels
 
 
@@ -35,65 +36,69 @@ def admit(workspace: Workspace, principal: Principal, name: str) -> Collection:
         return view.collection
 
 
-def publish(workspace: Workspace, principal: Principal, name: str, body: Body, columns: str | None = None) -> Published:
-    """Reads a qrels file, judges the stored runs by it, and makes it the version that answers.
+def publish(
+    workspace: Workspace,
+    principal: Principal,
+    name: str,
+    body: Body,
+    columns: str | None = None,
+    *,
+    draft: bool = False,
+) -> Published:
+    """Reads a qrels file, judges the stored runs by it, and makes it the version that answers, or a draft.
 
     All computing happens outside the write transaction; runs that arrive meanwhile are picked up before the
-    version is published. The same bytes as the newest version make no new one.
+    version is there. The same bytes as the newest version make no new one, nor do those of a draft another draft.
     """
     collection = admit(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
         file = read_qrels(intake.chunks(), levels=collection.levels, columns=columns, limits=workspace.limits)
         with workspace.database.reading() as tx:
-            if same := _newest_if_same(tx, collection, intake, file):
+            if same := _same(tx, collection, intake, file, draft):
                 return Published(same, created=False)
         _refuse_foreign(collection, file)
         index = QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, collection.highest_level))
-        judged: dict[int, dict[str, Any]] = {}
-        while True:
-            with workspace.database.reading() as tx:
-                waiting = [run for run in runs.page(tx, collection.id) if run.id not in judged]
-            for run in waiting:
-                judged[run.id] = _judge_stored(workspace, collection, run, index)
-            if published := _publish(workspace, principal, collection, intake, file, index, judged):
-                return published
+        return with_all_judged(
+            workspace,
+            collection,
+            lambda: index,
+            lambda judged: _add(workspace, principal, collection, intake, file, index, judged, draft),
+        )
 
 
-def _newest_if_same(tx: Transaction, collection: Collection, intake: Intake, file: QrelsFile) -> Qrels | None:
+def _same(tx: Transaction, collection: Collection, intake: Intake, file: QrelsFile, draft: bool) -> Qrels | None:
     newest = qrels.find(tx, collection.id)
-    is_same = newest is not None and newest.sha256 == intake.sha256 and newest.columns == file.columns
-    return newest if is_same else None
+    if newest is not None and newest.sha256 == intake.sha256 and newest.columns == file.columns:
+        return newest
+    return qrels.find_draft(tx, collection.id, intake.sha256, file.columns) if draft else None
 
 
-def _judge_stored(workspace: Workspace, collection: Collection, run: Run, index: QrelsIndex) -> dict[str, Any]:
-    """The join of a stored run with a qrels version, as a row for the store."""
-    return reread(workspace, collection, run, lambda rankings: judge(rankings, index)).row()
-
-
-def _publish(
+def _add(
     workspace: Workspace,
     principal: Principal,
     collection: Collection,
     intake: Intake,
     file: QrelsFile,
     index: QrelsIndex,
-    judged: dict[int, dict[str, Any]],
+    judged: Rows,
+    draft: bool,
 ) -> Published | None:
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, collection.name)
         view.require_organiser()
         require_unchanged(collection, view.collection)
-        if same := _newest_if_same(tx, collection, intake, file):
+        if same := _same(tx, collection, intake, file, draft):
             return Published(same, created=False)
-        stored = [run.id for run in runs.page(tx, collection.id)]
-        if not judged.keys() >= set(stored):
-            return None  # A run came in between; it is judged before anything is published.
+        if unjudged(tx, collection, judged):
+            return None
         intake.store(tx)
         now = workspace.now()
+        published_at = None if draft else after_all(tx, collection, now)
         values = _values(collection, intake, file, index)
-        added = qrels.add(tx, collection.id, created_at=now, published_at=now, **values)
-        runs.add_judged(tx, [judged[run_id] | {"run_id": run_id, "qrels_id": added.id} for run_id in stored])
-        collections.touch(tx, collection.id)
+        added = qrels.add(tx, collection.id, created_at=now, published_at=published_at, **values)
+        store_judged(tx, collection, judged, added.id)
+        if not draft:  # by which nobody else is answered
+            collections.touch(tx, collection.id)
     workspace.indexes.keep(added.id, index)
     return Published(added, created=True)
 
@@ -134,11 +139,11 @@ def _refuse_foreign(collection: Collection, file: QrelsFile) -> None:
 
 
 def versions(workspace: Workspace, principal: Principal, name: str, after: int | None, limit: int) -> list[Qrels]:
-    """The versions of a collection, oldest first, for whoever may see its judgments."""
+    """The versions of a collection by number, for whoever may see its judgments; drafts for its organisers."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        return qrels.page(tx, view.collection.id, after=after, limit=limit)
+        return qrels.page(tx, view.collection.id, drafts=view.organises, after=after, limit=limit)
 
 
 def version(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:

@@ -14,9 +14,14 @@ from app.trec import read_qrels
 
 
 def select(tx: Transaction, view: View, number: int | None) -> Qrels:
-    """The version asked for, or the newest; raises NotFound or NoQrels."""
+    """The version asked for, or the one published last; raises NotFound or NoQrels.
+
+    A draft is there for organisers who name it; to everybody else it is absent.
+    """
     name = view.collection.name
     found = qrels.find(tx, view.collection.id, number)
+    if found is not None and found.published_at is None and not view.organises:
+        found = None
     if found is None and number is not None:
         raise NotFound(f"{name!r} has no qrels version {number}.")
     if found is None:

@@ -22,7 +22,8 @@ OPEN = table.c.state.in_(("queued", "running"))
 def _select() -> Select[Any]:
     worked = select(func.sum(chunks.c.parts_done)).where(chunks.c.job_number == table.c.number).scalar_subquery()
     done = case((table.c.state == "succeeded", table.c.parts), else_=func.coalesce(worked, 0))
-    kept = select(table, qrels.c.version.label("qrels_version"), done.label("parts_done"))
+    judgments = (qrels.c.version.label("qrels_version"), qrels.c.published_at.is_(None).label("on_draft"))
+    kept = select(table, *judgments, done.label("parts_done"))
     return kept.join(qrels, qrels.c.id == table.c.qrels_id)
 
 
@@ -31,8 +32,8 @@ def _record(row: Row[Any]) -> Job:
 
 
 def find(tx: Transaction, identity: str) -> Job | None:
-    """The job of this id."""
-    row = tx.execute(_select().where(table.c.id == identity)).first()
+    """The job of this id; none that is about a discarded draft."""
+    row = tx.execute(_select().where(table.c.id == identity, qrels.c.discarded_at.is_(None))).first()
     return _record(row) if row else None
 
 
@@ -47,12 +48,16 @@ def page(
     before: int | None,
     limit: int,
     collection_id: int | None,
+    drafts: bool = False,
     kind: str | None = None,
     state: JobState | None = None,
 ) -> list[Job]:
-    """Jobs of one live collection, or of all of them, newest first; of one kind or state, or of all."""
-    live = collections.c.deleted_at.is_(None)
+    """Jobs of one live collection, or of all of them, newest first; of one kind or state, or of all; `drafts`: with
+    those about drafts of qrels."""
+    live = collections.c.deleted_at.is_(None) & qrels.c.discarded_at.is_(None)
     query = _select().join(collections, collections.c.id == table.c.collection_id).where(live)
+    if not drafts:
+        query = query.where(qrels.c.published_at.is_not(None))
     if before is not None:
         query = query.where(table.c.number < before)
     for column, wanted in ((table.c.collection_id, collection_id), (table.c.kind, kind), (table.c.state, state)):
@@ -101,10 +106,10 @@ def job_of(tx: Transaction, held: Claim) -> Job:
     return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())
 
 
-def cancel_all(tx: Transaction, collection_id: int, now: datetime) -> None:
-    """Cancels what is open about a collection."""
-    over = {"state": "cancelled", "finished_at": now}
-    tx.execute(update(table).where(table.c.collection_id == collection_id, OPEN).values(**over))
+def cancel_all(tx: Transaction, collection_id: int, now: datetime, qrels_id: int | None = None) -> None:
+    """Cancels what is open about a collection, or about one of its qrels versions."""
+    about = table.c.qrels_id == qrels_id if qrels_id is not None else table.c.collection_id == collection_id
+    tx.execute(update(table).where(about, OPEN).values(state="cancelled", finished_at=now))
 
 
 def cancel(tx: Transaction, identity: str, now: datetime) -> Job | None:

@@ -154,6 +154,8 @@ class Job:
     params: dict[str, Any]
     qrels_id: int
     qrels_version: int
+    on_draft: bool
+    """Whether those qrels are a draft, of which only organisers know."""
     run_ids: list[int]
     token_id: str | None
     state: JobState

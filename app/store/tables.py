@@ -143,6 +143,7 @@ qrels = Table(
     Column("counts", LargeBinary, nullable=False),  # topics and judged documents a level, packed
     Column("created_at", UtcTime, nullable=False),
     Column("published_at", UtcTime),  # null: a draft, by which nobody is answered
+    Column("discarded_at", UtcTime),  # of a draft; its row stays, for neither its id nor its number comes again
     UniqueConstraint("collection_id", "version"),
 )
 

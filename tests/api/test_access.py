@@ -58,6 +58,8 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"PUT {C}/qrels": _returning("201", ORGANISER_200),
     f"GET {C}/qrels": JUDGMENTS,
     f"GET {C}/qrels/{{version}}": JUDGMENTS,
+    f"DELETE {C}/qrels/{{version}}": _returning("204", ORGANISER_200),
+    f"POST {C}/qrels/{{version}}/publish": ORGANISER_200,
     f"POST {C}/runs": (
         "401 401 403 201 404 201 404 201",
         "401 401 403 201 404 201 404 201",
@@ -137,6 +139,11 @@ class Scene:
         answer = self.campaign.organiser.post(f"{self.campaign.path}/tokens", json={"role": "reader"})
         return str(answer.json()["id"])
 
+    def new_draft(self) -> str:
+        """The number of a new draft of qrels."""
+        answer = self.campaign.put_qrels(f"1 0 good 1\n1 0 {uuid4().hex} 0\n", draft=True)
+        return str(answer.json()["version"])
+
     def new_job(self) -> str:
         """The id of a new, long job, which the participant `own` has asked for where it may."""
         self.prepare_for_jobs()
@@ -168,7 +175,7 @@ def _ask(scene: Scene, who: str, route: str) -> int:
     method, path = route.split(" ")
     fill: dict[str, Callable[[], str]] = {
         "{collection}": lambda: scene.campaign.name,
-        "{version}": lambda: "1",
+        "{version}": scene.new_draft if method == "DELETE" else lambda: "1",
         "{run}": scene.own_run,
         "{token}": scene.token_id,
         "{slug}": lambda: "not-found",
