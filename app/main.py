@@ -14,6 +14,7 @@ from app import __version__, logs
 from app.api import (
     collections,
     health,
+    impact,
     jobs,
     leaderboard,
     limits,
@@ -44,6 +45,7 @@ ROUTERS = (
     metrics,
     collections,
     qrels,
+    impact,
     runs,
     scores,
     leaderboard,

@@ -60,6 +60,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/qrels/{{version}}": JUDGMENTS,
     f"DELETE {C}/qrels/{{version}}": _returning("204", ORGANISER_200),
     f"POST {C}/qrels/{{version}}/publish": ORGANISER_200,
+    f"GET {C}/qrels/{{version}}/impact": ORGANISER_200,
     f"POST {C}/runs": (
         "401 401 403 201 404 201 404 201",
         "401 401 403 201 404 201 404 201",

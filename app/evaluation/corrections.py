@@ -1,0 +1,92 @@
+"""What distinguishes two qrels versions, judgment by judgment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+Levels = Mapping[str, Mapping[bytes, int]]
+"""Topic -> document id -> level."""
+
+CHANGES_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A document whose judgment differs; a level is None where it is not judged."""
+
+    topic: str
+    document: bytes
+    old: int | None
+    new: int | None
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """All differences counted, and the first `CHANGES_SHOWN` of them named, by topic and document in byte order."""
+
+    documents: Mapping[tuple[int | None, int | None], int]
+    """How many have each pair of an old and a new level; None: not judged."""
+    changes: Sequence[Change]
+    topics_added: Sequence[str]
+    topics_removed: Sequence[str]
+    topics_changed: Sequence[str]
+
+    @property
+    def added(self) -> int:
+        """Documents that are judged only now."""
+        return sum(count for (old, _), count in self.documents.items() if old is None)
+
+    @property
+    def removed(self) -> int:
+        """Documents that are judged no more."""
+        return sum(count for (_, new), count in self.documents.items() if new is None)
+
+    @property
+    def unchanged(self) -> int:
+        """Documents of the same level as before."""
+        return sum(count for (old, new), count in self.documents.items() if old == new)
+
+    @property
+    def changed(self) -> int:
+        """Documents of another level than before."""
+        return sum(self.documents.values()) - self.added - self.removed - self.unchanged
+
+    @property
+    def levels(self) -> list[int | None]:
+        """Those that occur, lowest first, after None: not judged."""
+        return [None, *sorted({level for pair in self.documents for level in pair if level is not None})]
+
+    def table(self) -> list[list[int]]:
+        """Numbers of documents: a row for each old one of `levels`, a column for each new one."""
+        return [[self.documents.get((old, new), 0) for new in self.levels] for old in self.levels]
+
+
+def corrections(old: Levels, new: Levels) -> Corrections:
+    """What distinguishes `new` from `old`."""
+    documents: Counter[tuple[int | None, int | None]] = Counter()
+    for topic in old.keys() | new.keys():
+        before, after = old.get(topic, {}), new.get(topic, {})
+        documents.update(zip(map(before.get, after), after.values(), strict=True))
+        documents.update((before[document], None) for document in before.keys() - after.keys())
+    common = old.keys() & new.keys()
+    return Corrections(
+        documents,
+        list(islice(_changes(old, new), CHANGES_SHOWN)),
+        _in_order(new.keys() - common),
+        _in_order(old.keys() - common),
+        _in_order({topic for topic in common if old[topic] != new[topic]}),
+    )
+
+
+def _changes(old: Levels, new: Levels) -> Iterator[Change]:
+    for topic in _in_order(old.keys() | new.keys()):
+        before, after = old.get(topic, {}), new.get(topic, {})
+        for document in sorted({document for document, _ in before.items() ^ after.items()}):
+            yield Change(topic, document, before.get(document), after.get(document))
+
+
+def _in_order(topics: set[str]) -> list[str]:
+    return sorted(topics, key=str.encode)
