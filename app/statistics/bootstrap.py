@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.statistics.draws import Draws, Floats, Indices, resample_counts
 from app.statistics.effects import TINY
-from app.statistics.pairs import pair_count, pair_differences, pair_indices, pieces
+from app.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pair_indices, pieces
 from app.statistics.resampled import verdict
 from app.statistics.significance import Found, PairwiseTest, Settings, entered, joined
 
@@ -144,14 +144,24 @@ class PairedBootstrap(PairwiseTest):
     title = "Paired bootstrap hypothesis test"
     reference = "Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006"
     default_resamples = 1000
-    gives_largest = keeps_resamples = True
+    gives_largest = True
+
+    def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        return self.drawn(resamples) * topics
 
     def seconds(self, topics: int, resamples: int) -> float:
-        return resamples * (topics * 1.5e-10 + 1.5e-8)
+        return resamples * (topics * 1.5e-10 + 1.5e-8) + topics * 1.5e-8
 
     def decide_pairs(self, scores: Floats, pairs: slice, settings: Settings) -> Found:
         counts = _counts(settings.seed, self.name, self.drawn(settings.resamples), scores.shape[1])
-        return paired_bootstrap(pair_differences(scores, pairs), counts, settings.alphas, largest=settings.largest)
+        # With few resamples a block has so many pairs that their differences would not fit into memory at once.
+        parts = pieces(pairs, NUMBERS_AT_ONCE // 4 // scores.shape[1])
+        return joined(
+            [
+                paired_bootstrap(pair_differences(scores, part), counts, settings.alphas, largest=settings.largest)
+                for part in parts
+            ]
+        )
 
 
 @entered
@@ -165,7 +175,11 @@ class UnpairedBootstrap(PairwiseTest):
     title = "Unpaired bootstrap hypothesis test"
     reference = "Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006"
     default_resamples = 1000
-    gives_largest = keeps_resamples = True
+    gives_largest = True
+
+    def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        # Of either run's resamples: themselves, and each run's mean and variance in them.
+        return 2 * self.drawn(resamples) * (topics + 2 * runs)
 
     def seconds(self, topics: int, resamples: int) -> float:
         return resamples * 2.5e-8

@@ -19,8 +19,12 @@ def pair_count(runs: int) -> int:
 
 def pair_indices(runs: int, block: slice = slice(None)) -> tuple[Indices, Indices]:
     """The first and the second run of each pair of `block`: two intp [pairs]."""
-    first, second = np.triu_indices(runs, 1)
-    return first[block], second[block]
+    start, stop, _ = block.indices(pair_count(runs))
+    pairs, rows = np.arange(start, stop), np.arange(runs)
+    # From where each first run's pairs begin: whoever works block after block does not list all pairs for each.
+    begins = rows * (2 * runs - rows - 1) // 2
+    first = np.searchsorted(begins, pairs, side="right") - 1
+    return first, pairs - begins[first] + first + 1
 
 
 def pair_differences(scores: Floats, block: slice = slice(None)) -> Floats:

@@ -80,8 +80,6 @@ class SignificanceTest(ABC):
     default_resamples: ClassVar[int | None] = None
     gives_largest: ClassVar[bool] = False
     """Whether it can say what the max-T correction compares."""
-    keeps_resamples: ClassVar[bool] = False
-    """Whether all resamples of all topics are in memory at once; else they are drawn block by block."""
 
     @property
     def definition(self) -> str:
@@ -95,6 +93,10 @@ class SignificanceTest(ABC):
     def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
         """Roughly what a block costs one core."""
         return BLOCK_SECONDS
+
+    def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        """How many numbers it has in memory as long as it works, beside the scores; few unless it says so."""
+        return 0
 
     @abstractmethod
     def work(self, scores: Floats, block: int, settings: Settings) -> Found:

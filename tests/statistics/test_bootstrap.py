@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
@@ -12,11 +13,11 @@ from statistics import mean, stdev, variance
 import numpy as np
 import pytest
 
-from app.statistics.bootstrap import PairedBootstrap, paired_bootstrap, unpaired_bootstrap
+from app.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap, paired_bootstrap, unpaired_bootstrap
 from app.statistics.corrections import max_t
 from app.statistics.draws import Draws, Floats, Indices, resample_counts
-from app.statistics.pairs import pair_differences
-from app.statistics.significance import Settings
+from app.statistics.pairs import pair_count, pair_differences
+from app.statistics.significance import Settings, SignificanceTest
 
 from .matrices import EVERY_KIND, tenths
 
@@ -99,6 +100,16 @@ def test_as_many_pairs_as_need_several_pieces_give_what_each_gives_alone() -> No
     assert together["estimated_differences"][0] == pytest.approx(
         [found["estimated_differences"][0, 0] for found in alone], abs=1e-14
     )
+
+
+@pytest.mark.parametrize("test", [PairedBootstrap(), UnpairedBootstrap()])
+def test_many_pairs_of_few_resamples_take_no_more_memory_than_the_scores(test: SignificanceTest) -> None:
+    scores = np.random.default_rng(0).random((60, 4000))
+    tracemalloc.start()
+    test.work(scores, 0, Settings(resamples=2, alphas=(0.5,)))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 40_000_000 < pair_count(60) * scores[0].nbytes
 
 
 def t(z: Floats, resample: Indices) -> float:

@@ -16,13 +16,22 @@ from app.statistics.draws import Draws, Indices
 
 LEAST_TO_HALVE = 4
 """Topics without which two halves say nothing."""
-MOST_DRAWN = 40_000_000
-"""Draws x topics of one family of resamples or subsets, which is in memory at once: 320 MB."""
+MOST_KEPT = 40_000_000
+"""Numbers of one kind that are in memory at once, such as draws x topics of resamples or subsets: 320 MB."""
+MOST_PAIRS = 1_000_000
+"""Pairs x metrics in one answer, which names each: 200 MB of JSON, a second to read."""
+PAIRS = "pairs of runs over all metrics"
 
 
 def refuse(field: str, code: str, message: str) -> InvalidRequest:
     """The error of a job's parameter."""
     return InvalidRequest.at(f"body.params.{field}", code, message)
+
+
+def require_at_most(most: int, number: int, what: str, field: str, code: str = "too-many") -> None:
+    """Raises InvalidRequest, for this parameter, where there are more than `most` of something."""
+    if number > most:
+        raise refuse(field, code, f"{number:,} {what}; at most {most:,} in one job.")
 
 
 @dataclass(frozen=True)
@@ -49,11 +58,7 @@ class CommonTopics:
 
     def require_drawable(self, draws: int, field: str) -> None:
         """Raises InvalidRequest for more resamples or trials over these topics than fit into memory."""
-        if (drawn := draws * self.count) > MOST_DRAWN:
-            message = (
-                f"{draws:,} {field} x {self.count:,} topics are {drawn:,} draws; at most {MOST_DRAWN:,} in one job."
-            )
-            raise refuse(field, "too-many", message)
+        require_at_most(MOST_KEPT, draws * self.count, f"draws ({draws:,} {field} x {self.count:,} topics)", field)
 
     def subset_size(self, asked: int | None, most: int) -> int:
         """How many topics a trial draws: half of them, unless asked otherwise; raises InvalidRequest beyond `most`."""

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from app.evaluation.analyses.analysis import Analysis, Arrays
-from app.evaluation.analyses.common import refuse
+from app.evaluation.analyses.common import refuse, require_at_most
 from app.evaluation.matrices import Matrices
 from app.metrics import gain_curves, precision_recall
 
 SECONDS_A_TOPIC = 2e-5
+MOST_RANKS = 500_000
+"""Ranks x runs in one answer: 30 MB of JSON, and a second to read."""
 
 
 class GainVectors(Analysis):
@@ -24,6 +26,9 @@ class GainVectors(Analysis):
         self._defined = matrices.defined(metric)
         if not matrices.run_count:
             raise refuse("runs", "too-few-runs", "No runs are selected; there is nothing to draw.")
+        assert self._metric.cutoff is not None
+        ranks = matrices.run_count * self._metric.cutoff
+        require_at_most(MOST_RANKS, ranks, "ranks over all runs, with four numbers each", "cutoff")
         if not self._defined.any():
             raise refuse("gains", "too-few-topics", f"{metric} is defined for no topic.")
 

@@ -9,11 +9,20 @@ from typing import Any, Literal
 import numpy as np
 
 from app.evaluation.analyses.analysis import Analysis, Arrays
-from app.evaluation.analyses.common import CommonTopics, common_topics, refuse
+from app.evaluation.analyses.common import (
+    MOST_KEPT,
+    MOST_PAIRS,
+    PAIRS,
+    CommonTopics,
+    common_topics,
+    refuse,
+    require_at_most,
+)
 from app.evaluation.matrices import Floats, Matrices
 from app.statistics.accuracy import resampled_taus, tau_accuracy
 from app.statistics.correlation import kendall_asls, kendall_matrix, spearman_asls, spearman_matrix
 from app.statistics.draws import Draws, resample_counts
+from app.statistics.pairs import pair_count
 from app.statistics.swops import swops_between
 from app.statistics.ties import rounded, tied_pairs
 from app.statistics.top_weighted import rbo_matrix, tau_ap_matrix
@@ -62,6 +71,9 @@ class RankCorrelation(Analysis):
         swept = [*sweep.labels, *sweep.against] if sweep else []
         self._labels = list(dict.fromkeys([*metrics, *swept]))
         self._require_rankings()
+        if against:
+            # So many swops there may be, and the answer names each.
+            require_at_most(MOST_PAIRS, pair_count(matrices.run_count) * len(metrics), PAIRS, "against")
         self._topics: CommonTopics | None = self._topics_of_accuracy() if accuracy else None
 
     def _require_rankings(self) -> None:
@@ -77,6 +89,8 @@ class RankCorrelation(Analysis):
         if (taus := len(self.metrics) ** 2 * self.resamples) > MOST_TAUS:
             message = f"{len(self.metrics)} metrics squared x {self.resamples} resamples are {taus:,} taus; at most "
             raise refuse("accuracy", "too-many", f"{message}{MOST_TAUS:,}.")
+        scores = len(self.metrics) * self.matrices.run_count * len(self.matrices.topics)
+        require_at_most(MOST_KEPT, scores, "scores (metrics x runs x topics) are resampled together", "accuracy")
         return common_topics(self.matrices, self.metrics)
 
     def parts(self) -> list[float]:

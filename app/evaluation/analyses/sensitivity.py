@@ -9,7 +9,15 @@ from typing import Any, Literal
 import numpy as np
 
 from app.evaluation.analyses.analysis import Analysis, Arrays
-from app.evaluation.analyses.common import common_topics, named_pairs, refuse
+from app.evaluation.analyses.common import (
+    MOST_KEPT,
+    MOST_PAIRS,
+    PAIRS,
+    common_topics,
+    named_pairs,
+    refuse,
+    require_at_most,
+)
 from app.evaluation.matrices import Floats, Matrices
 from app.statistics.corrections import holm, max_t, needed_resamples
 from app.statistics.groups import significance_groups
@@ -17,8 +25,7 @@ from app.statistics.pairs import pair_count
 from app.statistics.significance import Outcome, Settings, find_test
 
 Correction = Literal["none", "holm", "max-t"]
-MOST_PAIRS = 2_000_000
-"""Pairs x metrics in one answer, which names each: some 300 MB of JSON."""
+KEPT = "numbers are kept of all resamples"
 
 
 @dataclass(frozen=True)
@@ -60,11 +67,9 @@ class Sensitivity(Analysis):
             raise refuse("resamples", "not-used", f"{self.test.name} draws no resamples; leave `resamples` out.")
         if self.settings.largest and not self.test.gives_largest:
             raise refuse("correction", "not-available", f"{self.test.name} has no max-t correction; take holm.")
-        if self.settings.resamples is not None and self.test.keeps_resamples:
-            self.topics.require_drawable(self.settings.resamples, "resamples")
-        if (cells := pair_count(self.matrices.run_count) * len(self.metrics)) > MOST_PAIRS:
-            message = f"{cells:,} pairs of runs over all metrics; at most {MOST_PAIRS:,} in one job."
-            raise refuse("runs", "too-many-pairs", message)
+        runs, resamples = self.matrices.run_count, self.settings.resamples
+        require_at_most(MOST_KEPT, self.test.numbers_kept(runs, self.topics.count, resamples), KEPT, "resamples")
+        require_at_most(MOST_PAIRS, pair_count(runs) * len(self.metrics), PAIRS, "runs", "too-many-pairs")
 
     def parts(self) -> list[float]:
         # Block by block rather than metric by metric: what a block draws then serves all metrics.

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from app.evaluation.analyses.analysis import Analysis, Arrays
-from app.evaluation.analyses.common import named_pairs, subsets, topics_for_halves
+from app.evaluation.analyses.common import (
+    MOST_KEPT,
+    MOST_PAIRS,
+    PAIRS,
+    named_pairs,
+    require_at_most,
+    subsets,
+    topics_for_halves,
+)
 from app.evaluation.matrices import Matrices
 from app.statistics.pairs import pair_count
 from app.statistics.stability import StabilityCounts, stability_counts, ties_at
@@ -36,6 +44,9 @@ class Stability(Analysis):
         self.trials, self.seed, self.fuzziness, self.per_pair = trials, seed, sorted(fuzziness), per_pair
         self.topics = topics_for_halves(matrices, metrics)
         self.topics.require_drawable(trials, "trials")
+        # Of each, two numbers are kept until the result is put together; told one by one, they are its JSON.
+        counted = pair_count(matrices.run_count) * len(metrics) * len(self.fuzziness)
+        require_at_most(MOST_PAIRS if per_pair else MOST_KEPT // 2, counted, f"{PAIRS} and fuzziness values", "runs")
         self.subset_size = self.topics.subset_size(subset_size, most=self.topics.count)
 
     def parts(self) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.evaluation.analyses.analysis import Analysis, Arrays
-from app.evaluation.analyses.common import subsets, topics_for_halves
+from app.evaluation.analyses.common import MOST_KEPT, PAIRS, require_at_most, subsets, topics_for_halves
 from app.evaluation.matrices import Matrices
 from app.statistics.draws import Draws, Indices
 from app.statistics.pairs import pair_count
@@ -37,6 +37,7 @@ class SwapRate(Analysis):
         self.trials, self.replacement, self.strict, self.seed = trials, replacement, strict, seed
         self.topics = topics_for_halves(matrices, metrics)
         self.topics.require_drawable(trials, "trials")
+        require_at_most(MOST_KEPT, pair_count(matrices.run_count) * len(metrics), PAIRS, "runs")
         most = self.topics.count if replacement else self.topics.count // 2
         self.subset_size = self.topics.subset_size(subset_size, most)
 
