@@ -10,6 +10,7 @@ from app.evaluation.leaderboard import Leaderboard
 from app.evaluation.workspace import Workspace
 from app.jobs.kind import find_kind
 from app.jobs.launch import identity, settle
+from app.jobs.params import MOST_CHARACTERS
 from app.jobs.results import parsed
 from app.store import jobs
 from app.store.records import Job, JobState
@@ -41,6 +42,8 @@ def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
     means = {metric.label: metric.parameters["mean"] for metric in scores.metrics}
     if scores.disclosure is not None or len(scores.runs) < 2 or means[board.by] != "arithmetic":
         return None
+    if len(board.by) > MOST_CHARACTERS:
+        return None  # the gains of a hundred levels: nobody could ask for it
     kind = find_kind(KIND)
     asked = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}
     settled = settle(scores.collection, kind.params.model_validate(asked))

@@ -65,7 +65,8 @@ class Labels:
 
 def as_text(value: str | float) -> str:
     """The value of a parameter as it would stand in an expression."""
-    return value if isinstance(value, str) else format_number(value)
+    # Whole numbers of JSON have any number of digits, and those beyond all limits are for the metric to refuse.
+    return str(value) if isinstance(value, str | int) else format_number(value)
 
 
 def as_value(text: str) -> str | float:

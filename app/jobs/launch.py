@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import BadExpression, BadGains
+from pydantic import ValidationError
+
+from app.errors import BadExpression, BadGains, InvalidRequest
 from app.evaluation.matrices import Matrices
 from app.evaluation.principals import Principal
 from app.evaluation.versions import judged_topics, select
@@ -57,14 +59,26 @@ def identity(
 
 
 def settle(collection: Collection, params: Params) -> Params:
-    """The settled request. Raises BadExpression or BadGains, with the place of what cannot be read."""
+    """The settled request, which may be asked as it is. Raises BadExpression or BadGains, with the place of what
+    cannot be read, and InvalidRequest for what is within its limits only until it is settled."""
     defaults = params.defaults()
     labels = Labels(collection, defaults)
     try:
-        return params.settled(labels)
+        return _askable(params.settled(labels))
     except (BadExpression, BadGains) as error:
         scale = Scale(collection.highest_level, collection.depth)
         raise located(error, labels, params.model_dump(), defaults, scale) from error
+
+
+def _askable(settled: Params) -> Params:
+    # Who works the job reads it as a request: a baseline may be one metric too many, and a label longer than its text.
+    try:
+        type(settled).model_validate(settled.shown())
+    except ValidationError as error:
+        (fault, *_) = error.errors(include_url=False, include_context=False)
+        message = f"Once defaults and labels are filled in: {fault['msg']}."
+        raise InvalidRequest.at(f"body.params.{fault['loc'][0]}", fault["type"].replace("_", "-"), message) from error
+    return settled
 
 
 def order(workspace: Workspace, tx: Transaction, view: View, kind: Kind[Any], params: Params) -> Order:

@@ -18,7 +18,10 @@ MOST_DRAWS = 100_000
 """Resamples or trials of one job."""
 MOST_RUNS = 10_000
 
-Expression = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+MOST_CHARACTERS = 1000
+"""Of an expression, as of one that the metric parser reads."""
+
+Expression = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS)]
 Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRICS)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=MOST_DRAWS)]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64, description="Of everything that is drawn")]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import insert, select
 
 from app.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
 from app.evaluation.analyses.common import CommonTopics
 from app.jobs.plan import sizes_of_chunks
-from tests.analyses.laboratory import Laboratory, planted
+from app.store.tables import runs as table_of_runs
+from tests.analyses.laboratory import SYSTEMS, Laboratory, copied, planted
 
 SENSITIVITY, CORRELATION = "bootstrap-sensitivity", "rank-correlation"
 MANY = [f"P@{cutoff}" for cutoff in range(1, 21)]
+CUTOFFS = [f"P@{cutoff}" for cutoff in range(1, 201)]
+HUNDRED = [f"copy-{number}" for number in range(100)]
+HUNDREDTHS = [number / 100 for number in range(1, 21)]
 HALVES = ("stability", "swap-rate", "test-agreement")
 
 
@@ -87,13 +94,51 @@ def test_three_topics_can_be_tested(few: Laboratory) -> None:
         (SENSITIVITY, {"test": "sign", "resamples": 10}, "resamples", "sign draws no resamples"),
         (SENSITIVITY, {"test": "t-test", "correction": "max-t"}, "correction", "take holm"),
         (CORRELATION, {"accuracy": True, "resamples": 100_000, "metrics": MANY}, "accuracy", "at most 20,000,000"),
+        (SENSITIVITY, {"metrics": CUTOFFS, "baseline": "Q"}, "metrics", "at most 200 items"),
+        (CORRELATION, {"metrics": CUTOFFS, "against": "Q"}, "metrics", "at most 200 items"),
+        ("gain-vectors", {"metrics": None, "cutoff": 100_000}, "cutoff", "at most 500,000"),
     ],
 )
 def test_the_message_states_the_bound(
     shelf: Laboratory, kind: str, params: dict[str, Any], field: str, bound: str
 ) -> None:
-    location, _, message = refused(shelf, kind, **({"metrics": ["AP"]} | params))
+    sent = {name: value for name, value in ({"metrics": ["AP"]} | params).items() if value is not None}
+    location, _, message = refused(shelf, kind, **sent)
     assert location == f"body.params.{field}"
+    assert bound in message
+
+
+@pytest.fixture(scope="module")
+def crowd(folder: Path, laboratory: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """The campaign with copies of a run, 1,500 in all; nothing of them is read before a job is worked."""
+    copy = copied(folder, tmp_path_factory.mktemp("crowd"))
+    with copy.workspace.database.writing() as tx:
+        one = dict(tx.execute(select(table_of_runs).limit(1)).mappings().one())
+        del one["id"]
+        tx.execute(insert(table_of_runs), [one | {"name": f"copy-{number}"} for number in range(1500 - len(SYSTEMS))])
+    yield copy
+    copy.workspace.database.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "place", "bound"),
+    [
+        (SENSITIVITY, {}, "runs", "1,124,250 pairs of runs over all metrics; at most 1,000,000"),
+        (SENSITIVITY, {"runs": HUNDRED, "test": "unpaired-bootstrap", "resamples": 100_000}, "resamples", "42,200,000"),
+        (CORRELATION, {"against": "AP"}, "against", "at most 1,000,000"),
+        ("stability", {"per_pair": True, "fuzziness": [0.1]}, "runs", "at most 1,000,000"),
+        ("stability", {"trials": 1, "fuzziness": HUNDREDTHS}, "runs", "22,485,000"),
+        ("swap-rate", {"trials": 1, "metrics": CUTOFFS}, "runs", "at most 40,000,000"),
+        ("gain-robustness", {"metrics": ["Q"], "trials": 1, "per_pair": True}, "runs", "at most 1,000,000"),
+        ("gain-vectors", {"cutoff": 334}, "cutoff", "501,000"),
+    ],
+)
+def test_many_runs_have_bounds_of_their_own(
+    crowd: Laboratory, kind: str, params: dict[str, Any], place: str, bound: str
+) -> None:
+    metrics = {} if kind == "gain-vectors" else {"metrics": ["AP"]}
+    location, _, message = refused(crowd, kind, **(metrics | params))
+    assert location == f"body.params.{place}"
     assert bound in message
 
 
@@ -106,7 +151,7 @@ def test_a_job_may_cost_some_hours_and_no_more() -> None:
 def test_what_is_drawn_at_once_has_a_bound() -> None:
     topics = CommonTopics(Any, np.ones(500, bool))  # type: ignore[arg-type]
     topics.require_drawable(80_000, "trials")
-    with pytest.raises(InvalidRequest, match="80,001 trials x 500 topics are 40,000,500 draws; at most 40,000,000"):
+    with pytest.raises(InvalidRequest, match=r"40,000,500 draws \(80,001 trials x 500 topics\); at most 40,000,000"):
         topics.require_drawable(80_001, "trials")
 
 

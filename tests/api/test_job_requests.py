@@ -45,6 +45,7 @@ def _faults(lab: Laboratory, sent: Any) -> dict[str, str]:
         ({"metrics": ["AP", "Q(gains=1:2)"]}, "metrics.1"),
         ({"metrics": ["AP"], "gains": "1:2"}, "gains"),
         ({"metrics": ["AP"], "base": -1}, "base"),
+        ({"metrics": ["Q"], "beta": 10**400}, "beta"),
         ({"metrics": ["CG@10"]}, "metrics"),
         ({"metrics": ["AP"], "subset_size": 8}, "subset_size"),
         ({"metrics": ["AP"], "trails": 5}, "trails"),

@@ -112,6 +112,15 @@ def test_there_are_no_groups_of_a_single_run_or_of_geometric_means(shared: Servi
     assert _board(Laboratory(shared), metric="AP(mean=geometric)")["groups_job"] is None
 
 
+def test_there_are_no_groups_by_a_metric_too_long_to_be_asked_for(shared: Service) -> None:
+    long = ":".join(f"{gain}.12345678901" for gain in range(127, 0, -1))
+    campaign = judged(shared, levels=127, gains=long)
+    campaign.submit(WORSE)
+    board = _board(campaign, metric="Q")
+    assert len(board["by"]) > 1000
+    assert (len(board["rows"]), board["groups_job"]) == (2, None)
+
+
 def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared: Service) -> None:
     campaign = Campaign(shared)
     campaign.put_qrels()
