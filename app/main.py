@@ -12,6 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from app import __version__, logs
 from app.api import (
+    audit,
     collections,
     health,
     impact,
@@ -19,11 +20,13 @@ from app.api import (
     leaderboard,
     limits,
     metrics,
+    organisers,
     problems,
     qrels,
     results,
     runs,
     scores,
+    teams,
     telemetry,
     tokens,
 )
@@ -31,7 +34,7 @@ from app.api.dependencies import known_query
 from app.api.middleware import BoundedBody, Conditional, Observed
 from app.api.telemetry import IS_INSTALLED, Measured, Telemetry
 from app.errors import BadSetting
-from app.evaluation.principals import ensure_organiser
+from app.evaluation.organisers import ensure_organiser
 from app.evaluation.workspace import Workspace
 from app.jobs.engine import Engine
 from app.jobs.watch import Watch
@@ -51,8 +54,11 @@ ROUTERS = (
     leaderboard,
     jobs,
     results,
+    teams,
     tokens,
+    organisers,
     limits,
+    audit,
     problems,
 )
 EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed
+from app.evaluation import audit
 from app.evaluation import policy as policies
 from app.evaluation.principals import Principal
 from app.evaluation.versions import judged_topics
@@ -42,7 +43,9 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
     values = values | {"policy": policies.merged(None, values.get("policy") or {})}
     _check(values)
     with workspace.database.writing() as tx:
-        return Described(collections.create(tx, workspace.now(), **values), None, None)
+        made = collections.create(tx, workspace.now(), **values)
+        audit.record(tx, principal, "collection-created", made.name, made, settings=values)
+        return Described(made, None, None)
 
 
 def change(workspace: Workspace, principal: Principal, name: str, values: dict[str, Any]) -> Described:
@@ -55,16 +58,26 @@ def change(workspace: Workspace, principal: Principal, name: str, values: dict[s
         if "policy" in values:
             values = values | {"policy": policies.merged(old.policy, values["policy"])}
         _check({field: getattr(old, field) for field in CHECKED} | values)
-        return _describe(workspace, tx, replace(view, collection=collections.change(tx, old.id, **values)))
+        new = collections.change(tx, old.id, **values)
+        _record_change(tx, principal, old, new)
+        return _describe(workspace, tx, replace(view, collection=new))
+
+
+def _record_change(tx: Transaction, principal: Principal, old: Collection, new: Collection) -> None:
+    is_release = old.phase != new.phase == "released"
+    if changed := audit.differences(old, new):
+        action: audit.Action = "collection-released" if is_release else "collection-changed"
+        audit.record(tx, principal, action, new.name, new, settings=changed)
 
 
 def delete(workspace: Workspace, principal: Principal, name: str) -> None:
     """Takes the collection out of sight; its name is free again and nothing is destroyed."""
     with workspace.database.writing() as tx:
-        view = open_collection(tx, principal, name)
+        view = open_locked(tx, principal, name)
         view.require_organiser()
         collections.change(tx, view.collection.id, deleted_at=workspace.now())
         jobs.cancel_all(tx, view.collection.id, workspace.now())
+        audit.record(tx, principal, "collection-deleted", name, view.collection)
 
 
 def listed(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Described]:

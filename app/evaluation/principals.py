@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal
 
-from app.errors import NotAuthenticated
+from app.errors import DatabaseBusy, Forbidden, NotAuthenticated
 from app.evaluation.workspace import Workspace
 from app.store import tokens
-from app.store.database import exclude_others
 from app.store.records import Token
 
-log = logging.getLogger("gainboard")
-
 TOKEN_PREFIX = "gainboard_"
+USE_NOTED_EVERY = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,12 @@ class Principal:
             raise NotAuthenticated(self.why_anonymous)
         return self.token
 
+    def require_instance_organiser(self) -> None:
+        """For what only organisers of the instance do."""
+        self.require_token()
+        if not self.organises_instance:
+            raise Forbidden("Only organisers of the instance may do this.")
+
 
 def new_token() -> str:
     """256 random bits behind a prefix by which a leaked token is recognised."""
@@ -65,23 +70,16 @@ def authenticate(workspace: Workspace, token: str | None) -> Principal:
         return Principal("anonymous", why_anonymous="The token was revoked.")
     if found.expires_at is not None and found.expires_at <= workspace.now():
         return Principal("anonymous", why_anonymous=f"The token expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}.")
+    _note_use(workspace, found)
     return Principal(found.role, found)
 
 
-def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | None:
-    """Makes sure that somebody can organise the instance.
-
-    `admin_token` (from the environment) becomes an organiser's token, in place of an earlier value. Without it,
-    and with no organiser in the database, a token is made and returned, for the caller to show once.
-    """
-    with workspace.database.writing() as tx:
-        exclude_others(tx)
-        if admin_token is not None:
-            if tokens.replace_environment_token(tx, admin_token, workspace.now()):
-                log.warning("the admin token was replaced; the one before it is no longer valid")
-            return None
-        if tokens.instance_organisers(tx):
-            return None
-        made = new_token()
-        tokens.create(tx, made, workspace.now(), role="organiser", origin="first-start")
-        return made
+def _note_use(workspace: Workspace, token: Token) -> None:
+    # Worth knowing, and worth nobody's waiting: where the database is busy it is left for another minute.
+    now = workspace.now()
+    noted = (token.last_used_at, workspace.uses.find(token.id))
+    if any(time is not None and now - time < USE_NOTED_EVERY for time in noted):
+        return
+    workspace.uses.keep(token.id, now)
+    with suppress(DatabaseBusy), workspace.database.hurrying() as tx:
+        tokens.note_use(tx, token.id, now, before=now - USE_NOTED_EVERY)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from app.errors import Conflict
+from app.evaluation import audit
 from app.evaluation.intake import reread
 from app.evaluation.judging import QrelsIndex, judge
 from app.evaluation.principals import Principal
@@ -88,6 +89,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, number: int) 
                 return None
             store_judged(tx, collection, judged, version.id)
             collections.touch(tx, collection.id)
+            audit.record(tx, principal, "qrels-published", str(number), collection, sha256=version.sha256)
             return qrels.publish(tx, version.id, after_all(tx, collection, workspace.now()))
 
     return with_all_judged(workspace, collection, lambda: index_of(workspace, collection, found), finish, found.id)
@@ -107,3 +109,4 @@ def discard(workspace: Workspace, principal: Principal, name: str, number: int) 
         now = workspace.now()
         jobs.cancel_all(tx, view.collection.id, now, qrels_id=draft.id)
         qrels.discard(tx, draft.id, now)
+        audit.record(tx, principal, "qrels-discarded", str(number), view.collection, sha256=draft.sha256)

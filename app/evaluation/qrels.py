@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from app.evaluation import audit
 from app.evaluation.intake import Body, Intake
 from app.evaluation.judging import JudgedTopics, QrelsIndex, no_common_topics
 from app.evaluation.principals import Principal
@@ -99,6 +100,8 @@ def _add(
         store_judged(tx, collection, judged, added.id)
         if not draft:  # by which nobody else is answered
             collections.touch(tx, collection.id)
+        action: audit.Action = "qrels-uploaded" if draft else "qrels-published"
+        audit.record(tx, principal, action, str(added.version), collection, sha256=added.sha256, judged=added.judged)
     workspace.indexes.keep(added.id, index)
     return Published(added, created=True)
 

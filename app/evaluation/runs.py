@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from app.errors import Forbidden, NameRequired, NotFound, TeamRequired
-from app.evaluation import quotas
+from app.evaluation import audit, quotas, teams
 from app.evaluation.intake import Body, Intake, read_run
 from app.evaluation.judging import JudgedFile, QrelsIndex, RunSurvey, judge, no_common_topics
 from app.evaluation.names import is_slug
@@ -16,7 +16,7 @@ from app.evaluation.principals import Principal
 from app.evaluation.versions import index_of
 from app.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from app.evaluation.workspace import Workspace
-from app.store import blobs, collections, qrels, runs, teams
+from app.store import blobs, collections, qrels, runs
 from app.store.arrays import pack_names, unpack_names
 from app.store.database import Transaction
 from app.store.records import Judging, Qrels, Run, Warnings
@@ -133,12 +133,13 @@ def _store(
     name = details.name or _name_from_tag(upload.reader)
     upload.intake.store(tx)
     now = workspace.now()
-    owner = teams.find_or_create(tx, collection.id, team, now)
+    owner = teams.ensure(tx, view, team, now)
     known = {"collection_id": collection.id, "team_id": owner.id, "name": name, "created_at": now}
     run = runs.add(tx, **known, **_values(upload, details))
     if upload.joined and newest:
         runs.add_judged(tx, [upload.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
     collections.touch(tx, collection.id)
+    audit.record(tx, view.principal, "run-uploaded", name, collection, of_team=team, sha256=run.sha256)
     return seen(tx, view, run, created=True)
 
 
@@ -250,3 +251,4 @@ def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: st
             raise Forbidden(f"The run {run_name!r} is another team's.")
         runs.withdraw(tx, run.id, workspace.now())
         collections.touch(tx, view.collection.id)
+        audit.record(tx, principal, "run-withdrawn", run_name, view.collection, of_team=run.team, sha256=run.sha256)

@@ -98,6 +98,9 @@ class Workspace:
     groups: Recent[str, Mapping[str, list[str]]] = field(default_factory=lambda: Recent(256))
     """The letters of a leaderboard's runs, by the id of the job."""
 
+    uses: Recent[str, datetime] = field(default_factory=lambda: Recent(10_000))
+    """When this process last noted that a token was used, by its id."""
+
     def now(self) -> datetime:
         """The server's clock, in UTC."""
         return datetime.now(UTC)

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.errors import BadExpression, BadGains, InvalidRequest
+from app.evaluation import audit
 from app.evaluation.matrices import Matrices
 from app.evaluation.principals import Principal
 from app.evaluation.versions import judged_topics, select
@@ -111,7 +112,7 @@ def launch(
             return known
     sizes = sizes_of_chunks(kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
     with workspace.database.writing() as tx:
-        return jobs.add(
+        job, is_queued = jobs.add(
             tx,
             workspace.now(),
             sizes,
@@ -123,3 +124,6 @@ def launch(
             run_ids=[run.id for run in asked.candidates],
             token_id=token.id,
         )
+        if is_queued:
+            audit.record(tx, principal, "job-launched", job.id, asked.collection, kind=kind.name, params=job.params)
+    return job

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.errors import Forbidden, NotFound
+from app.evaluation import audit
 from app.evaluation.names import is_slug
 from app.evaluation.principals import Principal
 from app.evaluation.visibility import View, look, open_collection
@@ -99,5 +100,8 @@ def cancel(workspace: Workspace, principal: Principal, identity: str) -> tuple[S
             raise Forbidden("Only who asked for a job cancels it, and organisers of its collection.")
         if seen.job.is_over:
             return seen, False
-        job = jobs.cancel(tx, identity, workspace.now()) or seen.job
+        now = workspace.now()
+        job = jobs.cancel(tx, identity, now) or seen.job
+        if job.state == "cancelled" and job.finished_at == now:  # and not by somebody else at the same time
+            audit.record(tx, principal, "job-cancelled", identity, seen.collection, kind=job.kind)
     return SeenJob(job, seen.collection), job.state == "cancelled"

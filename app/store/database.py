@@ -21,6 +21,8 @@ BUSY_SECONDS = 30
 CONNECT_SECONDS = 5
 ADDRESS = "postgresql+psycopg://user:password@host/name"
 _WRITES = {"gainboard_writes": True}
+_HURRIES = {**_WRITES, "gainboard_hurries": True}
+_POOLED = 10
 _READS = {"postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}}
 _ADVISORY_LOCK = 0x6761696E
 """Any number will do, as long as nobody else on the same PostgreSQL database takes it."""
@@ -45,6 +47,7 @@ class Database:
             raise BadSetting(f"No driver for PostgreSQL: pip install 'gainboard[postgres]' ({error})") from error
         self._reads = self.engine.execution_options(**_READS.get(self.engine.dialect.name, {}))
         self._writes = self.engine.execution_options(**_WRITES)
+        self._hurries = self.engine.execution_options(**_HURRIES)
         self._had_file = False
 
     @contextmanager
@@ -58,7 +61,30 @@ class Database:
         """A transaction that is committed on leaving, and rolled back by any error."""
         self._require_file()
         with self.translated(), self._writes.begin() as connection:
+            last: list[Callable[[Transaction], None]] = []
+            connection.execution_options(gainboard_last=last)
             yield connection
+            for act in last:
+                act(connection)
+
+    @contextmanager
+    def hurrying(self) -> Iterator[Transaction]:
+        """A writing transaction that waits for nobody, for what may as well stay unwritten.
+
+        Raises DatabaseBusy, which is not logged, where others are writing, or have all the connections.
+        """
+        self._require_file()
+        pool = self.engine.pool
+        if isinstance(pool, QueuePool) and pool.checkedout() >= _POOLED:
+            raise DatabaseBusy("Nothing was written, for others are.")
+        try:
+            with self._hurries.begin() as connection:
+                if connection.dialect.name == "postgresql":
+                    connection.execute(text("SET LOCAL lock_timeout = '20ms'"))
+                    connection.execute(text("SET LOCAL synchronous_commit = off"))
+                yield connection
+        except (DBAPIError, TimeoutError) as error:
+            raise DatabaseBusy("Nothing was written, for others are.") from error
 
     @property
     def path(self) -> Path | None:
@@ -105,13 +131,21 @@ class Database:
         self.engine.dispose()
 
 
-def exclude_others(tx: Transaction) -> None:
-    """Until the writing transaction ends, no other of any process is beyond this call.
+def exclude_others(tx: Transaction, key: int = _ADVISORY_LOCK) -> None:
+    """Until the writing transaction ends, no other of any process is beyond this call (with the same key).
 
     SQLite's writers exclude each other anyway.
     """
     if tx.dialect.name == "postgresql":
-        tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+        tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+
+
+def at_the_end(tx: Transaction, act: Callable[[Transaction], None]) -> None:
+    """Does this as the last thing of the writing transaction, after all that its caller has yet to do in it.
+
+    For locks that many wait for: whoever holds one should wait for nothing else, or two of them wait for each other.
+    """
+    tx.get_execution_options()["gainboard_last"].append(act)
 
 
 def insert_for(tx: Transaction) -> Callable[[Table], Any]:
@@ -131,7 +165,7 @@ def _is_sqlite(url: str) -> bool:
 
 def _engine(url: str, busy_seconds: float) -> Engine:
     # Parameters of statements are what people uploaded: they stay out of error texts, and so out of the log.
-    options = {"pool_size": 10, "max_overflow": 20, "pool_timeout": busy_seconds, "hide_parameters": True}
+    options = {"pool_size": _POOLED, "max_overflow": 20, "pool_timeout": busy_seconds, "hide_parameters": True}
     if not _is_sqlite(url):
         # A host that vanishes closes no connection: without a bound of ours, TCP waits for a quarter of an hour.
         patience = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": int(BUSY_SECONDS * 1000)}
@@ -151,5 +185,13 @@ def _prepare_sqlite(connection: sqlite3.Connection, record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("gainboard_writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    options = connection.get_execution_options()
+    if not options.get("gainboard_hurries"):
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("gainboard_writes") else "BEGIN")
+        return
+    patience = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    try:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {patience}")

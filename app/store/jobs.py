@@ -72,8 +72,8 @@ def count_by_state(tx: Transaction) -> dict[JobState, int]:
     return {row.state: row.jobs for row in tx.execute(query)}
 
 
-def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> Job:
-    """The job of this id, queued: a new one, or one that failed or was cancelled once more.
+def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> tuple[Job, bool]:
+    """The job of this id, and whether this queued it: a new one, or one that failed or was cancelled once more.
 
     `sizes` are the numbers of parts of its chunks. One that is queued, running or finished stays as it is.
     """
@@ -85,12 +85,11 @@ def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> 
         new = {"job_number": number, "parts_done": 0, "done": False, "attempts": 0, "interruptions": 0}
         places = enumerate(zip(firsts, sizes, strict=False))
         tx.execute(insert(chunks), [new | {"position": p, "first_part": f, "parts": n} for p, (f, n) in places])
-    else:
-        _queue_again(tx, values["id"], values["token_id"])
-    return _record(tx.execute(_select().where(table.c.id == values["id"])).one())
+    is_queued = number is not None or _queue_again(tx, values["id"], values["token_id"])
+    return _record(tx.execute(_select().where(table.c.id == values["id"])).one()), is_queued
 
 
-def _queue_again(tx: Transaction, identity: str, token_id: str | None) -> None:
+def _queue_again(tx: Transaction, identity: str, token_id: str | None) -> bool:
     over = table.c.state.in_(("failed", "cancelled"))
     # Whoever asked now may cancel it.
     again = {"state": "queued", "token_id": token_id, "error": None, "started_at": None, "finished_at": None}
@@ -99,6 +98,7 @@ def _queue_again(tx: Transaction, identity: str, token_id: str | None) -> None:
         # What was worked before stays: it would come out the same.
         undone = (chunks.c.job_number == number) & ~chunks.c.done
         tx.execute(update(chunks).where(undone).values(claim=None, attempts=0, interruptions=0, parts_done=0))
+    return number is not None
 
 
 def job_of(tx: Transaction, held: Claim) -> Job:

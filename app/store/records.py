@@ -187,3 +187,34 @@ class Claim:
     parts: int
     is_last: bool
     """Whether the result is put together in this chunk: all others are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTeam:
+    """A team, with the numbers of its runs that are not withdrawn and of its tokens that are valid."""
+
+    id: int
+    name: str
+    created_at: datetime
+    runs: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the audit log: the fields in the words of its export, and the hash of all the others.
+
+    `at` is text, and as such what was hashed; `previous` is the hash of the entry before.
+    """
+
+    number: int
+    at: str
+    collection: str | None
+    collection_uuid: str | None
+    token: str | None
+    role: str
+    action: str
+    subject: str
+    details: dict[str, Any]
+    previous: str
+    hash: str

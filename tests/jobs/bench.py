@@ -116,7 +116,7 @@ class Bench:
         values = {name: getattr(self.like, name) for name in names} | given
         with self.workspace.database.writing() as tx:
             now, token = self.workspace.now(), self.organiser.require_token()
-            return jobs.add(tx, now, sizes, id=identity or self.new_id(), token_id=token.id, **values)
+            return jobs.add(tx, now, sizes, id=identity or self.new_id(), token_id=token.id, **values)[0]
 
     def new_id(self) -> str:
         """An id that no job has."""
