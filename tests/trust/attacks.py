@@ -1,0 +1,154 @@
+"""Four ways to download hidden judgments through scores, as a participant would go them.
+
+    python -m tests.trust.attacks
+
+says what share of the levels each recovers under an open policy and under the default one, and what the scores
+that the default gives away can be made to tell at the most (`tests.trust.weighing`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from app.settings import Settings
+from tests.conftest import ADMIN, serving
+from tests.trust.target import WIDE_OPEN, Levels, Recovered, Target
+
+GAINS = (0, 1, 3, 5)
+"""By level. No single ratio of two of them is another's, so a scale can be told from the gains found."""
+SETTING = "5:3:1"
+TOP = 3
+PRESET = "nDCG(base=1.5,gains=5:3:1)@3"
+"""The fixed metric of the fourth attack: the three ranks weigh differently, and no two sums of gains are equal."""
+
+
+def gains_and_cutoffs(target: Target, deep: int = 50) -> Recovered:
+    """The gain at a rank is the difference of cumulative gains at two cut-offs."""
+    rankings = _ordinary(target, deep)
+    target.submit(rankings, "cutoffs")
+    asked = {rank: f"CG(gains={SETTING})@{rank}" for rank in range(1, deep + 1)}
+    found = target.scores("cutoffs", list(asked.values()), topics="all")
+    guesses: Levels = {}
+    for topic, documents in rankings.items() if found else ():
+        gains = np.diff([0.0, *(found[asked[rank]][topic] for rank in asked)])
+        guesses |= {(topic, each): _level(gain) for each, gain in zip(documents, gains, strict=True)}
+    return target.judge(guesses, _all(rankings))
+
+
+def gains_and_bases(target: Target, deep: int = 50) -> Recovered:
+    """Between two whole numbers, nDCG is (C + T ln b) / (I + J ln b): three bases of each interval tell the ratios."""
+    rankings = _ordinary(target, deep)
+    target.submit(rankings, "bases")
+    bases = [[rank + part for part in (0.1, 0.5, 0.9)] for rank in range(1, deep)]
+    asked = [[f"nDCG(base={base!r},gains={SETTING})@{deep}" for base in three] for three in bases]
+    found = target.scores("bases", [each for three in asked for each in three], topics="all")
+    guesses: Levels = {}
+    for topic, documents in rankings.items() if found else ():
+        curve = np.array([[found[each][topic] for each in three] for three in asked], dtype=float)
+        gains = _gains_behind(curve, np.log(bases))
+        guesses |= {(topic, each): _level(gain) for each, gain in zip(documents, gains, strict=False)}
+    return target.judge(guesses, [each for each in _all(rankings) if target.truth[each] > 0])
+
+
+def _gains_behind(curve: np.ndarray[Any, Any], logs: np.ndarray[Any, Any]) -> list[float]:
+    """The gains at ranks 1, 2, ... of nDCG at three bases [intervals, 3] with these logarithms."""
+    if np.isnan(curve).any():
+        return []
+    # n (1 + q x) = c + t x, with c = C/I, t = T/I, q = J/I: linear in the three.
+    matrix = np.stack((np.ones_like(logs), logs, -curve * logs), axis=-1)
+    # Beyond the last relevant document nothing depends on b, and the least of all solutions is the right one.
+    c, _, q = (np.linalg.pinv(matrix, rcond=1e-14) @ curve[..., None])[..., 0].T
+    ideal = [1.0]
+    for rank in range(2, len(c) + 1):
+        # J falls by i / ln(rank) from one interval to the next and I grows by i: that tells the ideal gain i.
+        step = ideal[-1] * (q[rank - 2] - q[rank - 1]) / (1 / math.log(rank) + q[rank - 1])
+        ideal.append(ideal[-1] + step)
+    gains = np.diff([0.0, *(c * ideal)])
+    scales = [gain for gain in GAINS if gain]
+    return list(gains * min(scales, key=lambda scale: _off(gains * scale) - 1e-6 * scale))
+
+
+def _off(gains: np.ndarray[Any, Any]) -> float:
+    return float(sum(min(abs(gain - each) for each in GAINS) for gain in gains))
+
+
+def means_of_one_topic(target: Target, deep: int = 50, topics: int = 3) -> Recovered:
+    """The mean of a run that covers one topic is that topic's score, over a number of topics that is constant."""
+    rankings = dict(list(_ordinary(target, deep).items())[:topics])
+    asked = [f"P@{rank}" for rank in range(1, deep + 1)]
+    guesses: Levels = {}
+    for topic, documents in rankings.items():
+        target.submit({topic: documents}, f"only-{topic}")
+        if found := target.scores(f"only-{topic}", asked):
+            counts = np.array([found[each] * rank for rank, each in enumerate(asked, start=1)]) * len(target.topics)
+            relevant = np.diff([0.0, *counts]).round().astype(int).tolist()
+            guesses |= {(topic, each): one for each, one in zip(documents, relevant, strict=True)}
+    return target.judge(guesses, _all(rankings), binary=True)
+
+
+def crafted_run(target: Target) -> Recovered:
+    """Three documents under a metric whose ranks weigh differently: the score of a topic names their three levels."""
+    rankings = _ordinary(target, TOP)
+    target.submit(rankings, "crafted")
+    found = target.scores("crafted", [PRESET], topics="all").get(PRESET, {})
+    weights = np.array([1 / max(1.0, math.log(rank, 1.5)) for rank in (1, 2, 3)])
+    ideal = GAINS[-1] * weights.sum()  # as long as a topic has three documents of the highest level
+    tuples = {
+        levels: float(weights @ [GAINS[each] for each in levels]) / ideal for levels in product(range(4), repeat=3)
+    }
+    guesses: Levels = {}
+    for topic, documents in rankings.items() if found else ():
+        levels = min(tuples, key=lambda each: abs(tuples[each] - found[topic]))
+        guesses |= {(topic, each): level for each, level in zip(documents, levels, strict=True)}
+    return target.judge(guesses, _all(rankings))
+
+
+ATTACKS: Mapping[str, Callable[[Target], Recovered]] = {
+    "gains and cut-offs, by topic": gains_and_cutoffs,
+    "gains and log bases, by topic": gains_and_bases,
+    "means only, runs of one topic": means_of_one_topic,
+    "one metric, by topic, a crafted run": crafted_run,
+}
+
+
+def _ordinary(target: Target, deep: int) -> dict[str, Sequence[str]]:
+    return {topic: target.documents(topic, deep) for topic in target.topics}
+
+
+def _all(rankings: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    return [(topic, each) for topic, documents in rankings.items() for each in documents]
+
+
+def _level(gain: float) -> int:
+    return min(range(len(GAINS)), key=lambda level: abs(GAINS[level] - gain))
+
+
+def main() -> None:
+    """Prints what each attack recovers."""
+    from tests.trust.weighing import weigh  # noqa: PLC0415 - it needs SciPy
+
+    with TemporaryDirectory() as folder, serving(Settings.read({}, data=Path(folder), admin_token=ADMIN)) as service:
+        policies = {"open": WIDE_OPEN, "default": {"presets": [PRESET, "P@10"]}}
+        for title, attack in ATTACKS.items():
+            for name, policy in policies.items():
+                found = attack(Target.of(service, policy, topics=50, pool=300))
+                print(f"{title}; {name}: {found.share:.1%} of {found.documents} levels, guessing {found.guess:.1%}")
+        target = Target.of(service, policies["default"], topics=50, pool=300)
+        found, answers = weigh(target, answers=200, documents=400)
+        whole = target.judge({}, list(target.truth), binary=True)
+        print(
+            f"sums over random halves of {found.documents} chosen documents; default: {found.share:.1%} of their "
+            f"binary relevance with {answers} answers, guessing {found.guess:.1%}; of the whole pool of {whole.documents} "
+            f"that is {found.gained * found.documents / whole.documents:+.2%}"
+        )
+
+
+if __name__ == "__main__":
+    main()

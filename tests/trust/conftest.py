@@ -1,0 +1,7 @@
+"""One server for the tests of a file, as in `tests.api`."""
+
+from __future__ import annotations
+
+from tests.api.conftest import campaign, shared
+
+__all__ = ["campaign", "shared"]

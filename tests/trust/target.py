@@ -1,0 +1,102 @@
+"""A hidden collection to be attacked, and a participant who wants its judgments."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from app.errors import BudgetExhausted, JudgmentsHidden, NotPreset
+from tests.api.campaign import Campaign, run_text, slug
+from tests.conftest import Service
+
+Levels = dict[tuple[str, str], int]
+"""By topic and document."""
+
+WIDE_OPEN: Mapping[str, Any] = {
+    "scores": "all",
+    "parameters": "free",
+    "coverage": 0,
+    "decimals": 15,
+    "answers": 1_000_000,
+}
+REFUSALS = {kind.slug for kind in (JudgmentsHidden, NotPreset, BudgetExhausted)}
+AT_ONCE = 150
+"""Expressions in one request."""
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """How many of the levels that an attack was after it got right, and what the best single guess gets right."""
+
+    share: float
+    guess: float
+    documents: int
+
+    @property
+    def gained(self) -> float:
+        """Share beyond what guessing gets."""
+        return self.share - self.guess
+
+
+@dataclass
+class Target:
+    """Synthetic judgments of three levels behind a policy, and one participant's client."""
+
+    campaign: Campaign
+    client: httpx.Client
+    truth: Levels
+    topics: Sequence[str]
+    requests: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, service: Service, policy: Mapping[str, Any], topics: int = 30, pool: int = 60, seed: int = 0) -> Target:
+        """A new one: a fifth of a pool is relevant, half of that marginally."""
+        draw, names = random.Random(seed), [str(number) for number in range(1, topics + 1)]
+        documents = [f"d{number}" for number in range(pool)]
+        truth = {(topic, each): draw.choices((0, 1, 2, 3), (64, 16, 12, 8))[0] for topic in names for each in documents}
+        campaign = Campaign(service, levels=3, topics=names, policy=dict(policy))
+        qrels = "".join(f"{topic} 0 {each} {level}\n" for (topic, each), level in truth.items())
+        assert campaign.put_qrels(qrels).status_code == 201
+        return cls(campaign, campaign.client("participant", "spy"), truth, names)
+
+    def documents(self, topic: str, most: int, seed: int = 1) -> list[str]:
+        """Documents of the pool in an order of the participant's, who does not know what they are worth."""
+        found = [document for each, document in self.truth if each == topic]
+        random.Random(f"{seed} {topic}").shuffle(found)
+        return found[:most]
+
+    def submit(self, rankings: Mapping[str, Sequence[str]], name: str) -> None:
+        """Uploads a run as the participant."""
+        answer = self.campaign.submit(run_text(rankings, name), self.client)
+        assert answer.status_code == 201, answer.text
+
+    def scores(self, run: str, expressions: Sequence[str], **query: str) -> dict[str, Any]:
+        """What is answered about a run, by expression: its mean, or scores by topic. What is refused is not there."""
+        found: dict[str, Any] = {}
+        for start in range(0, len(expressions), AT_ONCE):
+            wanted = expressions[start : start + AT_ONCE]
+            answer = self.campaign.get("/scores", self.client, metric=wanted, run=run, **query)
+            self.requests += 1
+            if answer.status_code == 403:
+                self.refused[slug(answer)] += 1
+                continue
+            assert answer.status_code == 200, answer.text
+            body = answer.json()
+            for shown in body["runs"]:
+                values = shown["topics"] if query else shown["mean"]
+                found |= {expression: values[body["asked"][expression]] for expression in wanted}
+        assert set(self.refused) <= REFUSALS
+        return found
+
+    def judge(self, guesses: Levels, wanted: Sequence[tuple[str, str]], *, binary: bool = False) -> Recovered:
+        """How good the guesses are. What is not among them is guessed to be what most are, which favours the spy."""
+        levels = [min(1, self.truth[each]) if binary else self.truth[each] for each in wanted]
+        (usual, often), *_ = Counter(levels).most_common(1)
+        right = sum(guesses.get(each, usual) == level for each, level in zip(wanted, levels, strict=True))
+        return Recovered(right / len(wanted), often / len(wanted), len(wanted))
