@@ -32,6 +32,7 @@ JOB = (
     "401 401 200 200 200 200 404 200",
     "200 200 200 200 200 200 200 200",
 )
+INSTANCE = ("401 401 403 403 403 403 403 200",) * 3
 SEEN = ("401 401 200 200 200 200 404 200", *JUDGMENTS[1:])
 C = "/v1/collections/{collection}"
 J = "/v1/jobs/{job}"
@@ -96,7 +97,18 @@ TABLE: dict[str, tuple[str, ...]] = {
     ),
     f"POST {C}/tokens": _returning("201", ORGANISER_200),
     f"GET {C}/tokens": ORGANISER_200,
+    f"GET {C}/tokens/{{token}}": ORGANISER_200,
+    f"POST {C}/tokens/{{token}}/rotate": _returning("201", ORGANISER_200),
     f"DELETE {C}/tokens/{{token}}": _returning("204", ORGANISER_200),
+    "POST /v1/tokens": _returning("201", INSTANCE),
+    "GET /v1/tokens": INSTANCE,
+    "GET /v1/tokens/{token}": INSTANCE,
+    "DELETE /v1/tokens/{token}": _returning("204", INSTANCE),
+    f"POST {C}/teams": _returning("201", ORGANISER_200),
+    f"GET {C}/teams": SEEN,
+    f"GET {C}/teams/{{team}}": ("401 401 404 200 404 200 404 200", *JUDGMENTS[1:]),
+    f"GET {C}/audit": ORGANISER_200,
+    "GET /v1/audit": INSTANCE,
 }
 
 
@@ -145,6 +157,10 @@ class Scene:
         answer = self.campaign.put_qrels(f"1 0 good 1\n1 0 {uuid4().hex} 0\n", draft=True)
         return str(answer.json()["version"])
 
+    def organisers_id(self) -> str:
+        """The id of a new token of an organiser of the instance."""
+        return str(self.service.organiser.post("/v1/tokens", json={}).json()["id"])
+
     def new_job(self) -> str:
         """The id of a new, long job, which the participant `own` has asked for where it may."""
         self.prepare_for_jobs()
@@ -178,7 +194,8 @@ def _ask(scene: Scene, who: str, route: str) -> int:
         "{collection}": lambda: scene.campaign.name,
         "{version}": scene.new_draft if method == "DELETE" else lambda: "1",
         "{run}": scene.own_run,
-        "{token}": scene.token_id,
+        "{token}": scene.organisers_id if path.startswith("/v1/tokens") else scene.token_id,
+        "{team}": lambda: "own",
         "{slug}": lambda: "not-found",
         "{job}": scene.new_job if method == "DELETE" else scene.finished_job,
         "{table}": lambda: "curves",
@@ -191,6 +208,8 @@ def _ask(scene: Scene, who: str, route: str) -> int:
         f"PATCH {C}": {"title": "new"},
         "POST /v1/collections": {"name": f"n-{uuid4().hex}", "levels": 1},
         f"POST {C}/tokens": {"role": "reader"},
+        "POST /v1/tokens": {"holder": "R. Mokoena"},
+        f"POST {C}/teams": {"name": f"t-{uuid4().hex}"},
         f"POST {C}/jobs": scene.request(**SHORT),
     }.get(route)
     if route == f"POST {C}/jobs":
@@ -232,7 +251,19 @@ def test_each_kind_of_token_may_do_what_the_table_says(scene: Scene, route: str)
 
 def test_what_is_absent_and_what_is_not_yours_get_the_same_answer(scene: Scene) -> None:
     foreign, name = scene.clients["foreign"], scene.campaign.name
-    for path in ("", "/scores", "/runs", "/runs/tag", "/qrels", "/qrels/1", "/leaderboard", "/pool", "/tokens"):
+    for path in (
+        "",
+        "/scores",
+        "/runs",
+        "/runs/tag",
+        "/qrels",
+        "/qrels/1",
+        "/leaderboard",
+        "/pool",
+        "/tokens",
+        "/teams",
+        "/audit",
+    ):
         if scene.state == "public":
             continue
         theirs = foreign.get(f"/v1/collections/{name}{path}")

@@ -112,12 +112,28 @@ def _answers(service: Service) -> Iterator[tuple[str, httpx.Response]]:
     yield f"POST {C}/runs", campaign.submit(WORSE)
     yield f"POST {C}/runs", campaign.submit(RUN)
     yield f"POST {C}/tokens", organiser.post(f"{path}/tokens", json={"role": "participant", "team": "t"})
-    for below in ("", "/qrels", "/runs", "/leaderboard", "/tokens", "/scores"):
+    yield f"POST {C}/teams", organiser.post(f"{path}/teams", json={"name": "lynx"})
+    yield f"GET {C}/teams/{{team}}", campaign.get("/teams/lynx")
+    token = campaign.get("/tokens").json()["items"][0]["id"]
+    yield f"GET {C}/tokens/{{token}}", campaign.get(f"/tokens/{token}")
+    yield f"POST {C}/tokens/{{token}}/rotate", organiser.post(f"{path}/tokens/{token}/rotate")
+    yield "POST /v1/tokens", organiser.post("/v1/tokens", json={"holder": "h"})
+    for below in ("", "/qrels", "/runs", "/leaderboard", "/tokens", "/scores", "/teams", "/audit"):
         yield f"GET {C}{below}", campaign.get(below)
     yield f"GET {C}/scores", campaign.get("/scores", topics="all", metric=["Q", "AP(rel=2)"])
     yield f"GET {C}/runs/{{run}}", campaign.get("/runs/tag")
     yield f"GET {C}/qrels/{{version}}", campaign.get("/qrels/1")
-    for plain in ("/", "/healthz", "/readyz", "/v1/metrics", "/v1/me", "/v1/me/limits", "/v1/collections"):
+    for plain in (
+        "/",
+        "/healthz",
+        "/readyz",
+        "/v1/metrics",
+        "/v1/me",
+        "/v1/me/limits",
+        "/v1/collections",
+        "/v1/tokens",
+        "/v1/audit",
+    ):
         yield f"GET {plain}", organiser.get(plain)
     yield "GET /problems/{slug}", organiser.get("/problems/faulty-file")
     yield f"POST {C}/runs", campaign.submit("nonsense\n")
