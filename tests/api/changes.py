@@ -1,0 +1,100 @@
+"""Every request that changes something, ready to be sent: the routes, and which entry of the audit log each leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from tests.api.campaign import run_text
+from tests.api.laboratory import LONG, SHORT, TOPICS, Laboratory, qrels_text
+
+C = "/v1/collections/{collection}"
+
+Sent = dict[str, Any]
+Prepare = Callable[[Laboratory], tuple[str, Sent]]
+"""What must be there already is made, and the path and the rest of the request given."""
+
+
+def _unlike() -> str:
+    return f"x{uuid4().hex}"
+
+
+def _qrels_file() -> str:
+    return f"{qrels_text()}{TOPICS[0]} 0 {_unlike()} 1\n"
+
+
+def _draft(lab: Laboratory) -> str:
+    answer = lab.put_qrels(_qrels_file(), draft=True)
+    return f"{lab.path}/qrels/{answer.json()['version']}"
+
+
+def _run(lab: Laboratory) -> str:
+    name = lab.submit(_run_file()).json()["name"]
+    return f"{lab.path}/runs/{name}"
+
+
+def _run_file() -> str:
+    return run_text({TOPICS[0]: [_unlike()]}, _unlike())
+
+
+def _token(lab: Laboratory, path: str = "/tokens") -> str:
+    place = lab.path + path if path == "/tokens" else path
+    sent = {"role": "reader"} if path == "/tokens" else {}
+    return f"{place}/{lab.organiser.post(place, json=sent).json()['id']}"
+
+
+def _job(lab: Laboratory) -> str:
+    return str(lab.ask(**LONG, seed=uuid4().int % 2**64).headers["location"])
+
+
+def _request(**params: Any) -> Sent:
+    return {"json": {"kind": "stability", "params": {**params, "seed": uuid4().int % 2**64}}}
+
+
+def _upload(lab: Laboratory) -> tuple[str, Sent]:
+    lab.submit(_run_file())  # so that its team is there
+    return f"{lab.path}/runs", {"params": {"team": "lemur"}, "content": _run_file()}
+
+
+CHANGES: dict[str, tuple[str, Prepare]] = {
+    "POST /v1/collections": (
+        "collection-created",
+        lambda lab: ("/v1/collections", {"json": {"name": _unlike(), "levels": 1}}),
+    ),
+    f"PATCH {C}": ("collection-changed", lambda lab: (lab.path, {"json": {"title": _unlike()}})),
+    f"DELETE {C}": ("collection-deleted", lambda lab: (lab.path, {})),
+    f"PUT {C}/qrels": (
+        "qrels-published",
+        lambda lab: (f"{lab.path}/qrels", {"content": _qrels_file()}),
+    ),
+    f"POST {C}/qrels/{{version}}/publish": ("qrels-published", lambda lab: (f"{_draft(lab)}/publish", {})),
+    f"DELETE {C}/qrels/{{version}}": ("qrels-discarded", lambda lab: (_draft(lab), {})),
+    f"POST {C}/runs": ("run-uploaded", _upload),
+    f"DELETE {C}/runs/{{run}}": ("run-withdrawn", lambda lab: (_run(lab), {})),
+    f"POST {C}/jobs": ("job-launched", lambda lab: (f"{lab.path}/jobs", _request(**SHORT))),
+    "DELETE /v1/jobs/{job}": ("job-cancelled", lambda lab: (_job(lab), {})),
+    f"POST {C}/teams": ("team-created", lambda lab: (f"{lab.path}/teams", {"json": {"name": _unlike()}})),
+    f"POST {C}/tokens": ("token-created", lambda lab: (f"{lab.path}/tokens", {"json": {"role": "reader"}})),
+    f"POST {C}/tokens/{{token}}/rotate": ("token-rotated", lambda lab: (f"{_token(lab)}/rotate", {})),
+    f"DELETE {C}/tokens/{{token}}": ("token-revoked", lambda lab: (_token(lab), {})),
+    "POST /v1/tokens": ("token-created", lambda lab: ("/v1/tokens", {"json": {}})),
+    "DELETE /v1/tokens/{token}": ("token-revoked", lambda lab: (_token(lab, "/v1/tokens"), {})),
+}
+
+
+def prepared(lab: Laboratory, route: str) -> Callable[[httpx.Client], httpx.Response]:
+    """The request of a route, to be sent by any client."""
+    method = route.partition(" ")[0]
+    path, sent = CHANGES[route][1](lab)
+    return lambda client: client.request(method, path, **sent)
+
+
+def log(client: httpx.Client, path: str = "/v1", **query: str) -> list[dict[str, Any]]:
+    """All entries of an audit log, oldest first."""
+    answer = client.get(f"{path}/audit", params={"format": "ndjson"} | query)
+    assert answer.status_code == 200, answer.text
+    return [json.loads(line) for line in answer.text.splitlines()]

@@ -1,0 +1,164 @@
+"""The audit log: every change leaves one entry, and what changes nothing leaves none."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.evaluation.audit import verify
+from app.main import open_workspace
+from app.settings import Settings
+from tests.api.campaign import Campaign, judged, refused
+from tests.api.changes import CHANGES, log, prepared
+from tests.api.laboratory import Laboratory
+from tests.conftest import ADMIN, Service, serving
+
+
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    return Laboratory(shared)
+
+
+def test_every_route_that_changes_something_is_in_the_table(shared: Service) -> None:
+    paths = shared.anonymous.get("/openapi.json").json()["paths"]
+    changing = [f"{method.upper()} {path}" for path in paths for method in paths[path] if method != "get"]
+    assert sorted(changing) == sorted(CHANGES)
+
+
+@pytest.mark.parametrize("route", CHANGES)
+def test_a_change_leaves_one_entry_that_says_who_made_it_and_a_refused_one_none(
+    shared: Service, lab: Laboratory, route: str
+) -> None:
+    lab = Laboratory(shared) if route.startswith("DELETE /v1/collections") else lab
+    send = prepared(lab, route)
+    others = [lab.client("reader"), shared.client("gainboard_unknown"), Campaign(shared).client("organiser")]
+    before = log(shared.organiser)
+    assert {send(client).status_code for client in others} <= {401, 403, 404}
+    assert log(shared.organiser) == before
+    assert send(shared.organiser).status_code < 300
+    *earlier, entry = log(shared.organiser)
+    assert earlier == before
+    me = shared.organiser.get("/v1/me").json()["id"]
+    assert (entry["action"], entry["token"], entry["role"]) == (CHANGES[route][0], me, "organiser")
+    assert (entry["collection"] is None) == ("/v1/tokens" in route)
+
+
+def test_what_fails_or_changes_nothing_leaves_none(shared: Service) -> None:
+    campaign = judged(shared, title="t")
+    token = shared.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()["id"]
+    shared.organiser.delete(f"{campaign.path}/tokens/{token}")
+    before = log(shared.organiser)
+    answers = [
+        campaign.submit("nonsense\n"),
+        campaign.submit("1 Q0 other 1 1 tag\n"),
+        campaign.submit(),
+        campaign.put_qrels("nonsense\n"),
+        campaign.put_qrels(),
+        campaign.change(levels=5),
+        campaign.change(title="t"),
+        shared.organiser.post("/v1/collections", json={"name": campaign.name, "levels": 1}),
+        shared.organiser.post(f"{campaign.path}/teams", json={"name": "lemur"}),
+        shared.organiser.post(f"{campaign.path}/tokens/{token}/rotate"),
+        shared.organiser.delete(f"{campaign.path}/tokens/{token}"),
+    ]
+    assert [each.status_code for each in answers] == [422, 409, 200, 422, 200, 409, 200, 409, 409, 409, 204]
+    assert log(shared.organiser) == before
+
+
+def test_an_equal_request_for_a_job_and_a_second_end_of_it_leave_none(shared: Service) -> None:
+    lab = Laboratory(shared)
+    job = lab.finished(lab.ask())["id"]
+    before = log(shared.organiser)
+    assert lab.ask().status_code == 200
+    assert shared.organiser.delete(f"/v1/jobs/{job}").status_code == 200
+    assert log(shared.organiser) == before
+
+
+def test_a_release_is_told_from_other_changes_with_what_was_and_what_is(campaign: Campaign) -> None:
+    campaign.release(public=True)
+    campaign.change(topics=[f"topic-{number}" for number in range(500)])
+    released, changed = log(campaign.organiser, campaign.path)[-2:]
+    assert released["action"] == "collection-released"
+    assert released["details"]["settings"]["phase"] == {"old": "hidden", "new": "released"}
+    assert released["details"]["settings"]["public"] == {"old": False, "new": True}
+    assert changed["action"] == "collection-changed"
+    assert set(changed["details"]["settings"]["topics"]["new"]) == {"sha256"}
+
+
+def test_a_participants_upload_names_the_team_and_the_hash_of_the_file(shared: Service) -> None:
+    campaign = Campaign(shared)
+    run = campaign.submit(client=campaign.client("participant", "lemur")).json()
+    entry = log(shared.organiser, campaign.path)[-1]
+    assert (entry["subject"], entry["role"]) == ("tag", "participant")
+    assert entry["details"] == {"team": "lemur", "of_team": "lemur", "sha256": run["sha256"]}
+
+
+def test_a_team_that_an_upload_makes_has_an_entry_of_its_own(campaign: Campaign) -> None:
+    campaign.submit(team="new")
+    entries = log(campaign.organiser, campaign.path)[-2:]
+    assert [(entry["action"], entry["subject"]) for entry in entries] == [
+        ("team-created", "new"), ("run-uploaded", "tag"),
+    ]  # fmt: skip
+
+
+def test_pages_and_filters_have_the_entries_oldest_first(shared: Service) -> None:
+    campaign = judged(shared)
+    whole = log(shared.organiser, campaign.path)
+    paged: list[Any] = []
+    url: str | None = f"{campaign.path}/audit?limit=2"
+    while url:
+        answer = shared.organiser.get(url)
+        paged += answer.json()["items"]
+        url = answer.links["next"]["url"] if "next" in answer.links else None
+    assert paged == whole
+    assert len(whole) == 4
+    assert {entry["collection"] for entry in whole} == {campaign.name}
+    runs = campaign.get("/audit", action="run-uploaded").json()["items"]
+    assert [entry["action"] for entry in runs] == ["run-uploaded"]
+    since = campaign.get("/audit", since=whole[2]["at"]).json()["items"]
+    assert since == whole[2:]
+    assert datetime.fromisoformat(whole[0]["at"]).utcoffset() is not None
+
+
+def test_an_export_is_streamed_whole_and_known_by_its_last_hash(shared: Service) -> None:
+    campaign = judged(shared)
+    answer = shared.organiser.get(f"{campaign.path}/audit", headers={"Accept": "application/x-ndjson"})
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    etag = answer.headers["etag"]
+    assert etag.strip('"') == log(shared.organiser, campaign.path)[-1]["hash"]
+    again = {"Accept": "application/x-ndjson", "If-None-Match": etag}
+    assert shared.organiser.get(f"{campaign.path}/audit", headers=again).status_code == 304
+    campaign.change(title="new")
+    assert shared.organiser.get(f"{campaign.path}/audit", headers=again).status_code == 200
+    assert log(shared.organiser, campaign.path, action="qrels-discarded") == []
+
+
+def test_what_is_asked_of_a_log_wrongly_is_refused(campaign: Campaign) -> None:
+    for query in ({"action": "looked"}, {"since": "yesterday"}, {"format": "xml"}, {"cursor": "nonsense"}):
+        assert refused(campaign.organiser.get(f"{campaign.path}/audit", params=query)) == (422, "invalid-request")
+    page = campaign.get("/audit", since="2999-01-01T00:00:00Z").json()
+    assert (page["items"], page["next_cursor"]) == ([], None)
+    assert "SHA-256" in page["verification"]
+
+
+def test_the_log_of_a_deleted_collection_stays_with_the_instance(shared: Service) -> None:
+    campaign = Campaign(shared)
+    shared.organiser.delete(campaign.path)
+    successor = Campaign(shared, name=campaign.name)
+    assert [entry["action"] for entry in log(shared.organiser, successor.path)] == ["collection-created"]
+    actions = [entry["action"] for entry in log(shared.organiser) if entry["collection"] == campaign.name]
+    assert actions == ["collection-created", "collection-deleted", "collection-created"]
+
+
+def test_a_start_says_when_it_made_or_set_an_organiser_and_only_then(tmp_path: Path) -> None:
+    for admin in (None, None, ADMIN, ADMIN, "another-admin-token-now", ADMIN):
+        workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=admin))
+        workspace.database.close()
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        entries = log(service.organiser)
+    assert [entry["action"] for entry in entries] == ["first-token-made", *["admin-token-set"] * 3]
+    assert {(entry["role"], entry["token"]) for entry in entries} == {("operator", None)}
+    assert verify(entries).fault is None

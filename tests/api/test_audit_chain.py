@@ -1,0 +1,183 @@
+"""The audit log cannot be changed unnoticed: SQL is refused, and where it is not, the chain of hashes breaks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from app import cli
+from app.evaluation.audit import FIELDS, verify
+from app.store.audit import NOTHING
+from app.store.database import Database
+from tests.api.campaign import Campaign, judged, run_text
+from tests.api.changes import CHANGES, log, prepared
+from tests.api.laboratory import Laboratory
+from tests.api.test_races import at_once
+from tests.conftest import Service
+
+UNLOCK = {
+    "sqlite": ("DROP TRIGGER audit_is_not_changed", "DROP TRIGGER audit_is_not_shortened"),
+    "postgresql": ("DROP TRIGGER audit_is_append_only ON audit",),
+}
+COLUMNS = ("collection_id", "at", "token_id", "role", "action", "subject", "details", "previous", "hash", "number")
+
+
+@pytest.fixture
+def database(service: Service, database_url: str) -> Iterator[Database]:
+    """The database of the service, which is running on it."""
+    found = Database(database_url)
+    yield found
+    found.close()
+
+
+def unlock(database: Database) -> None:
+    """Does what whoever governs the database can do."""
+    with database.writing() as tx:
+        for statement in UNLOCK[tx.dialect.name]:
+            tx.execute(text(statement))
+
+
+def test_every_change_there_is_leaves_a_chain_that_holds(service: Service) -> None:
+    lab = Laboratory(service)
+    for route in sorted(CHANGES, key=lambda route: route == "DELETE /v1/collections/{collection}"):
+        assert prepared(lab, route)(service.organiser).status_code < 300
+    entries = log(service.organiser)
+    assert {action for action, _ in CHANGES.values()} <= {entry["action"] for entry in entries}
+    verdict = verify(entries)
+    assert (verdict.entries, verdict.last, verdict.fault) == (len(entries), entries[-1]["hash"], None)
+    assert entries[0]["previous"] == NOTHING
+
+
+def test_a_hash_is_that_of_the_entry_as_anybody_can_compute_it(shared: Service) -> None:
+    Campaign(shared, title="Größe ☃", gains="2:1")
+    for entry in log(shared.organiser):
+        kept = {key: value for key, value in entry.items() if key != "hash"}
+        written = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert hashlib.sha256(written.encode()).hexdigest() == entry["hash"]
+
+
+@pytest.mark.parametrize("statement", ["UPDATE audit SET subject = 'x'", "DELETE FROM audit"])
+def test_entries_are_neither_changed_nor_deleted_by_sql(service: Service, database: Database, statement: str) -> None:
+    judged(service)
+    before = log(service.organiser)
+    with pytest.raises(DBAPIError, match="append-only"), database.writing() as tx:
+        tx.execute(text(statement))
+    assert log(service.organiser) == before
+
+
+def test_any_field_that_is_altered_is_found(service: Service, database: Database) -> None:
+    judged(service)
+    Campaign(service)
+    whole, number = log(service.organiser), 3
+    unlock(database)
+    for column in COLUMNS:
+        with database.writing() as tx:
+            (old,) = tx.execute(text(f"SELECT {column} FROM audit WHERE number = {number}")).one()
+            change = text(f"UPDATE audit SET {column} = :new WHERE number = :number")
+            tx.execute(change, {"new": _other(column, old), "number": number})
+        verdict = verify(log(service.organiser))
+        assert verdict.fault is not None, column
+        assert verdict.entries == number - 1
+        with database.writing() as tx:
+            moved = 99 if column == "number" else number
+            tx.execute(change, {"new": old, "number": moved})
+    assert log(service.organiser) == whole
+    assert verify(whole).fault is None
+
+
+def _other(column: str, old: Any) -> Any:
+    if column in ("collection_id", "token_id"):
+        return None
+    known = {"number": 99, "details": '{"team":"other"}', "hash": "0" * 64, "previous": "1" * 64}
+    return known.get(column, f"{old}x")
+
+
+def test_an_entry_that_is_altered_with_its_hash_is_found_by_the_next(shared: Service) -> None:
+    judged(shared)
+    entries = log(shared.organiser)
+    entries[1]["subject"] = "forged"
+    kept = {key: entries[1][key] for key in FIELDS if key != "hash"}
+    written = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    entries[1]["hash"] = hashlib.sha256(written.encode()).hexdigest()
+    verdict = verify(entries)
+    assert verdict.entries == 2
+    assert "entry 3" in str(verdict.fault)
+
+
+def test_an_entry_that_is_missing_moved_or_no_entry_is_found(shared: Service) -> None:
+    judged(shared)
+    entries = log(shared.organiser)
+    wrong: list[list[Any]] = [entries[1:], entries[:1] + entries[2:], entries[::-1], [*entries, entries[-1]]]
+    odd: list[Any] = [None, [], {}, entries[1] | {"more": 1}, entries[1] | {"number": "2"}]
+    wrong += [[entries[0], each] for each in odd]
+    wrong += [[entries[0], entries[1] | {"subject": "\ud800"}], [entries[0], entries[1] | {"details": float("nan")}]]
+    assert all(verify(each).fault for each in wrong)
+    assert verify(entries[:2]).fault is None
+
+
+def test_a_collections_export_has_gaps_and_each_entry_is_still_bound(shared: Service) -> None:
+    first, second = Campaign(shared), Campaign(shared)
+    for campaign in (first, second, first):
+        campaign.change(title=f"{campaign.name}-{len(log(shared.organiser))}")
+    entries = log(shared.organiser, first.path)
+    assert verify(entries).fault is not None
+    assert verify(entries, has_gaps=True).entries == len(entries) == 3
+    assert verify(entries[::-1], has_gaps=True).fault is not None
+    assert verify([entries[0], entries[1] | {"role": "reader"}], has_gaps=True).entries == 1
+
+
+def test_entries_of_many_at_once_form_one_chain(service: Service) -> None:
+    campaigns = [judged(service) for _ in range(3)]
+    tokens = [each.organiser.post(f"{each.path}/tokens", json={"role": "organiser"}).json() for each in campaigns]
+    holders = [service.client(each["token"]) for each in tokens]
+    before = len(log(service.organiser))
+    acts: list[Any] = []
+    for number, (each, token, holder) in enumerate(zip(campaigns, tokens, holders, strict=True)):
+        # One file for all collections: its blob is one row, for which their transactions wait.
+        acts += [partial(each.submit, run_text({"1": ["d"]}, f"r{copy}"), team=f"t{number}") for copy in range(3)]
+        acts += [partial(each.change, title="new"), partial(each.put_qrels, "1 0 good 1\n2 0 bad 1\n")]
+        acts += [partial(holder.post, f"{each.path}/teams", json={"name": "made"})]
+        acts += [partial(each.organiser.post, f"{each.path}/tokens/{token['id']}/rotate")] * 2
+        acts += [partial(each.organiser.delete, f"{each.path}/runs/tag")]
+    answers = at_once(acts)
+    assert {answer.status_code for answer in answers} <= {200, 201, 204, 401}
+    entries = log(service.organiser)
+    made = sum(answer.status_code in (200, 201, 204) for answer in answers) + 3  # and a team of each collection
+    assert len(entries) == before + made
+    assert verify(entries).fault is None
+
+
+def test_organisers_who_revoke_each_other_at_once_leave_one(service: Service) -> None:
+    made = [service.organiser.post("/v1/tokens", json={}).json() for _ in range(6)]
+    answers = at_once(
+        [partial(service.organiser.delete, f"/v1/tokens/{each['id']}") for each in made for _ in range(2)]
+    )
+    assert {answer.status_code for answer in answers} == {204}
+    entries = log(service.organiser)
+    assert [entry["action"] for entry in entries].count("token-revoked") == 6
+    assert verify(entries).fault is None
+
+
+def test_the_command_verifies_an_export_and_names_the_first_entry_that_is_broken(
+    shared: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign = judged(shared)
+    lines = shared.organiser.get("/v1/audit?format=ndjson").text.splitlines()
+    whole, broken, part = tmp_path / "whole", tmp_path / "broken", tmp_path / "part"
+    whole.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    broken.write_text("\n".join([*lines[:2], lines[2].replace("organiser", "reader"), *lines[3:]]), encoding="utf-8")
+    part.write_text(campaign.get("/audit", format="ndjson").text, encoding="utf-8")
+    assert cli.main(["audit", str(whole)]) == 0
+    assert f"{len(lines)} entries; the hash of the last is {json.loads(lines[-1])['hash']}" in capsys.readouterr().out
+    assert cli.main(["audit", str(broken)]) == 1
+    assert "entry 3 is not what was hashed" in capsys.readouterr().err
+    assert [cli.main(["audit", str(part), *gaps]) for gaps in ([], ["--gaps"])] == [1, 0]
+    assert cli.main(["audit", str(tmp_path / "absent")]) == 1
