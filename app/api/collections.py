@@ -59,7 +59,11 @@ class Policy(BaseModel):
     closes_at: Time = Field(default=None, description="From when on none is")
     releases_at: Time = Field(default=None, description="When the judgments are released without a call")
     scores: ScoresShown = Field(default="own-mean", description="Whose scores are shown while the judgments are hidden")
-    parameters: Parameters = Field(default="preset", description="Under which parameters: the presets', or any")
+    parameters: Parameters = Field(
+        default="preset",
+        description="Under which parameters: the presets', or any. `all` scores under `free` ones give the judgments "
+        "away, so then nothing of the following holds and jobs are open too",
+    )
     presets: Annotated[list[Text], Field(max_length=MOST_PRESETS)] = Field(
         default=[], description="The expressions under which scores are shown", examples=[["nDCG@10", "AP"]]
     )
@@ -68,7 +72,8 @@ class Policy(BaseModel):
         default=0.9, description="The share of the declared topics that a run must have for a score"
     )
     answers: Limit = Field(
-        default=200, description="Distinct scores (of an expression, qrels version and run) for a team"
+        default=200,
+        description="Distinct scores (of an expression, qrels version and run) given of a team's runs, whoever asks",
     )
     quotas: Quotas = Quotas()
 

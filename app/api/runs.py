@@ -23,6 +23,7 @@ from app.errors import (
     Conflict,
     FaultyFile,
     Forbidden,
+    JudgmentsHidden,
     KeyInUse,
     KeyReused,
     NameRequired,
@@ -142,13 +143,14 @@ def list_runs(
     return paging.page(found, lambda each: each.run.name, show)
 
 
-@router.get("/runs/{run}", response_model=ShownRun, responses=documented(also=TEXT))
+@router.get("/runs/{run}", response_model=ShownRun, responses=documented(JudgmentsHidden, also=TEXT))
 def read_run(
     collection: CollectionName, run: RunName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:
     """One run; with `Accept: text/plain` the file, byte for byte as it was uploaded, decompressed."""
-    seen = runs.described(workspace, principal, collection, run)
-    if accepts(request, "text/plain"):
+    is_file = accepts(request, "text/plain")
+    seen = runs.described(workspace, principal, collection, run, for_file=is_file)
+    if is_file:
         etag = {"ETag": f'"{seen.run.sha256}"'}
         return StreamingResponse(runs.file(workspace, seen.run), media_type="text/plain", headers=etag)
     return answer(show(seen))

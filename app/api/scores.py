@@ -17,12 +17,11 @@ from app.errors import (
     BadExpression,
     BadGains,
     BudgetExhausted,
-    InvalidRequest,
     JudgmentsHidden,
     NoQrels,
     NotPreset,
 )
-from app.evaluation.scoring import MOST_METRICS, Question, Scores, refuse_more_than, score
+from app.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, Scores, score
 from app.exhibits import csv_line
 from app.metrics import Scale, query_parameters
 from app.metrics.trec_eval import trec_eval_name
@@ -136,12 +135,13 @@ def read_scores(
     asked: Annotated[AskedScores, Query()],
 ) -> Response:
     """Scores of stored runs under any parameters, computed from the judged rankings."""
-    per_topic = asked.topics == "all"
-    question = Question(asked.metric, asked.run, asked.given(), asked.qrels, per_topic=per_topic)
-    form = asked.format or _accepted(request)
+    per_topic, form = asked.topics == "all", asked.format or _accepted(request)
+    # Before anything is counted against a team's budget, the answer must be one that can be given.
+    most, one_run = MOST_SHOWN if per_topic else MOST_SCORES, form == "trec_eval"
+    question = Question(
+        asked.metric, asked.run, asked.given(), asked.qrels, per_topic=per_topic, most=most, one_run=one_run
+    )
     found = score(workspace, principal, collection, question)
-    if per_topic:
-        refuse_more_than(MOST_SHOWN, *found.table.shape)
     if form == "csv":
         return PlainTextResponse("".join(_csv(found, per_topic)), media_type="text/csv")
     if form == "trec_eval":
@@ -191,12 +191,6 @@ def _csv(found: Scores, per_topic: bool) -> Iterator[str]:
 
 
 def _trec_eval(found: Scores, per_topic: bool) -> Iterator[str]:
-    if len(found.runs) != 1:
-        raise InvalidRequest.at(
-            "query.run",
-            "one-run",
-            f"trec_eval's text is of exactly one run; this would be {len(found.runs)}: `run=NAME`.",
-        )
     scale = Scale(found.collection.highest_level, found.collection.depth)
     names = [trec_eval_name(metric, scale) or metric.label for metric in found.metrics]
     table = found.by_topic()

@@ -49,7 +49,7 @@ def of(workspace: Workspace, principal: Principal) -> Allowance | None:
         if view is None:
             return None
         limited = not view.sees_free_scores
-        limit = (view.policy.answers if view.scores != "none" else 0) if limited else None
+        limit = (view.policy.answers if view.sees_scores else 0) if limited else None
         return Allowance(
             opens_at=view.collection.opens_at,
             closes_at=view.collection.closes_at,

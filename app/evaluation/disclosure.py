@@ -1,7 +1,7 @@
 """What is shown of scores while judgments are hidden: the one way out for them, asked by every route that has scores.
 
 With free parameters or single topics, scores tell the judgments one by one; the policy says what does not. Whatever
-is given is counted, in the transaction that gives it.
+is given is counted, in the transaction that gives it, against the team whose run it is about.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import BudgetExhausted, NotPreset
-from app.evaluation.policy import Policy
 from app.evaluation.visibility import View, open_locked
 from app.evaluation.workspace import Workspace
 from app.metrics import BoundMetric, Scale, resolve
@@ -95,30 +94,72 @@ def _too_little(view: View, missing: int | None) -> str | None:
 
 
 def charge(
-    workspace: Workspace, view: View, bound: Sequence[BoundMetric], version: Qrels, given: Sequence[Run]
-) -> None:
-    """Counts the scores of the team's own runs against its budget; raises BudgetExhausted where it is used up.
+    workspace: Workspace,
+    view: View,
+    bound: Sequence[BoundMetric],
+    version: Qrels,
+    given: Sequence[Run],
+    all_or_none: bool,
+) -> tuple[list[Run], dict[str, str]]:
+    """Counts the scores against the budgets of the teams whose runs these are, whoever asks; else what one team may
+    not learn by its runs, another one or a reader would. Scores that were given before cost nothing.
 
-    Scores that it was given before cost nothing. All of a request is given, or none of it.
+    The runs whose scores are given, and by name why others are not, for their team's budget is used up. Raises
+    BudgetExhausted where that goes for all of them or, with `all_or_none`, for one of the asking team's own.
     """
-    team_id, policy = view.own_team, view.policy
-    asked = {(metric.label, version.id, run.id) for metric in bound for run in given if run.team_id == team_id}
-    if team_id is None or not asked:
-        return
+    labels = [metric.label for metric in bound]
     with workspace.database.reading() as tx:
-        if not answers.new_among(tx, team_id, asked):
-            return
-    with workspace.database.writing() as tx:
-        open_locked(tx, view.principal, view.collection.name)
-        new, used = answers.new_among(tx, team_id, asked), answers.count(tx, team_id)
-        if used + len(new) > policy.answers:
-            raise _exhausted(policy, used, len(new))
-        answers.give(tx, team_id, new, workspace.now())
+        bill = _Bill.of(tx, view, labels, version, given)
+    if bill.new:
+        with workspace.database.writing() as tx:
+            open_locked(tx, view.principal, view.collection.name)
+            bill = _Bill.of(tx, view, labels, version, given)
+            bill.refuse(view, all_or_none)
+            answers.give(tx, bill.new, workspace.now())
+    bill.refuse(view, all_or_none)
+    why = f"Its team has been given the {view.policy.answers} scores that it gets while the judgments are hidden."
+    return [run for run in given if run not in bill.unpaid], {run.name: why for run in bill.unpaid}
 
 
-def _exhausted(policy: Policy, used: int, more: int) -> BudgetExhausted:
+@dataclass(frozen=True)
+class _Bill:
+    """What a request costs: answers not given before, by team; and the runs for which the budgets are too small."""
+
+    new: Mapping[answers.Answer, int]
+    unpaid: Sequence[Run]
+    used: Mapping[int, int]
+    most: int
+    paid: int
+
+    @classmethod
+    def of(cls, tx: Transaction, view: View, labels: Sequence[str], version: Qrels, given: Sequence[Run]) -> _Bill:
+        asked = {run.id: [(label, version.id, run.id) for label in labels] for run in given}
+        unknown = answers.new_among(tx, (answer for each in asked.values() for answer in each))
+        used = answers.counts(tx, {run.team_id for run in given})
+        left = {team_id: view.policy.answers - count for team_id, count in used.items()}
+        new: dict[answers.Answer, int] = {}
+        unpaid: list[Run] = []
+        # In the order of their arrival, so that a run that has a score does not lose it to one that came later.
+        for run in sorted(given, key=lambda run: run.id):
+            cost = [answer for answer in asked[run.id] if answer in unknown]
+            if len(cost) > max(0, left[run.team_id]):
+                unpaid.append(run)
+                continue
+            left[run.team_id] -= len(cost)
+            new |= dict.fromkeys(cost, run.team_id)
+        return cls(new, unpaid, used, view.policy.answers, len(given) - len(unpaid))
+
+    def refuse(self, view: View, all_or_none: bool) -> None:
+        """Raises BudgetExhausted where nothing could be given, or less than was asked for and must be whole."""
+        own = [run for run in self.unpaid if run.team_id == view.own_team]
+        if (all_or_none and own) or (self.unpaid and not self.paid):
+            team_id = (own or self.unpaid)[0].team_id
+            raise _exhausted(self.most, self.used[team_id])
+
+
+def _exhausted(most: int, used: int) -> BudgetExhausted:
     message = (
-        f"The team has been given {used} of {policy.answers} scores that it gets while the judgments are hidden; these "
-        f"would be {more} more. Scores that it was given before are given again."
+        f"The team has been given {used} of {most} scores that it gets while the judgments are hidden; these would be "
+        "more. Scores that were given before are given again."
     )
-    return BudgetExhausted(message, limit=policy.answers, used=used)
+    return BudgetExhausted(message, limit=most, used=used)

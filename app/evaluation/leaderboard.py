@@ -38,7 +38,7 @@ def leaderboard(
     workspace: Workspace, principal: Principal, name: str, question: Question, by: str | None
 ) -> Leaderboard:
     """Ranks the collection's runs by `by`, which is one of the metrics asked for, or joins them."""
-    scores = score(workspace, principal, name, replace(question, also=(by,) if by else ()))
+    scores = score(workspace, principal, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
     chosen = scores.asked[by] if by else scores.metrics[0].label
     return Leaderboard(scores, chosen, _rows(scores, chosen))
 

@@ -229,11 +229,16 @@ def find(tx: Transaction, view: View, name: str) -> Run:
     return run
 
 
-def described(workspace: Workspace, principal: Principal, name: str, run_name: str) -> SeenRun:
-    """One run."""
+def described(
+    workspace: Workspace, principal: Principal, name: str, run_name: str, *, for_file: bool = False
+) -> SeenRun:
+    """One run; `for_file`: for whoever may read its file."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        return seen(tx, view, find(tx, view, run_name))
+        run = find(tx, view, run_name)
+        if for_file:
+            view.require_file(run)
+        return seen(tx, view, run)
 
 
 def file(workspace: Workspace, run: Run) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,12 @@ class Question:
     """Further expressions, after those asked for or standing in for them."""
     per_topic: bool = False
     """Whether scores of single topics are wanted, beside their means."""
+    most: int = MOST_SCORES
+    """Scores in the answer; more are refused before any is counted."""
+    one_run: bool = False
+    """Whether the answer has a form for one run only."""
+    as_many_as_may: bool = False
+    """Whether runs for which the team's budget is too small are left out, rather than all refused."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +106,13 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         version = select(tx, view, question.qrels)
         chosen, disclosure = limit(tx, view, bound, _choose(tx, view, question.runs), question.per_topic)
         topics = judged_topics(workspace, tx, version)
-        refuse_more_than(MOST_SCORES, len(bound), len(chosen), len(topics.topics))
+        refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
+        if question.one_run:
+            _require_one(chosen, disclosure)
     if disclosure is not None:
-        charge(workspace, view, bound, version, chosen)
+        all_or_none = not question.as_many_as_may
+        chosen, unpaid = charge(workspace, view, bound, version, chosen, all_or_none)
+        disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
     exact = any(metric.needs_retrieval_scores for metric in bound)
     judged = judged_runs(workspace, view.collection, version, chosen, exact)
     return Scores(
@@ -134,6 +144,13 @@ def _table(bound: Sequence[BoundMetric], judged: Sequence[JudgedRun], topics: Ju
         for row, metric in enumerate(bound):
             table[row, column] = metric.score(rankings)
     return table
+
+
+def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
+    if len(chosen) != 1:
+        withheld = "".join(f" {name}: {why}" for name, why in (disclosure.withheld if disclosure else {}).items())
+        message = f"trec_eval's text is of exactly one run; this would be {len(chosen)}: `run=NAME`.{withheld}"
+        raise InvalidRequest.at("query.run", "one-run", message)
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:

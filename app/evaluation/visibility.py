@@ -66,10 +66,20 @@ class View:
         if not self.sees_free_scores:
             raise self._hidden()
 
+    @property
+    def sees_scores(self) -> bool:
+        """Whether any score is shown."""
+        return self.scores != "none" and bool(self.sees_free_scores or self.policy.presets or self.policy.is_free)
+
     def require_scores(self) -> None:
         """For scores, within what the policy gives (`disclosure`)."""
-        if self.scores == "none" or not (self.sees_free_scores or self.policy.presets or self.policy.is_free):
+        if not self.sees_scores:
             raise self._hidden()
+
+    def require_file(self, run: Run) -> None:
+        """For the file of a run, which others than its team may read once the judgments are released."""
+        if not (self.sees_judgments or run.team_id == self.own_team):
+            raise JudgmentsHidden(f"The file of {run.name!r} is its team's alone until the judgments are released.")
 
     def _hidden(self) -> JudgmentsHidden:
         return JudgmentsHidden(

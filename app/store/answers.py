@@ -1,8 +1,8 @@
-"""Scores that teams have been given while they are rationed. Each is there once, however often it is asked for."""
+"""Scores of teams' runs that were given while they are rationed. Each is there once, however often it is asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from sqlalchemy import func, select
@@ -19,17 +19,26 @@ def count(tx: Transaction, team_id: int) -> int:
     return tx.execute(select(func.count()).where(table.c.team_id == team_id)).scalar_one()
 
 
-def new_among(tx: Transaction, team_id: int, asked: Iterable[Answer]) -> set[Answer]:
-    """Those that the team has not been given yet."""
+def counts(tx: Transaction, team_ids: Iterable[int]) -> dict[int, int]:
+    """How many distinct ones were given about the runs of each team."""
+    team_ids = set(team_ids)
+    query = select(table.c.team_id, func.count().label("given")).where(table.c.team_id.in_(team_ids))
+    return dict.fromkeys(team_ids, 0) | {row.team_id: row.given for row in tx.execute(query.group_by(table.c.team_id))}
+
+
+def new_among(tx: Transaction, asked: Iterable[Answer]) -> set[Answer]:
+    """Those that have not been given yet."""
     asked = set(asked)
-    known = select(table.c.label, table.c.qrels_id, table.c.run_id).where(table.c.team_id == team_id)
+    known = select(table.c.label, table.c.qrels_id, table.c.run_id)
     wanted = known.where(table.c.run_id.in_({run_id for _, _, run_id in asked}))
     return asked - {(row.label, row.qrels_id, row.run_id) for row in tx.execute(wanted)}
 
 
-def give(tx: Transaction, team_id: int, new: Iterable[Answer], now: datetime) -> None:
-    """Notes that the team has these now. The collection is locked by the caller."""
-    names = ("label", "qrels_id", "run_id")
-    rows = [dict(zip(names, answer, strict=True)) | {"team_id": team_id, "created_at": now} for answer in sorted(new)]
+def give(tx: Transaction, new: Mapping[Answer, int], now: datetime) -> None:
+    """Notes that these are given now, each to the team of its run. The collection is locked by the caller."""
+    rows = [
+        {"label": label, "qrels_id": qrels_id, "run_id": run_id, "team_id": team_id, "created_at": now}
+        for (label, qrels_id, run_id), team_id in sorted(new.items())
+    ]
     if rows:
         tx.execute(insert_for(tx)(table).values(rows).on_conflict_do_nothing())

@@ -145,8 +145,8 @@ def main() -> None:
         whole = target.judge({}, list(target.truth), binary=True)
         print(
             f"sums over random halves of {found.documents} chosen documents; default: {found.share:.1%} of their "
-            f"binary relevance with {answers} answers, guessing {found.guess:.1%}; of the whole pool of {whole.documents} "
-            f"that is {found.gained * found.documents / whole.documents:+.2%}"
+            f"binary relevance with {answers} answers, guessing {found.guess:.1%}; "
+            f"of the whole pool of {whole.documents} that is {found.gained * found.documents / whole.documents:+.2%}"
         )
 
 

@@ -1,0 +1,211 @@
+"""What each policy shows of hidden judgments, and to whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from app.evaluation.disclosure import Disclosure
+from tests.api.campaign import QRELS, WORSE, Campaign, refused, run_text
+from tests.api.laboratory import SHORT, Laboratory
+from tests.conftest import Service
+
+TOPICS = ["1", "2"]
+PRESETS = ["AP", "nDCG@10"]
+THIRDS = run_text({"1": ["x", "y", "good"], "2": ["x", "y", "good"]}, "thirds")
+HIDDEN, OTHER = (403, "judgments-hidden"), (403, "not-a-preset")
+
+
+def campaign_of(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client, httpx.Client]:
+    """A hidden campaign with qrels, two teams of a run each, and their clients."""
+    campaign = Campaign(service, topics=TOPICS, policy={"presets": PRESETS} | policy)
+    campaign.put_qrels()
+    own, other = campaign.client("participant", "own"), campaign.client("participant", "other")
+    assert campaign.submit(THIRDS, own, name="mine").status_code == 201
+    assert campaign.submit(WORSE, other, name="theirs").status_code == 201
+    return campaign, own, other
+
+
+def _said(answer: httpx.Response) -> Any:
+    return sorted(run["name"] for run in answer.json()["runs"]) if answer.status_code == 200 else refused(answer)
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "preset": {"metric": "AP"},
+    "free": {"metric": "P@3"},
+    "topics": {"metric": "AP", "topics": "all"},
+    "both": {"metric": "P@3", "topics": "all"},
+}
+MINE, ALL = ["mine"], ["mine", "theirs"]
+SHOWN: dict[tuple[str, str], list[Any]] = {
+    ("none", "preset"): [HIDDEN] * 4,
+    ("none", "free"): [HIDDEN] * 4,
+    ("own-mean", "preset"): [MINE, OTHER, OTHER, OTHER],
+    ("own-mean", "free"): [MINE, MINE, OTHER, OTHER],
+    ("own-per-topic", "preset"): [MINE, OTHER, MINE, OTHER],
+    ("own-per-topic", "free"): [MINE] * 4,
+    ("all", "preset"): [ALL, OTHER, ALL, OTHER],
+    ("all", "free"): [ALL] * 4,
+}
+
+
+@pytest.mark.parametrize(("scores", "parameters"), SHOWN)
+def test_a_participant_is_shown_what_the_policy_says(shared: Service, scores: str, parameters: str) -> None:
+    campaign, own, _ = campaign_of(shared, scores=scores, parameters=parameters)
+    assert [_said(campaign.get("/scores", own, **asked)) for asked in ASKED.values()] == SHOWN[scores, parameters]
+
+
+@pytest.mark.parametrize(("scores", "parameters"), SHOWN)
+def test_a_reader_is_shown_scores_only_where_all_are(shared: Service, scores: str, parameters: str) -> None:
+    campaign, _, _ = campaign_of(shared, scores=scores, parameters=parameters)
+    expected = SHOWN[scores, parameters] if scores == "all" else [HIDDEN] * 4
+    assert [_said(campaign.get("/scores", campaign.client("reader"), **asked)) for asked in ASKED.values()] == expected
+
+
+@pytest.mark.parametrize(("scores", "parameters"), SHOWN)
+def test_no_policy_opens_the_judgments_themselves(shared: Service, scores: str, parameters: str) -> None:
+    campaign, own, _ = campaign_of(shared, scores=scores, parameters=parameters)
+    for client in (own, campaign.client("reader")):
+        assert [refused(campaign.get(path, client)) for path in ("/qrels", "/qrels/1")] == [HIDDEN] * 2
+        assert refused(campaign.get("/pool", client)) == (403, "forbidden")
+        found = campaign.get("", client).json()
+        assert (found["qrels_version"], found["relevant"]) == (None, None)
+        assert {run["unjudged_share"] for run in campaign.get("/runs", client).json()["items"]} <= {None}
+
+
+@pytest.mark.parametrize(("scores", "parameters"), SHOWN)
+def test_jobs_are_there_only_where_nothing_is_bounded(shared: Service, scores: str, parameters: str) -> None:
+    campaign = Laboratory(shared)
+    campaign.change(policy={"scores": scores, "parameters": parameters, "presets": PRESETS})
+    own, sent = campaign.client("participant", "team-0"), {"kind": "stability", "params": SHORT}
+    job = campaign.finished(campaign.ask())["id"]
+    is_open = (scores, parameters) == ("all", "free")
+    paths = ("", "?wait=1", "/events", "/result", "/tables/curves.csv", "/tables/curves.tex", "/figures/curves.svg")
+    for client in (own, campaign.client("reader")):
+        asked = client.post(f"{campaign.path}/jobs", json=sent)
+        assert asked.status_code == 200 if is_open else refused(asked) == HIDDEN
+        statuses = {client.get(f"/v1/jobs/{job}{path}").status_code == 404 for path in paths}
+        assert (False in statuses) if is_open else statuses == {True}
+        assert bool(client.get("/v1/jobs").json()["items"]) is is_open
+
+
+@pytest.mark.parametrize(("scores", "parameters"), SHOWN)
+def test_organisers_are_not_bound(shared: Service, scores: str, parameters: str) -> None:
+    campaign, _, _ = campaign_of(shared, scores=scores, parameters=parameters, answers=0, decimals=0)
+    organiser = campaign.client("organiser")
+    assert [_said(campaign.get("/scores", organiser, **asked)) for asked in ASKED.values()] == [ALL] * 4
+    thirds = campaign.get("/scores", organiser, metric="AP", run="mine").json()
+    assert thirds["runs"][0]["mean"]["AP"] == pytest.approx(1 / 3, rel=1e-15)
+    assert thirds["withheld"] == {}
+
+
+def test_without_presets_the_default_shows_no_score(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, presets=[])
+    for path in ("/scores", "/leaderboard"):
+        assert refused(campaign.get(path, own)) == HIDDEN
+    limits = own.get("/v1/me/limits").json()
+    assert (limits["answers_left"], limits["team"]["bits_left"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"metric": "AP"},
+        {"metric": "map"},
+        {"metric": ["ndcg@10", "AP(rel=1)"]},
+        {"metric": "NDCG(gains=linear,base=2)@10"},
+        {"metric": "nDCG@10", "base": "2.0"},
+        {},
+    ],
+)
+def test_a_preset_may_be_spelt_in_every_way(shared: Service, query: dict[str, Any]) -> None:
+    campaign, own, _ = campaign_of(shared)
+    labels = set(campaign.get("/scores", own, **query).json()["metrics"])
+    assert labels
+    assert labels <= {"AP", "nDCG(base=2,gains=linear)@10"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"metric": "nDCG@10", "gains": "5:1"},
+        {"metric": "nDCG@10", "base": "2.0000000000000004"},
+        {"metric": ["AP", "nDCG@11"]},
+        {"metric": "AP(rel=2)"},
+        {"metric": "AP(condensed=true)"},
+        {"metric": "AP(mean=geometric)"},
+        {"rel": "2"},
+    ],
+)
+def test_other_parameters_than_the_presets_are_refused_by_name(shared: Service, query: dict[str, Any]) -> None:
+    campaign, own, _ = campaign_of(shared)
+    for path in ("/scores", "/leaderboard"):
+        answer = campaign.get(path, own, **query)
+        assert refused(answer) == OTHER
+        assert answer.json()["presets"] == ["AP", "nDCG(base=2,gains=linear)@10"]
+    assert refused(campaign.get("/leaderboard", own, metric="AP", by="P@3")) == OTHER
+
+
+@pytest.mark.parametrize(
+    ("decimals", "shown"), [(0, 0), (3, 0.333), (15, 0.333333333333333)], ids=["none", "default", "most"]
+)
+def test_scores_are_rounded_in_every_form(shared: Service, decimals: int, shown: float) -> None:
+    campaign, own, _ = campaign_of(shared, scores="own-per-topic", decimals=decimals)
+    found = campaign.get("/scores", own, metric="AP", topics="all").json()["runs"][0]
+    assert (found["mean"], found["topics"]) == ({"AP": shown}, {"AP": {"1": shown, "2": shown}})
+    assert campaign.get("/leaderboard", own, metric="AP").json()["rows"][0]["mean"] == {"AP": shown}
+    text = campaign.get("/scores", own, metric="AP", topics="all", format="csv").text
+    assert [float(line.rsplit(",")[-1]) for line in text.splitlines()[1:]] == [shown] * 3
+    text = campaign.get("/scores", own, metric="AP", topics="all", format="trec_eval").text
+    lines = [line.split("\t") for line in text.splitlines() if line.startswith("map")]
+    assert [float(value) for _, _, value in lines] == [round(shown, 4)] * 3
+
+
+def test_no_score_is_minus_nothing() -> None:
+    shown = Disclosure(2, {}).shown(np.array([-0.001, -0.0, -0.006, np.nan]))
+    assert [str(each) for each in shown.tolist()] == ["0.0", "0.0", "-0.01", "nan"]
+
+
+def test_trec_evals_text_and_csv_have_nothing_that_json_has_not(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared)
+    text = campaign.get("/scores", own, metric="AP", format="trec_eval").text
+    assert [line.split() for line in text.splitlines()] == [["runid", "all", "thirds"], ["map", "all", "0.3330"]]
+    text = campaign.get("/scores", own, metric="AP", format="csv").text
+    assert text == "run,topic,metric,value\r\nmine,all,AP,0.333\r\n"
+    found = campaign.get("/scores", own, metric="AP").json()
+    assert (found["topics_scored"], found["topics_undefined"]) == (None, None)
+
+
+def test_a_leaderboard_has_own_runs_by_rounded_means_without_intervals_and_groups(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, decimals=0)
+    campaign.submit(run_text({"1": ["x", "good"], "2": ["y", "x", "good"]}, "b"), own, name="better")
+    board = campaign.get("/leaderboard", own, metric="AP", by="nDCG@10").json()
+    assert [(row["rank"], row["name"]) for row in board["rows"]] == [(1, "better"), (1, "mine")]
+    for row in board["rows"]:
+        assert (set(row["interval"].values()), row["groups"]) == ({None}, None)
+    assert (board["topics_scored"], board["groups_job"]) == (None, None)
+
+
+def test_under_all_the_files_of_other_teams_stay_theirs(shared: Service) -> None:
+    campaign, own, other = campaign_of(shared, scores="all")
+    as_text = {"Accept": "text/plain"}
+    assert campaign.get("/runs/theirs", own).json()["team"] == "other"
+    assert refused(own.get(f"{campaign.path}/runs/theirs", headers=as_text)) == HIDDEN
+    assert refused(own.delete(f"{campaign.path}/runs/theirs")) == (403, "forbidden")
+    assert other.get(f"{campaign.path}/runs/theirs", headers=as_text).text == WORSE
+    campaign.release()
+    assert own.get(f"{campaign.path}/runs/theirs", headers=as_text).text == WORSE
+
+
+def test_an_older_version_is_shown_within_the_same_bounds(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared)
+    campaign.put_qrels(QRELS + "1 0 x 1\n")
+    values = [campaign.get("/scores", own, metric="AP", qrels=each).json()["runs"][0]["mean"] for each in (1, 2)]
+    assert values == [{"AP": 0.333}, {"AP": 0.583}]
+    assert campaign.get("/scores", own, metric="AP", qrels=3).status_code == 404
+    assert refused(campaign.get("/scores", own, metric="P@3", qrels=1)) == OTHER
+    campaign.put_qrels(QRELS + "1 0 y 1\n", draft=True)
+    assert campaign.get("/scores", own, metric="AP", qrels=3).status_code == 404
