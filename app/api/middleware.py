@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import logging
@@ -18,6 +19,8 @@ from app.errors import TooLarge, Unexpected
 
 JSON_BYTES = 1 << 20
 COMPRESSED_FROM_BYTES = 1024
+ASIDE_FROM_BYTES = 1 << 18
+"""In a thread from there on: all others would wait while tens of megabytes are compressed."""
 CLIENT_LEFT = 499
 """In the log only: what other servers, too, write for a request whose sender left before its end."""
 _UPLOAD = re.compile(r"/v1/collections/[^/]+/(qrels|runs)")
@@ -168,11 +171,13 @@ class _Answer:
 
     async def _finish(self, body: bytes) -> None:
         headers = MutableHeaders(scope=self._start)
-        if len(body) >= COMPRESSED_FROM_BYTES and _takes_gzip(self._request.get("accept-encoding", "")):
-            # A fixed time in the gzip header, for equal answers must be equal bytes.
-            body = gzip.compress(body, compresslevel=4, mtime=0)
+        is_packed = len(body) >= COMPRESSED_FROM_BYTES and _takes_gzip(self._request.get("accept-encoding", ""))
+        if is_packed:
             headers["Content-Encoding"] = "gzip"
-        headers["ETag"] = f'"{hashlib.sha256(body).hexdigest()}"'
+        if len(body) < ASIDE_FROM_BYTES:
+            body, headers["ETag"] = _encoded(body, is_packed)
+        else:
+            body, headers["ETag"] = await asyncio.to_thread(_encoded, body, is_packed)
         headers["Content-Length"] = str(len(body))
         if self._has(headers["ETag"]):
             await self._not_modified(headers)
@@ -190,6 +195,13 @@ class _Answer:
         self._is_over = True
         await self._send({**self._start, "status": 304})
         await self._send({"type": "http.response.body", "body": b""})
+
+
+def _encoded(body: bytes, is_packed: bool) -> tuple[bytes, str]:
+    """The bytes to be sent, and their ETag."""
+    # A fixed time in the gzip header, for equal answers must be equal bytes.
+    sent = gzip.compress(body, compresslevel=4, mtime=0) if is_packed else body
+    return sent, f'"{hashlib.sha256(sent).hexdigest()}"'
 
 
 def _takes_gzip(accepted: str) -> bool:

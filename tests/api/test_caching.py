@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 
 import httpx
 import pytest
+from starlette.responses import Response
+from starlette.types import Message
 
+from app.api.middleware import ASIDE_FROM_BYTES, Conditional
 from tests.api.campaign import QRELS, RUN, Campaign, judged, refused
 from tests.conftest import Service
 
@@ -118,3 +122,24 @@ def test_errors_have_no_etag_and_are_not_kept(campaign: Campaign) -> None:
     assert "etag" not in answer.headers
     assert answer.headers["cache-control"] == "private, no-cache"
     assert answer.headers["vary"] == VARY
+
+
+def test_others_are_answered_while_a_large_answer_is_compressed() -> None:
+    large = Response(b"0123456789" * (ASIDE_FROM_BYTES // 5), media_type="text/csv")
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"accept-encoding", b"gzip")]}
+    turns: list[str] = []
+
+    async def nothing() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        turns.append(message["type"])
+
+    async def both() -> None:
+        answering = asyncio.create_task(Conditional(large)(scope, nothing, send))
+        await asyncio.sleep(0)
+        turns.append("another's turn")
+        await answering
+
+    asyncio.run(both())
+    assert turns == ["another's turn", "http.response.start", "http.response.body"]
