@@ -1,0 +1,175 @@
+"""Tokens in use: who holds them, when they were used, another secret for the same token, and where none stands."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from app.store.database import Database
+from app.store.tables import metadata, tokens
+from tests.api.campaign import Campaign, judged, refused
+from tests.api.changes import CHANGES, prepared
+from tests.api.laboratory import Laboratory
+from tests.conftest import ADMIN, Service
+
+
+@pytest.fixture
+def database(service: Service, database_url: str) -> Iterator[Database]:
+    """The database of the service, which is running on it."""
+    found = Database(database_url)
+    yield found
+    found.close()
+
+
+def create(campaign: Campaign, **sent: object) -> dict[str, Any]:
+    """A new token."""
+    answer = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"} | sent)
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def rotate(campaign: Campaign, token: dict[str, Any], **sent: Any) -> Any:
+    """The answer to a rotation."""
+    return campaign.organiser.post(f"{campaign.path}/tokens/{token['id']}/rotate", **sent)
+
+
+def test_a_token_says_to_organisers_who_holds_it(service: Service) -> None:
+    campaign = Campaign(service)
+    made = create(campaign, role="participant", team="lemur", holder="Ångström, 2nd desk")
+    shown = campaign.get(f"/tokens/{made['id']}").json()
+    assert shown == {key: value for key, value in made.items() if key != "token"}
+    assert shown["holder"] == "Ångström, 2nd desk"
+    assert "holder" not in service.client(made["token"]).get("/v1/me").json()
+
+
+def test_a_rotated_token_is_the_same_with_another_secret(service: Service) -> None:
+    campaign = Campaign(service)
+    made = create(campaign, role="participant", team="lemur", expires_at="2999-01-01T00:00:00Z", holder="h")
+    before = service.client(made["token"])
+    assert before.get("/v1/me").status_code == 200
+    answer = rotate(campaign, made)
+    assert answer.status_code == 201
+    new = answer.json()
+    kept = ("id", "role", "team", "expires_at", "holder", "created_at", "revoked_at")
+    assert {key: new[key] for key in kept} == {key: made[key] for key in kept}
+    assert refused(before.get("/v1/me")) == (401, "not-authenticated")
+    assert service.client(new["token"]).get("/v1/me").json()["id"] == made["id"]
+
+
+def test_a_rotation_may_change_when_the_token_ends(campaign: Campaign) -> None:
+    made = create(campaign)
+    assert rotate(campaign, made, json={"expires_at": "2999-01-01T00:00:00Z"}).json()["expires_at"][:4] == "2999"
+    assert rotate(campaign, made, json={}).json()["expires_at"][:4] == "2999"
+    assert rotate(campaign, made, json={"expires_at": None}).json()["expires_at"] is None
+    assert refused(rotate(campaign, made, json={"expires_at": "2020-01-01T00:00:00Z"})) == (422, "invalid-request")
+    assert refused(rotate(campaign, made, json={"role": "organiser"})) == (422, "invalid-request")
+
+
+def test_what_has_ended_is_not_rotated(service: Service, database: Database) -> None:
+    campaign = Campaign(service)
+    revoked, expired = create(campaign), create(campaign)
+    campaign.organiser.delete(f"{campaign.path}/tokens/{revoked['id']}")
+    with database.writing() as tx:
+        past = datetime.now(UTC) - timedelta(hours=1)
+        tx.execute(tokens.update().where(tokens.c.id == expired["id"]).values(expires_at=past))
+    for token, word in ((revoked, "revoked"), (expired, "expired")):
+        answer = rotate(campaign, token, json={"expires_at": "2999-01-01T00:00:00Z"})
+        assert refused(answer) == (409, "conflict")
+        assert f"The token {'was ' * (word == 'revoked')}{word} " in answer.json()["detail"]
+    assert rotate(campaign, {"id": "absent"}).status_code == 404
+
+
+def test_a_repeated_rotation_never_shows_the_secret_and_makes_no_other(service: Service) -> None:
+    campaign = Campaign(service)
+    made, key = create(campaign), {"Idempotency-Key": "k"}
+    first, again = (rotate(campaign, made, headers=key) for _ in range(2))
+    assert refused(again) == (409, "idempotency-key-in-use")
+    assert again.json()["id"] == made["id"]
+    assert first.json()["token"] not in again.text
+    assert service.client(first.json()["token"]).get("/v1/me").status_code == 200
+
+
+def test_the_use_of_a_token_is_noted_once_a_minute(service: Service, database: Database) -> None:
+    campaign = Campaign(service)
+    made = create(campaign)
+    client = service.client(made["token"])
+    begun = datetime.now(UTC)
+    assert made["last_used_at"] is None
+    client.get("/v1/me")
+    used = campaign.get(f"/tokens/{made['id']}").json()["last_used_at"]
+    assert begun <= datetime.fromisoformat(used) <= datetime.now(UTC)
+    client.get("/v1/me")
+    assert campaign.get(f"/tokens/{made['id']}").json()["last_used_at"] == used
+
+
+def test_what_another_process_noted_within_a_minute_is_left(service: Service, database: Database) -> None:
+    campaign = Campaign(service)
+    old, recent = create(campaign), create(campaign)
+    now = datetime.now(UTC)
+    times = {old["id"]: now - timedelta(seconds=61), recent["id"]: now - timedelta(seconds=30)}
+    with database.writing() as tx:
+        for identity, time in times.items():
+            tx.execute(tokens.update().where(tokens.c.id == identity).values(last_used_at=time))
+    for made in (old, recent):
+        service.client(made["token"]).get("/v1/me")
+    shown = {each["id"]: each["last_used_at"] for each in campaign.get("/tokens").json()["items"]}
+    assert datetime.fromisoformat(shown[old["id"]]) >= now
+    assert datetime.fromisoformat(shown[recent["id"]]) == times[recent["id"]]
+
+
+def test_a_busy_database_keeps_nobody_who_uses_a_token_waiting(
+    service: Service, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    campaign = Campaign(service)
+    made = create(campaign)
+    with database.writing() as tx:
+        # Of SQLite the only writer; elsewhere the one of this row.
+        tx.execute(text("UPDATE tokens SET holder = 'x'"))
+        assert service.client(made["token"]).get("/v1/me").status_code == 200
+    assert campaign.get(f"/tokens/{made['id']}").json()["last_used_at"] is None
+    assert "did not answer" not in caplog.text
+
+
+def test_no_token_stands_in_the_database_or_the_log_and_no_hash_outside_its_column(
+    service: Service, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "gainboard")
+    caplog.set_level(logging.DEBUG, "uvicorn")
+    campaign, secrets = judged(service), [ADMIN]
+    for sent in ({"role": "reader"}, {"role": "participant", "team": "lemur"}, {"role": "organiser"}):
+        made = campaign.organiser.post(
+            f"{campaign.path}/tokens", json=sent, headers={"Idempotency-Key": sent["role"]}
+        ).json()
+        secrets += [made["token"], rotate(campaign, made).json()["token"]]
+    secrets.append(service.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"}).json()["token"])
+    lab = Laboratory(service)
+    for route in CHANGES:
+        if not route.startswith("DELETE /v1/collections/{collection}"):
+            prepared(lab, route)(service.organiser)
+    hashes = [hashlib.sha256(secret.encode()).hexdigest() for secret in secrets]
+    dump, stored = _dump(database)
+    assert set(hashes) - set(stored) == {hashlib.sha256(old.encode()).hexdigest() for old in secrets[1:7:2]}
+    assert [each for each in (*secrets, *hashes, *stored) if each in dump or each in caplog.text] == []
+    assert "request" in caplog.text
+    assert {service.client(each).get("/v1/me").status_code for each in stored} == {401}
+
+
+def _dump(database: Database) -> tuple[str, list[str]]:
+    """Every value of every table but the hashes of tokens, and those."""
+    values, stored = [], []
+    with database.reading() as tx:
+        for table in metadata.sorted_tables:
+            for row in tx.execute(table.select()).mappings():
+                kept = {name: value for name, value in row.items() if (table.name, name) != ("tokens", "hash")}
+                stored += [row["hash"]] if table.name == "tokens" else []
+                values += [
+                    value.decode("latin-1") if isinstance(value, bytes) else str(value) for value in kept.values()
+                ]
+    return "\n".join(values), stored
