@@ -30,8 +30,8 @@ class Policy:
 
     `scores` of whom and of what; `parameters` under presets only, or any; `decimals` of every score; `coverage`, the
     share of the declared topics that a run must have for a score; `answers`, how many distinct scores (of an
-    expression, a qrels version and a run) are given of a team's runs; and how many runs it may send in a day of UTC, in all,
-    and at once (None: as many as it likes).
+    expression, a qrels version and a run) are given of a team's runs; and how many runs it may send in a day of UTC,
+    in all, and at once (None: as many as it likes).
     """
 
     scores: ScoresShown = "own-mean"

@@ -1,0 +1,171 @@
+"""How many scores are given of a team's runs while judgments are hidden, and for which runs there is none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, refused, run_text
+from tests.api.test_races import at_once
+from tests.conftest import Service
+from tests.trust.test_policy import HIDDEN, PRESETS, campaign_of
+
+SPENT = (403, "budget-exhausted")
+
+
+def _left(client: httpx.Client) -> Any:
+    return client.get("/v1/me/limits").json()["answers_left"]
+
+
+def test_a_repeated_answer_is_free_even_when_the_budget_is_used_up(service: Service) -> None:
+    campaign, own, _ = campaign_of(service, answers=2)
+    first = campaign.get("/scores", own)
+    assert (first.status_code, _left(own)) == (200, 0)
+    again = [
+        campaign.get("/scores", own),
+        campaign.get("/scores", own, metric="map"),
+        campaign.get("/leaderboard", own),
+    ]
+    assert [answer.status_code for answer in again] == [200] * 3
+    campaign.submit(run_text({"1": ["good"], "2": ["good"]}, "next"), own)
+    answer = campaign.get("/scores", own, run="next")
+    assert refused(answer) == SPENT
+    assert (answer.json()["limit"], answer.json()["used"]) == (2, 2)
+    assert campaign.get("/scores", own, run="mine").text == first.text
+
+
+def test_what_is_refused_costs_nothing(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, answers=3)
+    campaign.submit(run_text({"1": ["good"], "2": ["good"]}, "next"), own)
+    assert refused(campaign.get("/scores", own)) == SPENT  # two runs under two presets, or nothing
+    for query in ({"metric": "P@3"}, {"topics": "all"}, {"run": "absent"}, {"qrels": 9}, {"format": "trec_eval"}):
+        assert campaign.get("/scores", own, **query).status_code in (403, 404, 422)
+    assert _left(own) == 3
+
+
+def test_a_leaderboard_leaves_out_runs_that_the_budget_is_too_small_for(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, answers=3)
+    campaign.submit(run_text({"1": ["good"], "2": ["good"]}, "next"), own)
+    board = campaign.get("/leaderboard", own).json()
+    assert [row["name"] for row in board["rows"]] == ["mine"]
+    assert (list(board["withheld"]), _left(own)) == (["next"], 1)
+    assert campaign.get("/leaderboard", own).json() == board
+
+
+def test_other_qrels_and_other_presets_are_other_answers(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, answers=4)
+    campaign.get("/scores", own)
+    campaign.put_qrels(OTHER_QRELS)
+    assert _left(own) == 2
+    assert campaign.get("/scores", own, qrels=1).status_code == 200
+    assert _left(own) == 2
+    assert campaign.get("/scores", own).status_code == 200
+    campaign.change(policy={"presets": ["RR"]})
+    assert refused(campaign.get("/scores", own)) == SPENT
+
+
+def test_a_run_that_is_withdrawn_and_sent_again_is_a_new_run_and_its_answers_new_ones(service: Service) -> None:
+    campaign, own, _ = campaign_of(service, answers=3)
+    campaign.get("/scores", own, metric="AP")
+    text = own.get(f"{campaign.path}/runs/mine", headers={"Accept": "text/plain"}).text
+    assert own.delete(f"{campaign.path}/runs/mine").status_code == 204
+    assert _left(own) == 2
+    assert campaign.submit(text, own, name="mine").status_code == 201
+    campaign.get("/scores", own, metric="AP")
+    assert _left(own) == 1
+
+
+def test_parallel_requests_never_give_more_than_the_budget(service: Service) -> None:
+    campaign, own, _ = campaign_of(service, answers=5, presets=["AP", "RR", "P@1", "P@2", "P@3"])
+    for number in range(4):
+        campaign.submit(run_text({"1": [f"d{number}"], "2": ["good"]}, f"r{number}"), own)
+    asked = [
+        partial(campaign.get, "/scores", own, metric=metric, run=run)
+        for metric in ("AP", "RR", "P@1", "P@2", "P@3")
+        for run in ("mine", "r0", "r1", "r2")
+    ]
+    assert Counter(answer.status_code for answer in at_once(asked)) == {200: 5, 403: 15}
+    assert _left(own) == 0
+
+
+def test_teams_have_budgets_of_their_own_and_organisers_need_none(shared: Service) -> None:
+    campaign, own, other = campaign_of(shared, answers=2)
+    assert campaign.get("/scores", campaign.client("organiser")).status_code == 200
+    assert campaign.get("/scores", own).status_code == 200
+    assert (_left(own), _left(other)) == (0, 2)
+    assert _left(campaign.client("participant", "own")) == 0  # another token of the team
+
+
+def test_under_all_a_team_learns_no_more_by_the_runs_of_another_than_that_one_may(shared: Service) -> None:
+    campaign, own, other = campaign_of(shared, scores="all", answers=2)
+    campaign.submit(run_text({"1": ["good"], "2": ["good"]}, "more"), other)
+    board = campaign.get("/leaderboard", own).json()
+    assert (sorted(row["name"] for row in board["rows"]), list(board["withheld"])) == (["mine", "theirs"], ["more"])
+    assert (_left(own), _left(other)) == (0, 0)
+    for client in (own, other, campaign.client("reader")):
+        assert refused(campaign.get("/scores", client, run="more")) == SPENT
+        assert campaign.get("/scores", client, run="theirs").status_code == 200
+
+
+@pytest.mark.parametrize(("covered", "is_scored"), [(8, False), (9, True), (10, True)])
+def test_a_run_is_scored_if_it_covers_enough_of_the_declared_topics(
+    shared: Service, covered: int, is_scored: bool
+) -> None:
+    topics = [str(number) for number in range(1, 11)]
+    campaign = Campaign(shared, topics=topics, policy={"presets": PRESETS})
+    campaign.put_qrels()  # which judge two of them: that is nobody's to know
+    own = campaign.client("participant", "own")
+    campaign.submit(run_text({topic: ["good"] for topic in [*topics[-covered:], "elsewhere"]}), own)
+    for path in ("/scores", "/leaderboard"):
+        found = campaign.get(path, own).json()
+        assert bool(found.get("runs", found.get("rows"))) is is_scored
+        assert (f"{covered} of 10 declared topics" in found["withheld"].get("tag", "")) is not is_scored
+    answer = campaign.get("/scores", own, format="trec_eval")
+    assert answer.status_code == 200 if is_scored else "90%" in answer.json()["detail"]
+    assert _left(own) == (198 if is_scored else 200)
+
+
+def test_where_no_topics_are_declared_no_run_covers_them(shared: Service) -> None:
+    campaign = Campaign(shared, policy={"presets": PRESETS})
+    campaign.put_qrels()
+    own = campaign.client("participant", "own")
+    campaign.submit(client=own)
+    assert "declares no topics" in campaign.get("/scores", own).json()["withheld"]["tag"]
+    campaign.change(policy={"coverage": 0})
+    assert campaign.get("/scores", own).json()["runs"][0]["topics_missing"] is None
+
+
+@pytest.mark.parametrize("how", ["by call", "by time"])
+def test_after_the_release_everything_is_open_and_nothing_is_counted(service: Service, how: str) -> None:
+    campaign, own, _ = campaign_of(service, answers=1)
+    assert refused(campaign.get("/scores", own, metric="P@3")) == (403, "not-a-preset")
+    if how == "by call":
+        campaign.release()
+    else:
+        campaign.change(policy={"releases_at": (datetime.now(UTC) + timedelta(seconds=0.3)).isoformat()})
+    while (answer := campaign.get("/qrels", own)).status_code != 200:
+        assert refused(answer) == HIDDEN
+    found = campaign.get("/scores", own, metric=["P@3", "AP"], topics="all").json()
+    assert [run["name"] for run in found["runs"]] == ["mine", "theirs"]
+    assert found["runs"][0]["mean"]["AP"] == pytest.approx(1 / 3, rel=1e-15)
+    assert (found["topics_scored"], found["withheld"]) == ({"P@3": 2, "AP": 2}, {})
+    limits = own.get("/v1/me/limits").json()
+    assert (limits["answers_left"], limits["team"]["bits_left"], limits["team"]["answers"]["used"]) == (None, None, 0)
+    assert campaign.get("", own).json()["policy"]["phase"] == "released"
+
+
+def test_a_run_that_was_scored_is_no_longer_free_of_charge(service: Service) -> None:
+    campaign, own, _ = campaign_of(service, quotas={"total": 2})
+    campaign.get("/scores", own)
+    own.delete(f"{campaign.path}/runs/mine")
+    assert campaign.submit(WORSE, own, name="second").status_code == 201
+    answer = campaign.submit(run_text({"1": ["third"]}), own)
+    assert refused(answer) == (403, "quota-exceeded")
+    assert (answer.json()["quota"], answer.json()["limit"], answer.json()["used"]) == ("total", 2, 2)
+    own.delete(f"{campaign.path}/runs/second")  # which got no score
+    assert campaign.submit(run_text({"1": ["third"]}), own).status_code == 201
