@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from app.evaluation.audit import verify
+from app.evaluation.audit import Action, verify
 from app.main import open_workspace
 from app.settings import Settings
 from tests.api.campaign import Campaign, judged, refused
@@ -162,3 +163,12 @@ def test_a_start_says_when_it_made_or_set_an_organiser_and_only_then(tmp_path: P
     assert [entry["action"] for entry in entries] == ["first-token-made", *["admin-token-set"] * 3]
     assert {(entry["role"], entry["token"]) for entry in entries} == {("operator", None)}
     assert verify(entries).fault is None
+
+
+def test_the_page_describes_every_action_and_no_other() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+    table = page.split("## Audit log")[1].split("## ")[0]
+    named = [
+        name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall("`([a-z-]+)`", row)
+    ]
+    assert sorted(named) == sorted(["action", *get_args(Action)])
