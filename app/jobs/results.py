@@ -69,8 +69,10 @@ def exhibits(workspace: Workspace, job: Job) -> Exhibits:
     """The tables and figures of the result, from memory where they were used lately. Raises as `require_result`."""
 
     def make() -> Exhibits:
-        kind, result = find_kind(job.kind), parsed(workspace, job)
-        return Exhibits(tuple(kind.tables(result)), tuple(kind.figures(result)))
+        kind = find_kind(job.kind)
+        with _collector_at_rest():
+            result = parsed(workspace, job)
+            return Exhibits(tuple(kind.tables(result)), tuple(kind.figures(result)))
 
     key = require_result(job)
     if (known := workspace.exhibits.find(key)) is not None:
