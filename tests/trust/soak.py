@@ -1,0 +1,65 @@
+"""Sends many runs at once against a quota, again and again, and counts what is stored.
+
+    python -m tests.trust.soak --rounds 20
+
+on SQLite, and on PostgreSQL where GAINBOARD_TEST_POSTGRES names one. Exactly the quota must be stored and answered
+201 each time, all else refused as beyond it; what is wrong is said, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app.settings import Settings
+from tests.api.campaign import Campaign, run_text
+from tests.api.test_races import at_once
+from tests.conftest import ADMIN, Service, serving
+
+UPLOADS, QUOTA = 100, 5
+
+
+def one_round(service: Service, quota: str = "total") -> list[str]:
+    """What is wrong after so many uploads at once."""
+    campaign = Campaign(service, policy={"quotas": {quota: QUOTA}})
+    own = campaign.client("participant", "own")
+    texts = [run_text({"1": [f"d{number}"]}, f"r{number}") for number in range(UPLOADS)]
+    answers = at_once([partial(campaign.submit, text, own) for text in texts])
+    statuses = dict(Counter(answer.status_code for answer in answers))
+    stored = len(campaign.get("/runs", limit=500).json()["items"])
+    left = own.get("/v1/me/limits").json()["submissions_left"]
+    expected = {201: QUOTA, 403: UPLOADS - QUOTA}
+    return [] if (statuses, stored, left) == (expected, QUOTA, 0) else [f"{statuses}, {stored} stored, {left} left"]
+
+
+def _services() -> Iterator[tuple[str, Service]]:
+    with TemporaryDirectory() as folder, serving(Settings.read({}, data=Path(folder), admin_token=ADMIN)) as service:
+        yield "sqlite", service
+    if url := os.environ.get("GAINBOARD_TEST_POSTGRES"):
+        with serving(Settings.read({}, database_url=url, admin_token=ADMIN)) as service:
+            yield "postgresql", service
+
+
+def main() -> int:
+    """Runs the rounds on each database."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=20)
+    rounds, wrong = parser.parse_args().rounds, 0
+    for name, service in _services():
+        began = time.monotonic()
+        found = [each for number in range(rounds) for each in one_round(service, ("total", "per_day")[number % 2])]
+        wrong += len(found)
+        print(f"{name}: {rounds} rounds of {UPLOADS} uploads, {len(found)} wrong, {time.monotonic() - began:.0f} s")
+        print(*found, sep="\n", end="\n" if found else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+"""Quotas hold when everything comes at once; `python -m tests.trust.soak` is the long form."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Service
+from tests.trust.soak import one_round
+
+
+@pytest.mark.parametrize("quota", ["total", "per_day"])
+def test_of_a_hundred_uploads_at_once_exactly_the_quota_is_stored(service: Service, quota: str) -> None:
+    assert one_round(service, quota) == []

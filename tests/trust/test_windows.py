@@ -1,0 +1,216 @@
+"""When runs are taken, and how many: windows, quotas, and what a team is told of both."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from app.evaluation import quotas
+from app.evaluation.policy import merged
+from app.evaluation.principals import Principal
+from app.evaluation.visibility import open_collection
+from app.evaluation.workspace import Workspace
+from app.store import collections, runs, teams, tokens
+from app.store.database import Database
+from app.store.schema import migrate
+from app.store.tables import blobs
+from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
+from tests.conftest import ADMIN, Service
+
+CLOSED = (403, "submissions-closed")
+EXCEEDED = (403, "quota-exceeded")
+PATIENCE = 30
+
+
+def _in(seconds: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
+
+
+def _campaign(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client]:
+    campaign = Campaign(service, policy=policy)
+    return campaign, campaign.client("participant", "own")
+
+
+def _until_uploading(client: httpx.Client, count: int = 1) -> None:
+    """Returns when so many uploads of the client's team are under way."""
+    while _limits(client)["team"]["runs"]["concurrent"]["used"] != count:
+        pass
+
+
+def _limits(client: httpx.Client) -> Any:
+    return client.get("/v1/me/limits").json()
+
+
+@pytest.mark.parametrize("window", [{"opens_at": 3600}, {"closes_at": -1}, {"opens_at": -9, "closes_at": -1}])
+def test_outside_the_window_no_run_of_a_team_is_taken(shared: Service, window: dict[str, float]) -> None:
+    times = {name: _in(seconds) for name, seconds in window.items()}
+    campaign, own = _campaign(shared, **times)
+    answer = campaign.submit(client=own)
+    assert refused(answer) == CLOSED
+    for name in ("opens_at", "closes_at"):
+        told = answer.json()[name]
+        assert (told and datetime.fromisoformat(told)) == (
+            (name in times and datetime.fromisoformat(times[name])) or None
+        )
+    assert campaign.get("/runs", own).json()["items"] == []
+    assert campaign.submit().status_code == 201  # an organiser's baseline
+
+
+def test_inside_the_window_runs_are_taken(shared: Service) -> None:
+    campaign, own = _campaign(shared, opens_at=_in(-60), closes_at=_in(3600))
+    assert campaign.submit(client=own).status_code == 201
+    campaign.change(policy={"closes_at": _in(-1)})
+    assert refused(campaign.submit(WORSE, own)) == CLOSED
+
+
+def test_a_file_has_arrived_when_all_of_it_has(service: Service) -> None:
+    campaign, own = _campaign(service, quotas={"concurrent": 1})
+
+    def slowly() -> Iterator[bytes]:
+        yield RUN.encode()[:10]
+        _until_uploading(own)  # so it has been let in
+        campaign.change(policy={"closes_at": _in(0)})
+        yield RUN.encode()[10:]
+
+    answer = own.post(f"{campaign.path}/runs", content=slowly())
+    assert refused(answer) == CLOSED
+    assert campaign.get("/runs").json()["items"] == []
+
+
+def test_a_file_that_arrives_in_time_is_taken_however_long_it_takes(shared: Service) -> None:
+    campaign, own = _campaign(shared, closes_at=_in(3600))
+    chunks = iter([RUN.encode()[:10], RUN.encode()[10:]])
+    assert own.post(f"{campaign.path}/runs", content=chunks).status_code == 201
+
+
+def test_faulty_repeated_and_withdrawn_files_cost_nothing(shared: Service) -> None:
+    campaign, own = _campaign(shared, quotas={"per_day": 1, "total": 1})
+    for text in ("nonsense\n", "", RUN + RUN):
+        assert campaign.submit(text, own).status_code == 422
+    assert _limits(own)["submissions_left"] == 1
+    assert [campaign.submit(client=own).status_code for _ in range(3)] == [201, 200, 200]
+    answer = campaign.submit(WORSE, own)
+    assert refused(answer) == EXCEEDED
+    assert (answer.json()["quota"], answer.json()["limit"], answer.json()["used"]) == ("per_day", 1, 1)
+    own.delete(f"{campaign.path}/runs/tag")
+    assert campaign.submit(WORSE, own).status_code == 201
+    assert campaign.submit(run_text({"1": ["b"]}, "b"), campaign.client("participant", "b")).status_code == 201
+    assert campaign.submit(run_text({"1": ["c"]}, "c"), team="own").status_code == 201  # organisers are not bound
+
+
+def test_a_day_ends_at_midnight_of_utc(database_url: str) -> None:
+    database = Database(database_url)
+    migrate(database)
+    workspace, evening = Workspace(database), datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)
+    with database.writing() as tx:
+        tokens.replace_environment_token(tx, ADMIN, evening)
+        organiser = Principal("organiser", tokens.find(tx, ADMIN))
+        view, team = _with_run(tx, workspace, organiser, evening)
+        found = {now: quotas.of_team(tx, view, team, now) for now in (evening, evening + timedelta(seconds=1))}
+    today, tomorrow = found.values()
+    assert (today["per_day"].left, today["per_day"].resets_at) == (0, evening + timedelta(seconds=1))
+    assert (tomorrow["per_day"].left, today["total"].left, tomorrow["total"].left) == (1, 1, 1)
+    database.close()
+
+
+def _with_run(tx: Any, workspace: Workspace, organiser: Principal, now: datetime) -> tuple[Any, int]:
+    fixed = {"title": "", "level_names": None, "highest_level": 1, "gains": "linear", "depth": 9, "order_by": "score"}
+    open_to_none = {"topics": None, "metrics": None, "phase": "hidden", "public": False}
+    made = collections.create(
+        tx, now, name="c", **fixed, **open_to_none, policy=merged(None, {"per_day": 1, "total": 2})
+    )
+    team = teams.find_or_create(tx, made.id, "own", now)
+    known = {"collection_id": made.id, "team_id": team.id, "name": "r", "tag": "r", "pooled": True, "created_at": now}
+    tx.execute(blobs.insert().values(sha256="0" * 64, size=0))
+    runs.add(tx, **known, sha256="0" * 64, topics=b"", topic_count=0, retrieved=0, warnings=[])
+    return open_collection(tx, organiser, "c"), team.id
+
+
+class Slow:
+    """An upload of which the server has read the beginning, and which goes on when it is told."""
+
+    def __init__(self, campaign: Campaign, client: httpx.Client, text: str) -> None:
+        self._go, self._begun = Event(), Event()
+        self._text, self._url, self._client = text.encode(), f"{campaign.path}/runs", client
+        self.answers: list[httpx.Response] = []
+        self._thread = Thread(target=self._send)
+        self._thread.start()
+        _until_uploading(client)
+
+    def _send(self) -> None:
+        def chunks() -> Iterator[bytes]:
+            yield self._text[:10]
+            self._go.wait(PATIENCE)
+            yield self._text[10:]
+
+        self.answers.append(self._client.post(self._url, content=chunks()))
+
+    def finish(self) -> httpx.Response:
+        """Sends the rest."""
+        self._go.set()
+        self._thread.join()
+        return self.answers[0]
+
+
+def test_uploads_at_once_are_bounded_and_end_however_they_go(service: Service) -> None:
+    campaign, own = _campaign(service, quotas={"concurrent": 1})
+    for text, status in ((RUN, 201), ("nonsense that is no run\n", 422)):
+        slow = Slow(campaign, own, text)
+        answer = campaign.submit(WORSE, own)
+        assert (refused(answer), answer.json()["quota"]) == (EXCEEDED, "concurrent")
+        assert campaign.submit(run_text({"1": ["x"]}, "x"), campaign.client("participant", "x")).status_code in (
+            201,
+            200,
+        )
+        assert slow.finish().status_code == status
+        assert _limits(own)["team"]["runs"]["concurrent"]["used"] == 0
+    assert campaign.submit(WORSE, own).status_code == 201
+
+
+def test_an_upload_whose_sender_leaves_is_over(shared: Service) -> None:
+    campaign, own = _campaign(shared, quotas={"concurrent": 1})
+    address = urlsplit(shared.url)
+    with socket.create_connection((address.hostname, address.port)) as connection:
+        head = f"POST {campaign.path}/runs HTTP/1.1\r\nHost: x\r\nAuthorization: {own.headers['authorization']}\r\n"
+        connection.sendall(f"{head}Content-Length: 999\r\n\r\n1 Q0".encode())
+        _until_uploading(own)
+    _until_uploading(own, 0)
+    assert campaign.submit(client=own).status_code == 201
+
+
+def test_limits_say_what_is_left_to_a_team(shared: Service) -> None:
+    times = {"opens_at": _in(-9), "closes_at": _in(99)}
+    campaign, own = _campaign(shared, presets=["AP"], quotas={"per_day": 3, "total": 2, "concurrent": 4}, **times)
+    campaign.submit(client=own)
+    found = _limits(own)
+    assert (found["submissions_left"], found["answers_left"]) == (1, 200)
+    team = found["team"]
+    assert {name: each["left"] for name, each in team["runs"].items()} == {"per_day": 2, "total": 1, "concurrent": 4}
+    assert datetime.fromisoformat(team["runs"]["per_day"]["resets_at"]).time().isoformat() == "00:00:00"
+    assert [datetime.fromisoformat(team[name]) for name in times] == [
+        datetime.fromisoformat(at) for at in times.values()
+    ]
+    assert team["bits_left"] == pytest.approx(200 * 9.967226258835993)
+
+
+@pytest.mark.parametrize("phase", ["hidden", "released"])
+def test_nothing_is_counted_against_tokens_of_no_team(shared: Service, phase: str) -> None:
+    campaign, _ = _campaign(shared, phase=phase, quotas={"total": 0})
+    for client in (campaign.client("reader"), campaign.client("organiser"), shared.organiser):
+        found = _limits(client)
+        assert (found["submissions_left"], found["answers_left"], found["team"]) == (None, None, None)
+    assert refused(shared.anonymous.get("/v1/me/limits")) == (401, "not-authenticated")
+
+
+def test_limits_of_unbounded_teams_are_null_and_of_shut_ones_nothing(shared: Service) -> None:
+    campaign, own = _campaign(shared, scores="none", quotas={"total": 0})
+    assert (_limits(own)["submissions_left"], _limits(own)["answers_left"]) == (0, 0)
+    campaign.change(policy={"quotas": {"total": None}, "scores": "all", "parameters": "free"})
+    assert (_limits(own)["submissions_left"], _limits(own)["answers_left"]) == (None, None)
