@@ -243,11 +243,5 @@ def _sweep_curves(result: Result) -> Figure:
 
 
 RANK_CORRELATION = enter(
-    Kind(
-        name="rank-correlation",
-        params=CorrelationParams,
-        analysis=_analysis,
-        tables=tables,
-        figures=figures,
-    )
+    Kind(name="rank-correlation", params=CorrelationParams, analysis=_analysis, tables=tables, figures=figures)
 )
