@@ -19,6 +19,10 @@ KEEP = {
         "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END",
         "CREATE TRIGGER audit_is_not_shortened BEFORE DELETE ON audit "
         "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END",
+        # INSERT OR REPLACE deletes what it replaces without asking the trigger above.
+        "CREATE TRIGGER audit_is_not_replaced BEFORE INSERT ON audit "
+        "WHEN EXISTS (SELECT 1 FROM audit WHERE number >= NEW.number) "
+        "BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END",
     ),
     "postgresql": (
         "CREATE FUNCTION audit_is_append_only() RETURNS trigger LANGUAGE plpgsql AS "

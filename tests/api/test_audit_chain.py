@@ -15,8 +15,11 @@ from sqlalchemy.exc import DBAPIError
 
 from app import cli
 from app.evaluation.audit import FIELDS, verify
+from app.main import open_workspace
+from app.settings import Settings
 from app.store.audit import NOTHING
 from app.store.database import Database
+from app.store.tables import audit
 from tests.api.campaign import Campaign, judged, run_text
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory
@@ -64,13 +67,28 @@ def test_a_hash_is_that_of_the_entry_as_anybody_can_compute_it(shared: Service) 
         assert hashlib.sha256(written.encode()).hexdigest() == entry["hash"]
 
 
-@pytest.mark.parametrize("statement", ["UPDATE audit SET subject = 'x'", "DELETE FROM audit"])
+STATEMENTS = (
+    "UPDATE audit SET subject = 'x'",
+    "DELETE FROM audit",
+    "INSERT INTO audit SELECT * FROM audit WHERE number = 1 ON CONFLICT (number) DO UPDATE SET subject = 'x'",
+)
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
 def test_entries_are_neither_changed_nor_deleted_by_sql(service: Service, database: Database, statement: str) -> None:
     judged(service)
     before = log(service.organiser)
     with pytest.raises(DBAPIError, match="append-only"), database.writing() as tx:
         tx.execute(text(statement))
     assert log(service.organiser) == before
+
+
+def test_an_entry_is_not_replaced_by_sqlites_own_way_of_inserting(tmp_path: Path) -> None:
+    workspace, _ = open_workspace(Settings.read({}, data=tmp_path))
+    columns = ", ".join(column.name if column.name != "subject" else "'x'" for column in audit.columns)
+    with pytest.raises(DBAPIError, match="append-only"), workspace.database.writing() as tx:
+        tx.execute(text(f"INSERT OR REPLACE INTO audit SELECT {columns} FROM audit"))
+    workspace.database.close()
 
 
 def test_any_field_that_is_altered_is_found(service: Service, database: Database) -> None:
