@@ -42,6 +42,20 @@ class Campaign:
         """Publishes qrels as the organiser."""
         return self.organiser.put(f"{self.path}/qrels", content=text, params=query)
 
+    def draft(self, text: str = OTHER_QRELS) -> Any:
+        """The JSON of a draft of qrels that was not there before."""
+        answer = self.put_qrels(text, draft=True)
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+    def publish(self, version: int, client: httpx.Client | None = None) -> httpx.Response:
+        """Publishes a stored version of the qrels: as the organiser, or as whoever the client is."""
+        return (client or self.organiser).post(f"{self.path}/qrels/{version}/publish")
+
+    def discard(self, version: int, client: httpx.Client | None = None) -> httpx.Response:
+        """Discards a draft."""
+        return (client or self.organiser).delete(f"{self.path}/qrels/{version}")
+
     def submit(self, text: str | bytes = RUN, client: httpx.Client | None = None, **query: Any) -> httpx.Response:
         """Uploads a run: as the organiser for the team `lemur`, or as whoever the client is."""
         if client is None:

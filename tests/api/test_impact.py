@@ -1,0 +1,224 @@
+"""What a correction of the judgments does: counted again from the files and from two answers of scores."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import pytest
+from scipy.stats import kendalltau, ttest_rel
+
+from tests.api.campaign import QRELS, Campaign, judged, refused, run_text
+from tests.api.conforms import faults
+from tests.api.laboratory import Laboratory, qrels_text
+from tests.conftest import Service
+
+METRICS = ["AP", "Q", "nDCG@5"]
+GONE, NEW = "1", "9"
+"""Topics that the correction removes and adds."""
+
+
+def corrected() -> str:
+    """Judgments with other levels, one topic less and one more, and without one document."""
+    lines = [line for line in qrels_text(shift=1).splitlines() if line.split()[0] != GONE and "2 0 d3" not in line]
+    return "\n".join([*lines, f"{NEW} 0 d1 2", "2 0 new 3", ""])
+
+
+@pytest.fixture(scope="module")
+def campaign(shared: Service) -> Laboratory:
+    """Four runs, judgments, and a draft of a correction."""
+    laboratory = Laboratory(shared)
+    laboratory.draft(corrected())
+    return laboratory
+
+
+def impact(campaign: Campaign, version: int = 2, **query: Any) -> Any:
+    """The JSON of a version's impact."""
+    answer = campaign.get(f"/qrels/{version}/impact", **query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def _judgments(text: str) -> dict[tuple[str, str], str]:
+    fields = (line.split() for line in text.splitlines())
+    return {(topic, document): f"L{level}" for topic, _, document, level in fields}
+
+
+def _common_scores(campaign: Campaign, label: str) -> list[dict[str, list[float]]]:
+    """Under both versions: each run's scores for the topics that have one under both."""
+    answers = [campaign.scores(label, qrels=version, topics="all")["runs"] for version in (1, 2)]
+    tables = [{run["name"]: run["topics"][label] for run in answer} for answer in answers]
+    first, second = (table["run-0"] for table in tables)
+    common = [topic for topic in first if first[topic] is not None and second.get(topic) is not None]
+    return [{run: [scores[topic] for topic in common] for run, scores in table.items()} for table in tables]
+
+
+def _said(scores: dict[str, list[float]], pair: tuple[str, str], alpha: float) -> tuple[float, str | None]:
+    one, other = (scores[run] for run in pair)
+    level = float(ttest_rel(one, other).pvalue)
+    return level, None if level >= alpha else pair[sum(one) < sum(other)]
+
+
+def test_judgments_are_compared_one_by_one(campaign: Laboratory) -> None:
+    found = impact(campaign)["judgments"]
+    old, new = _judgments(qrels_text()), _judgments(corrected())
+    differing = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    listed = [(each["topic"], each["document"], each["old"], each["new"]) for each in found["changes"]]
+    assert listed == [(*key, old.get(key), new.get(key)) for key in differing][:100]
+    counts = Counter((old.get(key), new.get(key)) for key in old.keys() | new.keys())
+    names = found["levels"]
+    assert names == [None, "L0", "L1", "L2", "L3"]
+    assert found["table"] == [[counts[row, column] for column in names] for row in names]
+    assert found["added"] == len(new.keys() - old.keys())
+    assert found["removed"] == len(old.keys() - new.keys())
+    assert found["changed"] + found["unchanged"] == len(old.keys() & new.keys())
+    assert (found["topics_added"], found["topics_removed"]) == ([NEW], [GONE])
+    assert found["topics_changed"] == sorted({topic for topic, _ in differing} - {NEW, GONE})
+
+
+def test_means_and_ranks_are_those_of_the_scores_under_either_version(campaign: Laboratory) -> None:
+    found = impact(campaign, metric=METRICS)
+    means = [campaign.scores(*METRICS, qrels=version)["runs"] for version in (1, 2)]
+    for each in found["impact"]:
+        before, after = ({run["name"]: run["mean"][each["metric"]] for run in runs} for runs in means)
+        for row in each["runs"]:
+            was, now = before[row["name"]], after[row["name"]]
+            assert (row["mean_before"], row["mean_after"], row["change"]) == (was, now, now - was)
+            ranks = [
+                1 + sum(round(other - own, 12) > 0 for other in of.values())
+                for of, own in ((before, was), (after, now))
+            ]
+            assert [row["rank_before"], row["rank_after"]] == ranks
+        assert each["tau_b"] == pytest.approx(kendalltau(list(before.values()), list(after.values())).statistic)
+        moved = [abs(row["rank_after"] - row["rank_before"]) for row in each["runs"]]
+        assert each["largest_rank_change"] == max(moved)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.4])
+@pytest.mark.parametrize("metric", METRICS)
+def test_pairs_of_which_something_else_is_said_are_named_with_both_levels(
+    campaign: Laboratory, metric: str, alpha: float
+) -> None:
+    (each,) = impact(campaign, metric=metric, alpha=alpha)["impact"]
+    before, after = _common_scores(campaign, each["metric"])
+    pairs = list(combinations(before, 2))
+    said = {pair: (*_said(before, pair, alpha), *_said(after, pair, alpha)) for pair in pairs}
+    flips = [
+        [list(pair), pytest.approx(was), pytest.approx(now), better_was, better_now]
+        for pair, (was, better_was, now, better_now) in said.items()
+        if better_was != better_now
+    ]
+    assert [list(flip.values()) for flip in each["significance"]["flips"]] == flips
+    assert flips
+    counts = each["significance"]["counts"]
+    assert counts["no_difference"] == sum(
+        better_was is better_now is None for _, better_was, _, better_now in said.values()
+    )
+    assert (sum(counts.values()), each["significance"]["topics"]) == (6, len(before["run-0"]))
+
+
+def test_a_difference_that_turns_round_is_a_reversal(shared: Service) -> None:
+    campaign = Campaign(shared)
+    topics = range(1, 7)
+    for good, bad in (("x", "y"), ("y", "x")):
+        campaign.put_qrels("".join(f"{t} 0 {good} 1\n{t} 0 {bad} 0\n" for t in topics), draft=good == "y")
+        campaign.submit(run_text({str(t): [good, bad] for t in topics}, good))
+    (found,) = impact(campaign, metric="AP")["impact"]
+    assert found["significance"]["counts"] == {
+        "same_better": 0, "no_difference": 0, "appears": 0, "disappears": 0, "reverses": 1,
+    }  # fmt: skip
+    (flip,) = found["significance"]["flips"]
+    assert (flip["runs"], flip["better_before"], flip["better_after"]) == (["x", "y"], "x", "y")
+    assert (found["tau_b"], found["largest_rank_change"]) == (-1.0, 1)
+
+
+def test_topics_that_gain_or_lose_all_that_is_relevant_are_named(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.draft("1 0 good 0\n2 0 good 1\n3 0 good 1\n")
+    (found,) = impact(campaign, metric="AP")["impact"]
+    assert (found["topics_become_defined"], found["topics_become_undefined"]) == (["3"], ["1"])
+    assert found["significance"] is None
+    assert found["tau_b"] is None
+
+
+def test_runs_that_nothing_defines_a_score_for_have_none(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.draft("1 0 good 0\n2 0 good 0\n")
+    (row,) = impact(campaign, metric="AP")["impact"][0]["runs"]
+    assert (row["mean_before"], row["mean_after"], row["change"], row["rank_after"]) == (0.75, None, None, 1)
+
+
+def test_any_two_versions_are_compared_and_an_equal_one_changes_nothing(campaign: Laboratory) -> None:
+    there, back = impact(campaign, metric="AP"), impact(campaign, 1, against=2, metric="AP")
+    assert (there["qrels_version"], there["against"], back["qrels_version"], back["against"]) == (2, 1, 1, 2)
+    assert [row["change"] for row in back["impact"][0]["runs"]] == [
+        -row["change"] for row in there["impact"][0]["runs"]
+    ]
+    same = impact(campaign, 1, metric="AP")
+    assert same["judgments"]["changes"] == same["impact"][0]["significance"]["flips"] == []
+    assert same["impact"][0]["tau_b"] == 1.0
+
+
+def test_metrics_are_the_collections_unless_named_and_take_parameters(campaign: Laboratory) -> None:
+    assert list(impact(campaign)["asked"]) == ["AP", "Q", "nDCG@10"]
+    assert impact(campaign, metric="Q", beta=2, gains="5:1:1")["metrics"] == ["Q(beta=2,gains=5:1:1)"]
+    only = impact(campaign, metric="AP", run=["run-2", "run-1"])["impact"][0]["runs"]
+    assert [row["name"] for row in only] == ["run-2", "run-1"]
+    geometric = impact(campaign, metric="AP(mean=geometric)")["impact"][0]
+    assert geometric["significance"] is None
+
+
+def test_as_csv_there_is_a_row_for_each_run_and_metric(campaign: Laboratory) -> None:
+    found = impact(campaign, metric=METRICS)
+    answer = campaign.get("/qrels/2/impact", metric=METRICS, format="csv")
+    assert answer.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    expected = [{"metric": each["metric"], **row} for each in found["impact"] for row in each["runs"]]
+    assert len(rows) == len(expected) == 12
+    for row, known in zip(rows, expected, strict=True):
+        run = known.pop("name")
+        assert row == {"run": run, **{name: str(value) for name, value in known.items()}}
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ({"metric": ["AP"] * 11}, (422, "invalid-request")),
+        ({"metric": "Nonsense"}, (422, "bad-expression")),
+        ({"alpha": 0}, (422, "invalid-request")),
+        ({"alpha": "nan"}, (422, "invalid-request")),
+        ({"against": 7}, (404, "not-found")),
+        ({"run": "absent"}, (404, "not-found")),
+    ],
+)
+def test_what_cannot_be_is_refused(campaign: Laboratory, query: Any, answer: Any) -> None:
+    assert refused(campaign.get("/qrels/2/impact", **query)) == answer
+
+
+def test_without_a_published_version_one_is_named_to_compare_with(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.draft(QRELS)
+    campaign.submit()
+    assert refused(campaign.get("/qrels/1/impact")) == (409, "no-qrels")
+    assert impact(campaign, 1, against=1)["judgments"]["unchanged"] == 3
+
+
+def test_a_collection_without_runs_has_judgments_to_compare(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels()
+    campaign.draft()
+    found = impact(campaign)
+    assert found["judgments"]["changed"] == 2
+    assert [(each["runs"], each["tau_b"], each["largest_rank_change"]) for each in found["impact"]] == [
+        ([], None, 0)
+    ] * 3
+
+
+def test_the_answer_is_as_described(campaign: Laboratory) -> None:
+    description = campaign.organiser.get("/openapi.json").json()
+    path = "/v1/collections/{collection}/qrels/{version}/impact"
+    schema = description["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert list(faults(impact(campaign, alpha=0.4), schema, description["components"]["schemas"])) == []

@@ -1,0 +1,163 @@
+"""Qrels versions that are published while other things happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
+from io import BytesIO
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from app.evaluation import collections, publication, qrels, runs
+from app.evaluation.intake import Body
+from app.evaluation.judging import QrelsIndex
+from app.evaluation.principals import Principal, authenticate
+from app.evaluation.runs import RunDetails
+from app.evaluation.workspace import Recent, Workspace
+from app.jobs.kind import find_kind
+from app.jobs.launch import launch
+from app.main import open_workspace
+from app.settings import Settings
+from app.store import collections as stored
+from app.store import jobs
+from tests.api.campaign import OTHER_QRELS, QRELS, judged, run_text
+from tests.api.laboratory import SHORT
+from tests.api.test_races import at_once
+from tests.conftest import ADMIN, Service
+
+
+def test_runs_that_race_with_the_publication_of_a_draft_are_all_judged_by_it(service: Service) -> None:
+    campaign = judged(service)
+    campaign.draft()
+    texts = [run_text({"1": ["good", f"d{number}"], "2": ["good"]}, f"r{number}") for number in range(10)]
+    uploads = [partial(campaign.submit, each) for each in texts]
+    answers = at_once([*uploads[:5], partial(campaign.publish, 2), *uploads[5:]])
+    assert sorted(each.status_code for each in answers) == [200, *[201] * 10]
+    found = campaign.get("/runs").json()["items"]
+    assert [run["unjudged_share"] for run in found] == [*[pytest.approx(1 / 3)] * 10, 0.0]
+    assert campaign.scores("AP")["qrels_version"] == 2
+
+
+def test_of_organisers_who_publish_at_once_all_have_the_same_publication(service: Service) -> None:
+    campaign = judged(service)
+    campaign.draft()
+    answers = at_once([partial(campaign.publish, 2)] * 6)
+    assert [each.status_code for each in answers] == [200] * 6
+    assert {each.text for each in answers} == {campaign.get("/qrels/2").text}
+
+
+def test_a_draft_is_either_published_or_discarded(service: Service) -> None:
+    campaign = judged(service)
+    campaign.draft()
+    answers = at_once([partial(campaign.publish, 2), partial(campaign.discard, 2)])
+    assert [each.status_code for each in answers] in ([200, 409], [404, 204])
+    assert campaign.scores("AP")["qrels_version"] == (2 if answers[0].status_code == 200 else 1)
+
+
+def test_of_drafts_of_one_file_sent_at_once_one_is_made(service: Service) -> None:
+    campaign = judged(service)
+    answers = at_once([partial(campaign.put_qrels, OTHER_QRELS, draft=True)] * 8)
+    assert sorted(each.status_code for each in answers) == [*[200] * 7, 201]
+    assert {each.text for each in answers} == {campaign.get("/qrels/2").text}
+
+
+class Stopped(Workspace):
+    """A workspace whose clock stands still."""
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def stopped(database_url: str) -> Iterator[tuple[Workspace, Principal, str]]:
+    """Such a workspace, its organiser, and a collection."""
+    opened, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
+    with closing(opened.database):
+        workspace = Stopped(opened.database)
+        principal, name = authenticate(workspace, ADMIN), f"c-{uuid4().hex}"
+        settings = {"title": "", "level_names": None, "highest_level": 2, "gains": "linear", "depth": 10}
+        more = {"order_by": "score", "topics": None, "metrics": None, "phase": "hidden", "public": False}
+        collections.create(workspace, principal, {"name": name, **settings, **more})
+        yield workspace, principal, name
+
+
+def test_what_was_published_last_answers_even_if_the_clock_stood_still(stopped: Any) -> None:
+    workspace, principal, name = stopped
+    for text in (QRELS, OTHER_QRELS):
+        qrels.publish(workspace, principal, name, body(text))
+    for number in (1, 2, 1):
+        publication.publish(workspace, principal, name, number)
+        found = collections.described(workspace, principal, name).qrels
+        assert found is not None
+        assert found.version == number
+
+
+def test_only_what_is_published_counts_the_revision_on(stopped: Any) -> None:
+    workspace, principal, name = stopped
+
+    def revision() -> int:
+        with workspace.database.reading() as tx:
+            found = stored.find(tx, name)
+        assert found is not None
+        return found.revision
+
+    qrels.publish(workspace, principal, name, body(QRELS))
+    before = revision()
+    for text in (OTHER_QRELS, OTHER_QRELS + "3 0 good 1\n"):
+        qrels.publish(workspace, principal, name, body(text), draft=True)
+    publication.discard(workspace, principal, name, 2)
+    assert revision() == before
+    publication.publish(workspace, principal, name, 3)
+    assert revision() == before + 1
+
+
+class Interrupted(Recent[int, QrelsIndex]):
+    """Something else happens when an index is first asked for: in the middle of judging."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__(1_000)
+        self._waiting = [happens]
+
+    def get(self, key: int, make: Callable[[], QrelsIndex]) -> QrelsIndex:
+        while self._waiting:
+            self._waiting.pop()()
+        return super().get(key, make)
+
+
+def send(stopped: Any, tag: str) -> None:
+    """Submits a run."""
+    workspace, principal, name = stopped
+    runs.submit(workspace, principal, name, body(run_text({"1": ["good"], "2": [tag]}, tag)), RunDetails("lemur"))
+
+
+def body(text: str) -> Body:
+    """A file as it is sent."""
+    return Body(BytesIO(text.encode()))
+
+
+def test_a_run_that_comes_while_another_is_judged_is_judged_before_the_publication(stopped: Any) -> None:
+    workspace, principal, name = stopped
+    qrels.publish(workspace, principal, name, body(QRELS))
+    qrels.publish(workspace, principal, name, body(OTHER_QRELS), draft=True)
+    send(stopped, "early")
+    meddled = Stopped(workspace.database, indexes=Interrupted(partial(send, stopped, "late")))
+    publication.publish(meddled, principal, name, 2)
+    found = runs.listed(workspace, principal, name, None, 10)
+    assert [(each.run.name, each.judging and each.judging.unjudged) for each in found] == [("early", 1), ("late", 1)]
+
+
+def test_jobs_about_a_discarded_draft_are_cancelled(stopped: Any) -> None:
+    workspace, principal, name = stopped
+    judged = "".join(f"{topic} 0 good 1\n" for topic in range(1, 9))
+    qrels.publish(workspace, principal, name, body(judged), draft=True)
+    for tag in ("one", "two"):
+        send(stopped, tag)
+    kind = find_kind("stability")
+    launch(workspace, principal, name, kind, kind.params(**SHORT, qrels=1))
+    publication.discard(workspace, principal, name, 1)
+    with workspace.database.reading() as tx:
+        assert jobs.count_by_state(tx) == {"cancelled": 1}

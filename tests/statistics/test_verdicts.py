@@ -1,0 +1,30 @@
+"""Ranks of runs, and which of two is better."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from app.statistics.verdicts import competition_ranks, verdicts
+
+
+def test_ties_share_the_rank_of_the_best_of_them_and_the_undefined_come_last() -> None:
+    means = np.array([0.2, 0.5, np.nan, 0.2, 0.1, np.nan])
+    assert competition_ranks(means).tolist() == [2, 1, 5, 2, 4, 5]
+    assert competition_ranks(np.empty(0)).tolist() == []
+
+
+def test_means_that_differ_by_rounding_alone_tie() -> None:
+    assert competition_ranks(np.array([0.1 + 0.2, 0.3, 0.4])).tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.5])
+def test_the_better_of_two_is_said_only_where_they_differ(alpha: float) -> None:
+    generator = np.random.default_rng(1)
+    means, asl = generator.random(6), generator.random(15)
+    said = verdicts(means, asl, alpha).tolist()
+    for place, (first, second) in enumerate(combinations(range(6), 2)):
+        better = 1 if means[first] > means[second] else -1
+        assert said[place] == (better if asl[place] < alpha else 0)
