@@ -1,0 +1,122 @@
+"""Hidden judgments have no effect on what is answered: other ones in their place, and every byte is the same."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.campaign import OTHER_QRELS, RUN, Campaign
+from tests.api.laboratory import TOPICS, Laboratory, qrels_text, rotated
+from tests.conftest import Service
+from tests.trust.routes import Route, every_route, seen
+
+HIDING = [{"scores": "none", "presets": ["AP"]}, {}, {"scores": "all"}]
+"""Policies under which no score is shown: by their own words, and for want of presets."""
+ELSEWHERE = "7 0 x 1\n8 0 y 2\n"
+
+
+def _fill(campaign: Campaign, job: str) -> dict[str, str]:
+    named = {"version": "1", "run": "mine", "team": "team-0", "slug": "not-found", "token": "0" * 36}
+    return {"collection": campaign.name, "job": job, "table": "curves", "figure": "curves", **named}
+
+
+def _told(service: Service, client: httpx.Client, fill: dict[str, str]) -> dict[str, Any]:
+    """All answers, and those to whoever has them already."""
+    found: dict[str, Any] = {}
+    for route in every_route(service, "GET", "POST"):
+        for query in route.variations():
+            if route.path == "/readyz":
+                continue  # how many jobs are at work is nobody's secret, and not the same twice
+            answer = route.ask(client, fill, query)
+            key = f"{route.method} {route.path} {query}"
+            found[key] = seen(answer)
+            if "etag" in answer.headers:
+                again = route.ask(client, fill, query, {"If-None-Match": answer.headers["etag"]})
+                assert again.status_code == 304
+                found[f"{key} again"] = seen(again)
+    return found
+
+
+def _client(campaign: Campaign, role: str) -> httpx.Client:
+    return campaign.client(role, "team-0" if role == "participant" else None)
+
+
+@pytest.mark.parametrize("role", ["participant", "reader"])
+@pytest.mark.parametrize("policy", HIDING)
+def test_with_other_qrels_every_route_answers_the_same_bytes(
+    shared: Service, role: str, policy: dict[str, str]
+) -> None:
+    campaign = Laboratory(shared)
+    campaign.change(policy=policy)
+    campaign.submit(RUN, team="team-0", name="mine")
+    fill, client = _fill(campaign, campaign.finished(campaign.ask())["id"]), _client(campaign, role)
+    before = _told(shared, client, fill)
+    assert sum(" again" in key for key in before) > 5
+    for text, is_draft in ((qrels_text(1), False), (ELSEWHERE, False), (OTHER_QRELS, True)):
+        assert campaign.put_qrels(text, draft=is_draft).status_code == 201
+        after = _told(shared, client, fill)
+        assert [key for key in before if after[key] != before[key]] == []
+
+
+def _normal(found: dict[str, Any], campaign: Campaign, fill: dict[str, str]) -> dict[str, Any]:
+    """Without names, times, ids and hashes of ours; that an ETag is the hash of its body others test."""
+    hidden = ((campaign.name, "NAME"), (fill["job"], "JOB"))
+
+    def text(value: str) -> str:
+        for own, common in hidden:
+            value = value.replace(own, common)
+        return re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+(Z|\+00:00)|[0-9a-f]{8}-[0-9a-f-]{27}", "X", value)
+
+    return {
+        key: (status, text(body.decode()), {name: text(value) for name, value in headers.items() if name != "etag"})
+        for key, (status, body, headers) in found.items()
+    }
+
+
+def test_under_means_and_presets_nothing_but_the_scores_differs(shared: Service) -> None:
+    seen_by_team = []
+    for shift in (0, 2):
+        campaign = Campaign(shared, levels=3, topics=TOPICS, policy={"presets": ["P@1", "Recall(rel=3)@2"]})
+        # The first documents of the team's run are judged the same, and what it lacks is not.
+        first = "".join(f"{topic} 0 e{n} {n}\n" for topic in TOPICS for n in (1, 2, 3))
+        campaign.put_qrels(first + qrels_text(shift, highest=2))
+        own = _client(campaign, "participant")
+        campaign.submit("".join(f"{t} Q0 e{n} {n} {9 - n} r\n" for t in TOPICS for n in (1, 2, 3)), own, name="mine")
+        campaign.submit(rotated(2), team="team-1", name="theirs")
+        campaign.submit(rotated(1), team="team-1", name="others")
+        job = {"kind": "stability", "params": {"metrics": ["AP"], "trials": 5}}
+        fill = _fill(campaign, campaign.organiser.post(f"{campaign.path}/jobs", json=job).json()["id"])
+        found = _told(shared, own, fill)
+        assert found[next(key for key in found if key.endswith("/scores {}"))][0] == 200
+        lists = ("GET /v1/collections {}", "GET /v1/collections {'limit': '1'}")
+        seen_by_team.append({key: value for key, value in _normal(found, campaign, fill).items() if key not in lists})
+    assert [key for key, value in seen_by_team[0].items() if seen_by_team[1][key] != value] == []
+
+
+def _absent(value: str) -> str:
+    return "9" if value == "1" else value[::-1]
+
+
+def _below(service: Service, *names: str) -> list[tuple[Route, str]]:
+    return [(route, name) for route in every_route(service) for name in names if name in route.parameters]
+
+
+@pytest.mark.parametrize("who", ["participant", "foreign"])
+def test_what_is_absent_and_what_is_not_yours_get_the_same_answer_on_every_route(shared: Service, who: str) -> None:
+    campaign, elsewhere = Laboratory(shared), Campaign(shared)
+    token = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()["id"]
+    job = campaign.finished(campaign.ask())["id"]
+    fill = {**_fill(campaign, job), "run": "run-1", "team": "team-1", "token": token}
+    client = _client(campaign, "participant") if who == "participant" else elsewhere.client("organiser")
+    tried = _below(shared, *(() if who == "participant" else ("collection",)), "job", "run", "team", "token", "version")
+    for route, name in tried:
+        theirs, absent = fill[name], _absent(fill[name])
+        assert theirs != absent
+        answers = [seen(route.ask(client, {**fill, name: each})) for each in (theirs, absent)]
+        assert answers[0][0] in (403, 404), f"{route.method} {route.path}"
+        assert answers[0][1] == answers[1][1].replace(absent.encode(), theirs.encode()), f"{route.method} {route.path}"
+        assert (answers[0][0], answers[0][2]) == (answers[1][0], answers[1][2]), f"{route.method} {route.path}"
+    assert len(tried) > 15
