@@ -22,7 +22,7 @@ Action = Literal[
     "collection-changed",
     "collection-released",
     "collection-deleted",
-    "qrels-uploaded",
+    "qrels-drafted",
     "qrels-published",
     "qrels-discarded",
     "run-uploaded",

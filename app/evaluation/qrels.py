@@ -100,7 +100,7 @@ def _add(
         store_judged(tx, collection, judged, added.id)
         if not draft:  # by which nobody else is answered
             collections.touch(tx, collection.id)
-        action: audit.Action = "qrels-uploaded" if draft else "qrels-published"
+        action: audit.Action = "qrels-drafted" if draft else "qrels-published"
         audit.record(tx, principal, action, str(added.version), collection, sha256=added.sha256, judged=added.judged)
     workspace.indexes.keep(added.id, index)
     return Published(added, created=True)

@@ -110,3 +110,16 @@ def test_the_jobs_about_a_discarded_draft_are_gone(service: Service) -> None:
     campaign.discard(1)
     assert refused(campaign.organiser.get(job.headers["location"])) == (404, "not-found")
     assert campaign.organiser.get("/v1/jobs", params={"collection": campaign.name}).json()["items"] == []
+
+
+def test_the_audit_log_says_what_became_of_drafts(service: Service) -> None:
+    campaign = judged(service)
+    campaign.draft()
+    campaign.publish(2)
+    campaign.publish(2)
+    campaign.put_qrels(OTHER_QRELS + "3 0 good 1\n", draft=True)
+    campaign.discard(3)
+    entries = campaign.get("/audit").json()["items"]
+    said = [(each["action"], each["subject"]) for each in entries if each["action"].startswith("qrels-")]
+    steps = ("published", "1"), ("drafted", "2"), ("published", "2"), ("drafted", "3"), ("discarded", "3")
+    assert said == [(f"qrels-{action}", version) for action, version in steps]
