@@ -222,3 +222,12 @@ def test_the_answer_is_as_described(campaign: Laboratory) -> None:
     path = "/v1/collections/{collection}/qrels/{version}/impact"
     schema = description["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     assert list(faults(impact(campaign, alpha=0.4), schema, description["components"]["schemas"])) == []
+
+
+def test_a_collection_of_many_metrics_has_some_named(shared: Service) -> None:
+    campaign = judged(shared, metrics=[f"P@{cutoff}" for cutoff in range(1, 12)])
+    campaign.draft()
+    answer = campaign.get("/qrels/2/impact")
+    assert refused(answer) == (422, "invalid-request")
+    assert "11 metrics; at most 10" in answer.json()["detail"]
+    assert impact(campaign, metric="P@11")["metrics"] == ["P@11"]
