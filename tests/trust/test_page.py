@@ -1,0 +1,35 @@
+"""docs/campaigns.md says what is so."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from app.evaluation.policy import MOST_PRESETS, Policy
+from tests.conftest import Service
+from tests.trust.attacks import ATTACKS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "campaigns.md").read_text(encoding="utf-8")
+
+
+def test_the_campaign_of_the_page_can_be_made(shared: Service) -> None:
+    (example,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    answer = shared.organiser.post("/v1/collections", json=json.loads(example))
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["policy"]["quotas"]["total"] == 20
+
+
+@pytest.mark.parametrize("name", ["scores", "parameters", "decimals", "coverage", "answers"])
+def test_the_defaults_of_the_page_are_the_policys(name: str) -> None:
+    (shown,) = re.findall(rf"^\| `{name}` \| (.*?) \|", PAGE, re.MULTILINE)
+    assert shown.strip("`") == str(asdict(Policy())[name])
+
+
+def test_the_page_has_every_attack_and_the_bounds(shared: Service) -> None:
+    assert len(re.findall(r"^\| .* \| [0-9.]+ % \|", PAGE, re.MULTILINE)) == len(ATTACKS)
+    assert f"at most {MOST_PRESETS} expressions" in PAGE
+    assert f"{Policy().answers * Policy().bits_an_answer:,.0f} bits" in PAGE
