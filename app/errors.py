@@ -22,6 +22,7 @@
     │   │   └── BudgetExhausted           more scores than a team is given
     │   ├── SubmissionsClosed         a run outside the submission window
     │   ├── QuotaExceeded             more runs than a team may send
+    │   ├── TooManyJobs               more open jobs than a token may have
     │   ├── NotFound                  absent, or not visible to this principal
     │   ├── MethodNotAllowed          the resource does not have this method
     │   └── Conflict                  contradicts what is stored
@@ -253,6 +254,12 @@ class QuotaExceeded(Refused):
     """
 
     slug, title = "quota-exceeded", "Quota exceeded"
+
+
+class TooManyJobs(Refused):
+    """The token has as many jobs queued or running as it may; wait for one of them, or cancel one."""
+
+    slug, title = "too-many-jobs", "Too many jobs"
 
 
 class NotFound(Refused):

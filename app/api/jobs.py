@@ -29,6 +29,7 @@ from app.errors import (
     KeyReused,
     NoQrels,
     Refused,
+    TooManyJobs,
     Unavailable,
     UnsupportedMediaType,
 )
@@ -50,6 +51,7 @@ ON_LAUNCH = (
     Forbidden,
     JudgmentsHidden,
     NoQrels,
+    TooManyJobs,
     UnsupportedMediaType,
     KeyReused,
     KeyInUse,

@@ -28,6 +28,7 @@ STATUS: Mapping[type[GainboardError], int] = {
     errors.NotAuthenticated: 401,
     errors.NotFound: 404,
     errors.MethodNotAllowed: 405,
+    errors.TooManyJobs: 429,
     errors.Conflict: 409,
     errors.Unavailable: 503,
     errors.Unexpected: 500,
@@ -35,6 +36,7 @@ STATUS: Mapping[type[GainboardError], int] = {
 HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
     errors.DatabaseBusy: {"Retry-After": "1"},
+    errors.TooManyJobs: {"Retry-After": "30"},
     errors.JobNotFinished: {"Retry-After": "1"},
 }
 

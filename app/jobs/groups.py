@@ -36,7 +36,7 @@ class GroupsJob:
 def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
     """The job of this leaderboard's groups; None where there is nothing to compare. Nothing is begun.
 
-    Whoever sees the leaderboard sees the judgments, and so the job.
+    None, too, where scores are rationed: the job's id is a function of the judgments.
     """
     scores = board.scores
     means = {metric.label: metric.parameters["mean"] for metric in scores.metrics}

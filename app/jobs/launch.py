@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.errors import BadExpression, BadGains, InvalidRequest
+from app.errors import BadExpression, BadGains, InvalidRequest, TooManyJobs
 from app.evaluation import audit
 from app.evaluation.matrices import Matrices
 from app.evaluation.principals import Principal
@@ -27,6 +27,8 @@ from app.store import jobs, runs
 from app.store.database import Transaction
 from app.store.records import Collection, Job, Qrels, Run
 
+MOST_OPEN = 200
+"""Jobs of one token that are queued or running: each look for work passes over all that are open."""
 ALGORITHM_VERSION = 1
 """Counted on whenever a result may come out differently: then what was computed before no longer answers."""
 
@@ -112,6 +114,8 @@ def launch(
             return known
     sizes = sizes_of_chunks(kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
     with workspace.database.writing() as tx:
+        if (count := jobs.count_open(tx, token.id)) >= MOST_OPEN:
+            raise TooManyJobs(f"This token has {count} jobs queued or running; at most {MOST_OPEN} at once.")
         job, is_queued = jobs.add(
             tx,
             workspace.now(),

@@ -66,6 +66,11 @@ def page(
     return [_record(row) for row in tx.execute(query.order_by(table.c.number.desc()).limit(limit))]
 
 
+def count_open(tx: Transaction, token_id: str) -> int:
+    """How many jobs that this token asked for are queued or running."""
+    return tx.execute(select(func.count()).where(table.c.token_id == token_id, OPEN)).scalar_one()
+
+
 def count_by_state(tx: Transaction) -> dict[JobState, int]:
     """How many jobs there are in each state that any is in."""
     query = select(table.c.state, func.count().label("jobs")).group_by(table.c.state)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.errors import TooManyJobs
 from app.jobs.kind import every_kind, find_kind
-from app.jobs.launch import settle
+from app.jobs.launch import MOST_OPEN, settle
 from tests.analyses.conftest import Answer
-from tests.analyses.laboratory import Laboratory
+from tests.analyses.laboratory import Laboratory, copied
 
 KIND = "bootstrap-sensitivity"
 TEST = {"test": "t-test", "metrics": ["AP"]}
@@ -190,3 +192,12 @@ def test_nothing_of_a_request_is_changed_by_settling_it(shelf: Laboratory) -> No
     before = asked.model_dump()
     assert settle(collection, settle(collection, asked)) == settle(collection, asked)
     assert asked.model_dump() == before
+
+
+def test_a_token_has_only_so_many_jobs_open(folder: Path, tmp_path: Path) -> None:
+    lab = copied(folder, tmp_path)
+    first, *_ = [lab.launch("stability", metrics=["AP"], seed=seed) for seed in range(MOST_OPEN)]
+    with pytest.raises(TooManyJobs, match=f"{MOST_OPEN} jobs queued or running"):
+        lab.launch("stability", metrics=["AP"], seed=MOST_OPEN)
+    assert lab.launch("stability", metrics=["AP"], seed=0).id == first.id
+    lab.workspace.database.close()

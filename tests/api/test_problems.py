@@ -40,7 +40,7 @@ def test_what_is_not_there_is_a_problem_document(shared: Service, path: str) -> 
         ("POST", "/v1/collections/c", "DELETE, GET, HEAD, PATCH"),
         ("PATCH", "/v1/collections/c/runs", "GET, HEAD, POST"),
         ("POST", "/v1/collections/c/qrels", "GET, HEAD, PUT"),
-        ("HEAD", "/v1/collections/c/tokens/t", "DELETE"),
+        ("PUT", "/v1/collections/c/tokens/t", "DELETE, GET, HEAD"),
         ("POST", "/healthz", "GET, HEAD"),
         ("OPTIONS", "/v1/metrics", "GET, HEAD"),
         ("PROPFIND", "/v1/metrics", "GET, HEAD"),
