@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, RUN, Campaign
+from tests.api.campaign import RUN, Campaign
 from tests.api.laboratory import TOPICS, Laboratory, qrels_text, rotated
 from tests.conftest import Service
 from tests.trust.routes import Route, every_route, seen
@@ -44,8 +44,9 @@ def _client(campaign: Campaign, role: str) -> httpx.Client:
     return campaign.client(role, "team-0" if role == "participant" else None)
 
 
-@pytest.mark.parametrize("role", ["participant", "reader"])
-@pytest.mark.parametrize("policy", HIDING)
+@pytest.mark.parametrize(
+    ("role", "policy"), [("participant", HIDING[0]), ("participant", HIDING[1]), ("reader", HIDING[2])]
+)
 def test_with_other_qrels_every_route_answers_the_same_bytes(
     shared: Service, role: str, policy: dict[str, str]
 ) -> None:
@@ -55,7 +56,7 @@ def test_with_other_qrels_every_route_answers_the_same_bytes(
     fill, client = _fill(campaign, campaign.finished(campaign.ask())["id"]), _client(campaign, role)
     before = _told(shared, client, fill)
     assert sum(" again" in key for key in before) > 5
-    for text, is_draft in ((qrels_text(1), False), (ELSEWHERE, False), (OTHER_QRELS, True)):
+    for text, is_draft in ((qrels_text(1), True), (ELSEWHERE, False)):
         assert campaign.put_qrels(text, draft=is_draft).status_code == 201
         after = _told(shared, client, fill)
         assert [key for key in before if after[key] != before[key]] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -52,54 +53,63 @@ SHOWN: dict[tuple[str, str], list[Any]] = {
 }
 
 
+def _under_every_policy(campaign: Campaign) -> Iterator[tuple[str, list[Any]]]:
+    """Sets one policy after the other, and says whose scores it shows, and what of them to a participant."""
+    for (scores, parameters), expected in SHOWN.items():
+        changed = {"scores": scores, "parameters": parameters, "presets": PRESETS}
+        assert campaign.change(policy=changed).status_code == 200
+        yield scores, expected
+
+
 @pytest.mark.parametrize(("scores", "parameters"), SHOWN)
 def test_a_participant_is_shown_what_the_policy_says(shared: Service, scores: str, parameters: str) -> None:
     campaign, own, _ = campaign_of(shared, scores=scores, parameters=parameters)
     assert [_said(campaign.get("/scores", own, **asked)) for asked in ASKED.values()] == SHOWN[scores, parameters]
 
 
-@pytest.mark.parametrize(("scores", "parameters"), SHOWN)
-def test_a_reader_is_shown_scores_only_where_all_are(shared: Service, scores: str, parameters: str) -> None:
-    campaign, _, _ = campaign_of(shared, scores=scores, parameters=parameters)
-    expected = SHOWN[scores, parameters] if scores == "all" else [HIDDEN] * 4
-    assert [_said(campaign.get("/scores", campaign.client("reader"), **asked)) for asked in ASKED.values()] == expected
+def test_a_reader_is_shown_scores_only_where_all_are(shared: Service) -> None:
+    campaign, _, _ = campaign_of(shared)
+    reader = campaign.client("reader")
+    for scores, expected in _under_every_policy(campaign):
+        found = [_said(campaign.get("/scores", reader, **asked)) for asked in ASKED.values()]
+        assert found == (expected if scores == "all" else [HIDDEN] * 4)
 
 
-@pytest.mark.parametrize(("scores", "parameters"), SHOWN)
-def test_no_policy_opens_the_judgments_themselves(shared: Service, scores: str, parameters: str) -> None:
-    campaign, own, _ = campaign_of(shared, scores=scores, parameters=parameters)
-    for client in (own, campaign.client("reader")):
-        assert [refused(campaign.get(path, client)) for path in ("/qrels", "/qrels/1")] == [HIDDEN] * 2
-        assert refused(campaign.get("/pool", client)) == (403, "forbidden")
-        found = campaign.get("", client).json()
-        assert (found["qrels_version"], found["relevant"]) == (None, None)
-        assert {run["unjudged_share"] for run in campaign.get("/runs", client).json()["items"]} <= {None}
+def test_no_policy_opens_the_judgments_themselves(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared)
+    reader = campaign.client("reader")
+    for _ in _under_every_policy(campaign):
+        for client in (own, reader):
+            assert [refused(campaign.get(path, client)) for path in ("/qrels", "/qrels/1")] == [HIDDEN] * 2
+            assert refused(campaign.get("/pool", client)) == (403, "forbidden")
+            found = campaign.get("", client).json()
+            assert (found["qrels_version"], found["relevant"]) == (None, None)
+            assert {run["unjudged_share"] for run in campaign.get("/runs", client).json()["items"]} <= {None}
 
 
-@pytest.mark.parametrize(("scores", "parameters"), SHOWN)
-def test_jobs_are_there_only_where_nothing_is_bounded(shared: Service, scores: str, parameters: str) -> None:
-    campaign = Laboratory(shared)
-    campaign.change(policy={"scores": scores, "parameters": parameters, "presets": PRESETS})
-    own, sent = campaign.client("participant", "team-0"), {"kind": "stability", "params": SHORT}
+def test_jobs_are_there_only_where_nothing_is_bounded(shared: Service) -> None:
+    campaign, sent = Laboratory(shared), {"kind": "stability", "params": SHORT}
+    clients = [campaign.client("participant", "team-0"), campaign.client("reader")]
     job = campaign.finished(campaign.ask())["id"]
-    is_open = (scores, parameters) == ("all", "free")
     paths = ("", "?wait=1", "/events", "/result", "/tables/curves.csv", "/tables/curves.tex", "/figures/curves.svg")
-    for client in (own, campaign.client("reader")):
-        asked = client.post(f"{campaign.path}/jobs", json=sent)
-        assert asked.status_code == 200 if is_open else refused(asked) == HIDDEN
-        statuses = {client.get(f"/v1/jobs/{job}{path}").status_code == 404 for path in paths}
-        assert (False in statuses) if is_open else statuses == {True}
-        assert bool(client.get("/v1/jobs").json()["items"]) is is_open
+    for _, expected in _under_every_policy(campaign):
+        is_open = expected == [ALL] * 4
+        for client in clients:
+            asked = client.post(f"{campaign.path}/jobs", json=sent)
+            assert asked.status_code == 200 if is_open else refused(asked) == HIDDEN
+            absent = [client.get(f"/v1/jobs/{job}{path}").status_code == 404 for path in paths]
+            assert not any(absent[:4]) if is_open else all(absent)
+            assert bool(client.get("/v1/jobs").json()["items"]) is is_open
 
 
-@pytest.mark.parametrize(("scores", "parameters"), SHOWN)
-def test_organisers_are_not_bound(shared: Service, scores: str, parameters: str) -> None:
-    campaign, _, _ = campaign_of(shared, scores=scores, parameters=parameters, answers=0, decimals=0)
+def test_organisers_are_not_bound(shared: Service) -> None:
+    campaign, _, _ = campaign_of(shared, answers=0, decimals=0)
     organiser = campaign.client("organiser")
-    assert [_said(campaign.get("/scores", organiser, **asked)) for asked in ASKED.values()] == [ALL] * 4
-    thirds = campaign.get("/scores", organiser, metric="AP", run="mine").json()
-    assert thirds["runs"][0]["mean"]["AP"] == pytest.approx(1 / 3, rel=1e-15)
-    assert thirds["withheld"] == {}
+    for _ in _under_every_policy(campaign):
+        assert [_said(campaign.get("/scores", organiser, **asked)) for asked in ASKED.values()] == [ALL] * 4
+        thirds = campaign.get("/scores", organiser, metric="AP", run="mine").json()
+        assert thirds["runs"][0]["mean"]["AP"] == pytest.approx(1 / 3, rel=1e-15)
+        assert thirds["withheld"] == {}
 
 
 def test_without_presets_the_default_shows_no_score(shared: Service) -> None:
