@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from threading import Event, Thread
 from typing import Literal
 from uuid import uuid4
@@ -169,11 +170,11 @@ class Engine:
     def _leave(self) -> None:
         self._drop_all()
         try:
-            if self._owns:
-                with self._workspace.database.writing() as tx:
-                    claims.put_back_all(tx, self._name)
-        except Unavailable:
-            pass  # the next owner gives back what is left
+            # Where the database does not answer, the next owner gives back what is left.
+            with suppress(Unavailable):
+                if self._owns:
+                    with self._workspace.database.writing() as tx:
+                        claims.put_back_all(tx, self._name)
         finally:
             self._ownership.release()
 
