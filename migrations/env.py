@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from alembic import context
 
-from app.store.tables import metadata
+from app.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
+from app.store.metadata import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 context.run_migrations()

@@ -1,10 +1,11 @@
-"""Exhibits: tables and figures as values, and what they look like as CSV, LaTeX and SVG."""
+"""Exhibits: tables and figures as values, and what they look like as JSON, CSV, LaTeX and SVG."""
 
 from app.exhibits.csv import as_csv, csv_line, csv_text
 from app.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from app.exhibits.latex import as_latex
 from app.exhibits.svg import as_svg
 from app.exhibits.tables import Cell, Column, Marked, Share, Table, Value
+from app.exhibits.values import figure_as_json, table_as_json
 
 __all__ = [
     "Axis",
@@ -24,4 +25,6 @@ __all__ = [
     "as_svg",
     "csv_line",
     "csv_text",
+    "figure_as_json",
+    "table_as_json",
 ]

@@ -1,7 +1,8 @@
 """Tables as CSV (RFC 4180): a header row, CRLF, numbers in full, empty for undefined.
 
 The text is for programs first: a section is a column like any other, a column's group and unit are in its heading, and
-a table that can have marks ends with a column `marked`, the headings of the row's marked cells.
+a table that can have marks ends with a column `marked`, the headings of the row's marked cells; second marks have the
+column `second marked`.
 Captions and notes are not in it: a comment is no part of the format.
 """
 
@@ -10,20 +11,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from app.exhibits.tables import Cell, Marked, Share, Table, Value, is_undefined, value_of
+from app.exhibits.tables import Cell, Marked, MarkStyle, Share, Table, Value, is_undefined, value_of
 
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r", "\n")
+_MARKED = {"bold": "marked", "italic": "second marked"}
 _NEEDS_QUOTES = re.compile(r'[,"\r\n]').search
 
 
 def as_csv(table: Table) -> str:
     """The whole table."""
     headings = [column.full_heading for column in table.columns]
-    marked = ["marked"] if table.mark else []
+    styles = list(table.meanings)
     return "".join(
         (
-            csv_line(headings + marked),
-            *(csv_line([*map(value_of, row), *(_marked(headings, row) for _ in marked)]) for row in table.rows),
+            csv_line(headings + [_MARKED[style] for style in styles]),
+            *(
+                csv_line([*map(value_of, row), *(_marked(headings, row, style) for style in styles)])
+                for row in table.rows
+            ),
         )
     )
 
@@ -49,5 +54,6 @@ def _field(value: Value) -> str:
     return repr(float(value)) if isinstance(value, float | Share) else str(value)
 
 
-def _marked(headings: Sequence[str], row: Sequence[Cell]) -> str:
-    return "; ".join(heading for heading, cell in zip(headings, row, strict=True) if isinstance(cell, Marked))
+def _marked(headings: Sequence[str], row: Sequence[Cell], style: MarkStyle) -> str:
+    cells = zip(headings, row, strict=True)
+    return "; ".join(heading for heading, cell in cells if isinstance(cell, Marked) and cell.style == style)

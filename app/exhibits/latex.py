@@ -1,99 +1,106 @@
-r"""Tables as LaTeX, in the layout of the papers: booktabs, a caption above, notes below, marked cells bold.
+r"""Tables as LaTeX, in the layout of the papers: booktabs, a caption above, notes below, marked cells bold or in
+italics.
 
-The document needs `\usepackage{booktabs}`; for tables of more than 45 rows, which go on across pages, `longtable`; for
-those too wide for an upright page, which are turned, `rotating`. The first line of each says which.
+The document needs `\usepackage{booktabs}`; `longtable` for tables that go on across pages; for those too wide for an
+upright page, `graphicx` where headings stand, `rotating` or `pdflscape` where the page is turned, and if there are too
+many columns even so, they come in parts under the same number. The first line of each says what it needs.
 Everything is ASCII but for characters that only engines with Unicode can print (see `tex.py`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from app.exhibits.tables import Cell, Column, Marked, Share, Table, Value, is_undefined, value_of
+from app.exhibits.cells import tex_cell, tex_value
+from app.exhibits.fitting import Fit, fitted
+from app.exhibits.tables import Align, Column, Table, Value
 from app.exhibits.tex import tex
 
-ROWS_ON_A_PAGE = 45
-
 _LETTER = {"left": "l", "centre": "c", "right": "r"}
-_SIZES = ((4.6, 6, r"\small"), (4.2, 4, r"\footnotesize"), (3.7, 3, r"\scriptsize"), (2.8, 2, r"\tiny"))
-"""Points that a character takes, points beside each column, and the size in which it does."""
-_SMALLEST_UPRIGHT = 2
-"""The last of the sizes that is read more easily than a turned page."""
-_UPRIGHT, _TURNED = 345, 550
-"""Points between the margins of an article."""
+_COMMA = re.compile(r",(?=[^\s{])")
+_RAGGED = r"\raggedright\let\\\tabularnewline "
+"""Broken lines are not stretched; what that does to the end of a row is undone."""
+_MARKED = {"bold": r"\textbf{Bold}", "italic": r"\textit{Italic}"}
 
 
 def as_latex(table: Table) -> str:
     """The table with its caption and the label `tab:NAME`, ready for `\\input`."""
-    rows = list(_rows(table))
-    lines = _long(table, rows) if len(rows) > ROWS_ON_A_PAGE else _floating(table, rows)
-    return "\n".join(lines) + "\n"
+    parts = fitted(table)
+    lines = [line for number, fit in enumerate(parts, start=1) for line in _part(fit, number, len(parts))]
+    return "\n".join([_needed(parts), *lines]) + "\n"
 
 
-def _floating(table: Table, rows: Sequence[str]) -> Iterator[str]:
-    is_turned = _width(table, _SMALLEST_UPRIGHT) > _UPRIGHT
-    environment = "sidewaystable" if is_turned else "table"
-    yield r"% \usepackage{booktabs,rotating}" if is_turned else r"% \usepackage{booktabs}"
-    yield rf"\begin{{{environment}}}"
-    yield r"\centering"
-    yield from (_caption(table), _size(table, _TURNED if is_turned else _UPRIGHT))
-    yield from (rf"\begin{{tabular}}{{{_layout(table)}}}", r"\toprule")
-    yield from (*_header(table), *rows, r"\bottomrule", r"\end{tabular}", *_notes(table))
+def _needed(parts: list[Fit]) -> str:
+    packages = {"booktabs"}
+    for fit in parts:
+        packages |= {"graphicx"} if fit.standing else set()
+        packages |= {"longtable"} if fit.is_long else set()
+        packages |= {"pdflscape" if fit.is_long else "rotating"} if fit.is_turned else set()
+    return rf"% \usepackage{{{','.join(sorted(packages))}}}"
+
+
+def _part(fit: Fit, number: int, parts: int) -> Iterator[str]:
+    caption, notes = _caption(fit.table, number, parts), list(_notes(fit.table)) if number == parts else []
+    if number > 1:
+        # Parts of one table have its number.
+        yield r"\addtocounter{table}{-1}"
+    yield from _long(fit, caption, notes) if fit.is_long else _floating(fit, caption, notes)
+
+
+def _floating(fit: Fit, caption: str, notes: Sequence[str]) -> Iterator[str]:
+    environment = "sidewaystable" if fit.is_turned else "table"
+    yield from (rf"\begin{{{environment}}}", r"\centering", caption, r"\smallskip", _size(fit))
+    yield from (rf"\begin{{tabular}}{{{_layout(fit)}}}", r"\toprule")
+    yield from (*_header(fit), *_rows(fit), r"\bottomrule", r"\end{tabular}", *notes)
     yield rf"\end{{{environment}}}"
 
 
-def _long(table: Table, rows: Sequence[str]) -> Iterator[str]:
-    yield r"% \usepackage{booktabs,longtable}"
-    yield rf"\begingroup{_size(table, _UPRIGHT)}"
-    yield rf"\begin{{longtable}}{{{_layout(table)}}}"
-    yield from (_caption(table) + r" \\", r"\toprule", *_header(table), r"\endfirsthead")
-    yield from (r"\toprule", *_header(table), r"\endhead", r"\bottomrule", r"\endfoot")
-    yield from (*rows, r"\end{longtable}", *_notes(table), r"\endgroup")
+def _long(fit: Fit, caption: str, notes: Sequence[str]) -> Iterator[str]:
+    yield r"\begin{landscape}" if fit.is_turned else r"\begingroup"
+    yield _size(fit)
+    yield rf"\begin{{longtable}}{{{_layout(fit)}}}"
+    yield from (caption + r" \\", r"\toprule", *_header(fit), r"\endfirsthead")
+    yield from (r"\toprule", *_header(fit), r"\endhead", r"\bottomrule", r"\endfoot")
+    yield from (*_rows(fit), r"\end{longtable}", *notes)
+    yield r"\end{landscape}" if fit.is_turned else r"\endgroup"
 
 
-def _caption(table: Table) -> str:
-    return rf"\caption{{{tex(table.caption)}}}\label{{tab:{table.name}}}"
+def _caption(table: Table, number: int, parts: int) -> str:
+    which = f" (part {number} of {parts})" if parts > 1 else ""
+    label = table.name if number == 1 else f"{table.name}-{number}"
+    return rf"\caption{{{_sentence(table.caption)}{which}}}\label{{tab:{label}}}"
 
 
-def _layout(table: Table) -> str:
-    letters = [_LETTER[align] for align in table.alignments()]
-    return "".join(letters[place] for place in table.printed)
+def _layout(fit: Fit) -> str:
+    letters = [_LETTER[align] for align in fit.table.alignments()]
+    broken = rf"p{{{fit.line_width:.0f}pt}}"
+    return "".join(broken if place in fit.broken else letters[place] for place in fit.places)
 
 
-def _size(table: Table, space: float) -> str:
-    fitting = (size for size in range(len(_SIZES)) if _width(table, size) <= space)
-    _, gap, command = _SIZES[next(fitting, -1)]
-    return rf"{command}\setlength{{\tabcolsep}}{{{gap}pt}}"
+def _size(fit: Fit) -> str:
+    return rf"{fit.size.command}\setlength{{\tabcolsep}}{{{fit.size.gap}pt}}"
 
 
-def _width(table: Table, size: int) -> float:
-    """About how many points wide the table is, set in one of the sizes."""
-    character, gap, _ = _SIZES[size]
-    columns = [(table.columns[place], [value_of(row[place]) for row in table.rows]) for place in table.printed]
-    longest = (max(len(column.heading), *(_length(value, column) for value in values), 0) for column, values in columns)
-    return sum(character * length + 2 * gap for length in longest)
-
-
-def _length(value: Value, column: Column) -> int:
-    return len(value if isinstance(value, str) else _printed(value, column))
-
-
-def _header(table: Table) -> Iterator[str]:
-    columns = [table.columns[place] for place in table.printed]
+def _header(fit: Fit) -> Iterator[str]:
+    columns = [fit.table.columns[place] for place in fit.places]
     if any(column.group for column in columns):
         yield from _group_header(columns)
-    # A heading stands over the middle of its numbers, and at the start of its texts.
-    letters = (letter.replace("r", "c") for letter in _layout(table))
-    titles = (
-        rf"\multicolumn{{1}}{{{letter}}}{{{tex(column.heading)}}}"
-        for letter, column in zip(letters, columns, strict=True)
-    )
+    alignments = list(fit.table.alignments())
+    titles = (_title(fit, place, alignments[place]) for place in fit.places)
     yield " & ".join(titles) + r" \\"
     yield r"\midrule"
 
 
-def _group_header(columns: Sequence[Column]) -> Iterator[str]:
+def _title(fit: Fit, place: int, align: Align) -> str:
+    heading = tex(fit.table.columns[place].heading)
+    title = rf"\rotatebox{{90}}{{{heading}}}" if place in fit.standing else heading
+    # A heading stands over the middle of its numbers, and at the start of its texts.
+    return rf"\multicolumn{{1}}{{{'l' if align == 'left' else 'c'}}}{{{title}}}"
+
+
+def _group_header(columns: list[Column]) -> Iterator[str]:
     cells, rules, first = [], [], 1
     for group, members in groupby(columns, lambda column: column.group):
         width = len(list(members))
@@ -105,48 +112,31 @@ def _group_header(columns: Sequence[Column]) -> Iterator[str]:
     yield " ".join(rules)
 
 
-def _rows(table: Table) -> Iterator[str]:
-    section: Value = None
+def _rows(fit: Fit) -> Iterator[str]:
+    table, section, broken = fit.table, None, fit.broken
     for number, row in enumerate(table.rows):
         if (new := table.section_of(row)) != section:
             section = new
-            # The star keeps a line from being the last of its page, away from what it heads.
-            yield (r"\midrule" + "\n" if number else "") + (
-                rf"\multicolumn{{{len(table.printed)}}}{{l}}{{\emph{{{_printed(section, Column(''))}}}}} \\*"
-            )
-        yield " & ".join(_cell(row[place], table.columns[place]) for place in table.printed) + r" \\"
+            yield from ([r"\midrule"] if number else [])
+            yield _section_line(section, len(fit.places))
+        cells = ((tex_cell(row[place], table.columns[place]), place in broken) for place in fit.places)
+        yield " & ".join(f"{_RAGGED}{cell}" if is_broken else cell for cell, is_broken in cells) + r" \\"
 
 
-def _cell(cell: Cell, column: Column) -> str:
-    printed = _printed(value_of(cell), column)
-    # \boldmath for the minus and the symbols: \textbf leaves formulas as they are.
-    return rf"\textbf{{\boldmath {printed}}}" if isinstance(cell, Marked) else printed
-
-
-def _printed(value: Value, column: Column) -> str:
-    if isinstance(value, str):
-        return tex(value)
-    if is_undefined(value) or value is None:
-        return "--"
-    if isinstance(value, Share):
-        return f"{value.count}/{value.of}={_number(float(value), 0 if column.digits is None else column.digits, True)}"
-    if isinstance(value, float) or column.digits is not None or column.percent:
-        return _number(float(value), column.digits, column.percent)
-    return str(value).replace("-", "$-$")
-
-
-def _number(value: float, digits: int | None, percent: bool) -> str:
-    scaled = 100 * value if percent else value
-    free = "4g" if abs(scaled) < 1000 else "0f"
-    text = f"{scaled:.{free}}" if digits is None else f"{scaled:.{digits}f}"
-    if float(text) == 0:
-        text = text.removeprefix("-")
-    return text.replace("-", "$-$").replace("inf", r"$\infty$") + (r"\%" if percent else "")
+def _section_line(section: Value, width: int) -> str:
+    # The star keeps a line from being the last of its page, away from what it heads.
+    return rf"\multicolumn{{{width}}}{{l}}{{\emph{{{tex_value(section, Column(''))}}}}} \\*"
 
 
 def _notes(table: Table) -> Iterator[str]:
-    notes = [*([rf"\textbf{{Bold}}: {tex(table.mark)}."] if table.mark else []), *map(tex, table.notes)]
+    meanings = (f"{_MARKED[style]}: {_sentence(meaning)}." for style, meaning in table.meanings.items())
+    notes = [*meanings, *map(_sentence, table.notes)]
     if notes:
         yield r"\begin{flushleft}\footnotesize"
         yield from notes
         yield r"\end{flushleft}"
+
+
+def _sentence(text: str) -> str:
+    """A text of lines, which labels of metrics would run out of if they were not broken between parameters."""
+    return _COMMA.sub(r",\\allowbreak{}", tex(text))

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Align = Literal["left", "centre", "right"]
+MarkStyle = Literal["bold", "italic"]
 
+_SAID_BY = {"bold": "`mark`", "italic": "`second_mark`"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
@@ -30,9 +32,10 @@ Value = str | int | float | Share | None
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A cell that stands out, bold in print; the table's `mark` says what that means."""
+    """A cell that stands out: in bold, for what the table's `mark` says, or in italics, for its `second_mark`."""
 
     value: Value
+    style: MarkStyle = "bold"
 
 
 Cell = Value | Marked
@@ -71,9 +74,8 @@ class Column:
 class Table:
     """Rows of cells under columns.
 
-    `name` is a slug, for addresses and `\\label`; `mark` says in a few words what a marked cell is ("more sensitive
-    than AP at every level") and is required where a cell is marked; `notes` are sentences printed below. The first
-    column that is no section labels the rows. Raises `ValueError` where these do not fit each other.
+        `name` is a slug, for addresses and `\\label`; `mark` says in a few words what a marked cell is ("more sensitive
+    XX `ValueError` where these do not fit each other.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     mark: str = ""
+    second_mark: str = ""
     notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -92,8 +95,16 @@ class Table:
             raise ValueError(f"table {self.name}: only one column can be the section")
         if any(len(row) != len(headings) for row in self.rows):
             raise ValueError(f"table {self.name}: every row has one cell for each of the {len(headings)} columns")
-        if not self.mark and any(isinstance(cell, Marked) for row in self.rows for cell in row):
-            raise ValueError(f"table {self.name}: cells are marked, and `mark` does not say what for")
+        used = {cell.style for row in self.rows for cell in row if isinstance(cell, Marked)}
+        if silent := used - self.meanings.keys():
+            missing = " and ".join(_SAID_BY[style] for style in sorted(silent))
+            raise ValueError(f"table {self.name}: cells are marked, and {missing} does not say what for")
+
+    @property
+    def meanings(self) -> dict[MarkStyle, str]:
+        """What the marks of this table mean, by how they look: those that have a meaning, used or not."""
+        said: dict[MarkStyle, str] = {"bold": self.mark, "italic": self.second_mark}
+        return {style: meaning for style, meaning in said.items() if meaning}
 
     @property
     def printed(self) -> list[int]:

@@ -15,10 +15,10 @@ from uuid import uuid4
 from sqlalchemy import Select, Subquery, case, delete, func, or_, select, update
 
 from app.store.database import Transaction
+from app.store.job_records import Claim
+from app.store.job_tables import job_chunks as chunks
+from app.store.job_tables import jobs as table
 from app.store.jobs import OPEN
-from app.store.records import Claim
-from app.store.tables import job_chunks as chunks
-from app.store.tables import jobs as table
 
 ATTEMPTS = 3
 """How often a chunk is begun again after the process that worked it died or raised an error."""

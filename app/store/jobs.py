@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import Row, Select, case, func, insert, select, update
 
 from app.store.database import Transaction, insert_for
-from app.store.records import Claim, Job, JobState
+from app.store.job_records import Claim, Job, JobState
+from app.store.job_tables import job_chunks as chunks
+from app.store.job_tables import jobs as table
 from app.store.tables import collections, qrels
-from app.store.tables import job_chunks as chunks
-from app.store.tables import jobs as table
 
 OPEN = table.c.state.in_(("queued", "running"))
 
@@ -40,6 +40,12 @@ def find(tx: Transaction, identity: str) -> Job | None:
 def among(tx: Transaction, identities: Container[str]) -> dict[str, Job]:
     """Those of the jobs that there are, by id."""
     return {row.id: _record(row) for row in tx.execute(_select().where(table.c.id.in_(identities)))}
+
+
+def of_numbers(tx: Transaction, numbers: Container[int]) -> dict[int, Job]:
+    """Those of the jobs that there are, by number; none that is about a discarded draft."""
+    query = _select().where(table.c.number.in_(numbers), qrels.c.discarded_at.is_(None))
+    return {row.number: _record(row) for row in tx.execute(query)}
 
 
 def page(
@@ -115,6 +121,11 @@ def cancel_all(tx: Transaction, collection_id: int, now: datetime, qrels_id: int
     """Cancels what is open about a collection, or about one of its qrels versions."""
     about = table.c.qrels_id == qrels_id if qrels_id is not None else table.c.collection_id == collection_id
     tx.execute(update(table).where(about, OPEN).values(state="cancelled", finished_at=now))
+
+
+def cancel_numbers(tx: Transaction, numbers: Container[int], now: datetime) -> None:
+    """Cancels those of the jobs that are open."""
+    tx.execute(update(table).where(table.c.number.in_(numbers), OPEN).values(state="cancelled", finished_at=now))
 
 
 def cancel(tx: Transaction, identity: str, now: datetime) -> Job | None:

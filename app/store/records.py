@@ -9,7 +9,6 @@ from typing import Any, Literal
 Role = Literal["organiser", "participant", "reader"]
 Phase = Literal["hidden", "released"]
 OrderBy = Literal["score", "score32", "rank"]
-JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth", "order_by")
 """Settings of a collection under which files are read: they stay what they are once one is stored."""
@@ -137,56 +136,6 @@ class Judging:
     def unjudged_share(self) -> float | None:
         """Share of the documents retrieved for judged topics that the qrels do not mention."""
         return self.unjudged / self.retrieved if self.retrieved else None
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """An analysis asked for, from its request to its result; the result itself is a blob.
-
-    `parts` of it are to be worked, and `parts_done` are; one more than the analysis has, for the result is put
-    together at the end.
-    """
-
-    number: int
-    id: str
-    collection_id: int
-    kind: str
-    params: dict[str, Any]
-    qrels_id: int
-    qrels_version: int
-    on_draft: bool
-    """Whether those qrels are a draft, of which only organisers know."""
-    run_ids: list[int]
-    token_id: str | None
-    state: JobState
-    parts: int
-    parts_done: int
-    error: str | None
-    result_sha256: str | None
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing will happen to it any more unless it is asked for again."""
-        return self.state not in ("queued", "running")
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A chunk of a job that one process may work: `parts` parts from `first_part` on.
-
-    `name` is written to the chunk for as long as the claim holds, and is no other claim's.
-    """
-
-    name: str
-    job_number: int
-    position: int
-    first_part: int
-    parts: int
-    is_last: bool
-    """Whether the result is put together in this chunk: all others are done."""
 
 
 @dataclass(frozen=True, slots=True)

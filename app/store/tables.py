@@ -5,54 +5,23 @@ A change here needs a migration of its own; a test compares what the migrations 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
-
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     Column,
-    DateTime,
-    Dialect,
     ForeignKey,
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     String,
     Table,
     Text,
     UniqueConstraint,
     text,
 )
-from sqlalchemy.types import TypeDecorator
 
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-
-Name = String(128).with_variant(String(128, collation="C"), "postgresql")
-"""Names sort in byte order on every database; SQLite's default collation does so already."""
-
-
-class UtcTime(TypeDecorator[datetime]):
-    """An aware time in UTC; stored without its zone, which SQLite would lose anyway."""
-
-    impl = DateTime
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return value.astimezone(UTC).replace(tzinfo=None) if value is not None else None
-
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
-        return value.replace(tzinfo=UTC) if value is not None else None
-
+from app.store.metadata import Name, UtcTime, metadata
 
 collections = Table(
     "collections",
@@ -199,41 +168,6 @@ idempotency_keys = Table(
     Column("headers", JSON),
     Column("body", LargeBinary),
     Column("created_at", UtcTime, nullable=False),
-)
-
-jobs = Table(
-    "jobs",
-    metadata,
-    Column("number", Integer, primary_key=True),  # in the order of their first request
-    Column("id", String(64), nullable=False, unique=True),  # SHA-256 of everything that the result depends on
-    Column("collection_id", ForeignKey("collections.id"), nullable=False, index=True),
-    Column("kind", String(64), nullable=False),
-    Column("params", JSON, nullable=False),
-    Column("qrels_id", ForeignKey("qrels.id"), nullable=False),
-    Column("run_ids", JSON, nullable=False),
-    Column("token_id", ForeignKey("tokens.id")),  # whose request it was
-    Column("state", String(16), nullable=False, index=True),
-    Column("parts", Integer, nullable=False),
-    Column("error", Text),
-    Column("result_sha256", ForeignKey("blobs.sha256")),
-    Column("created_at", UtcTime, nullable=False),
-    Column("started_at", UtcTime),
-    Column("finished_at", UtcTime),
-)
-
-job_chunks = Table(
-    "job_chunks",
-    metadata,
-    Column("job_number", ForeignKey("jobs.number"), primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("first_part", Integer, nullable=False),
-    Column("parts", Integer, nullable=False),
-    Column("parts_done", Integer, nullable=False),
-    Column("done", Boolean, nullable=False),
-    Column("claim", String(128)),  # who works it, and which time; null while nobody does
-    Column("attempts", Integer, nullable=False),
-    Column("interruptions", Integer, nullable=False),
-    Column("found", LargeBinary),
 )
 
 answers = Table(  # scores that a team has been given while they are rationed; each is counted once

@@ -13,6 +13,7 @@ import pytest
 
 from app.exhibits import Axis, Figure, HeatMap, Panel, Reference, Series, as_svg
 
+BLUE = "#0072b2"
 SVG = "{http://www.w3.org/2000/svg}"
 MANY = [f"nDCG(base=2,gains=3:2:1)@{10 * number}" for number in range(1, 25)]
 
@@ -71,7 +72,7 @@ def test_a_gap_interrupts_the_line_and_a_point_between_gaps_is_marked() -> None:
         # Limits are fixed, so that nothing but the curve can differ.
         panel = Panel(Axis("x", limits=(0, 9)), Axis("y", limits=(0, 9)), [Series("s", range(len(y)), y, "line")])
         svg = drawn(panel).decode()
-        found = re.findall(r'<path d="([^"]*)" clip-path="[^"]*" style="fill: none; stroke: #0072b2', svg)
+        found = re.findall(r'<path d="([^"]*)" clip-path="[^"]*" style="fill: none; stroke: ' + BLUE, svg)
         return " ".join(re.findall(r"[ML]", found[0]))
 
     assert commands([1, 2, 4, 1]) == "M L L L"
@@ -114,6 +115,26 @@ def test_highlighted_points_are_ringed_and_explained() -> None:
     assert "swop" in texts(drawn(panel, highlight="swop"))
     with pytest.raises(ValueError, match="`highlight` does not say"):
         Figure("made", "", [panel])
+
+
+def test_a_ring_is_always_around_a_mark_of_its_curve() -> None:
+    def marks(highlighted: list[int]) -> int:
+        series = Series("AP", range(60), range(60), highlighted=highlighted)
+        svg = drawn(Panel(Axis("x"), Axis("y"), [series]), highlight="swop")
+        return svg.decode().count(f"fill: {BLUE}; stroke: {BLUE}")
+
+    some = marks([0])
+    assert some < 60
+    assert marks([0, 1, 2, 3]) == some + 3
+
+
+def test_a_legend_takes_as_few_lines_as_the_width_of_its_entries_allows() -> None:
+    from app.exhibits.drawing.layout import legend_columns  # noqa: PLC0415  # as in the program
+
+    assert legend_columns([4] * 6, 6.0) == 6
+    assert legend_columns([4] * 5 + [60], 6.0) == 3
+    assert legend_columns([30] * 6, 6.0) == 2
+    assert legend_columns([200] * 6, 6.0) == 1
 
 
 def test_no_text_breaks_the_drawing_or_is_taken_for_a_formula() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
-import subprocess
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
 from app.exhibits import Cell, Column, Marked, Share, Table, as_latex
+from app.exhibits.fitting import fitted
+
+from .compiling import compiles, packages_of
 
 HOSTILE = [
     r"a_b % & # $ ~ ^ \ { } < > | \" [ ] * -- ``quoted'' ?` !`",
@@ -26,7 +27,7 @@ HOSTILE = [
 def cell(value: str | float | Share | Marked | None, column: Column | None = None) -> str:
     """How a single cell is printed."""
     columns = [column or Column("x"), Column("end")]
-    made = as_latex(Table("t", "", columns, [[value, "E"]], mark="m" if isinstance(value, Marked) else ""))
+    made = as_latex(Table("t", "", columns, [[value, "E"]], mark="m", second_mark="n"))
     found = re.search(r"\\midrule\n(.*) & E ", made)
     assert found is not None
     return found[1]
@@ -59,9 +60,10 @@ def test_numbers_are_rounded_to_the_columns_digits() -> None:
     assert cell(0.7523, Column("x", digits=0, percent=True)) == r"75\%"
 
 
-def test_a_share_is_printed_as_in_the_papers_and_a_mark_is_bold() -> None:
+def test_a_share_is_printed_as_in_the_papers_and_marks_are_bold_or_in_italics() -> None:
     assert cell(Share(79, 105)) == r"79/105=75\%"
     assert cell(Marked("Q")) == r"\textbf{\boldmath Q}"
+    assert cell(Marked(-0.5, "italic"), Column("x", digits=2)) == r"\textit{$-$0.50}"
 
 
 def test_groups_span_their_columns_and_sections_the_table() -> None:
@@ -74,13 +76,39 @@ def test_groups_span_their_columns_and_sections_the_table() -> None:
 
 
 def test_notes_and_the_meaning_of_marks_stand_below() -> None:
-    made = as_latex(Table("t", "50% of", [Column("a")], [[Marked("x")]], mark="best", notes=["So & so."]))
+    made = as_latex(
+        Table("t", "50% of", [Column("a")], [[Marked("x")]], mark="best", second_mark="<1", notes=["So & so."])
+    )
     assert r"\caption{50\% of}\label{tab:t}" in made
-    assert made.index(r"\end{tabular}") < made.index(r"\textbf{Bold}: best.") < made.index(r"So \& so.")
+    below = [r"\end{tabular}", r"\textbf{Bold}: best.", r"\textit{Italic}: \textless{}1.", r"So \& so."]
+    assert [made.count(each) for each in below] == [1, 1, 1, 1]
+    assert sorted(below, key=made.index) == below
+
+
+def test_labels_in_sentences_break_between_their_parameters_and_in_cells_do_not() -> None:
+    label = "nDCG(base=2,gains=3:2:1)@10"
+    made = as_latex(Table("t", f"Runs by {label}, all.", [Column(label)], [[label]], notes=[label]))
+    broken = label.replace(",", r",\allowbreak{}")
+    assert rf"\caption{{Runs by {broken}, all.}}" in made
+    assert (made.count(broken), made.count(label)) == (2, 2)
+
+
+def square(number: int, heading: str = "nDCG@{}", group: str = "") -> Table:
+    """A matrix with marks, as reports have them."""
+    names = [heading.format(10 * place) for place in range(number)]
+    columns = [Column("metric"), *(Column(name, digits=4, group=group) for name in names)]
+    cells: list[Cell] = [Marked(0.95), Marked(-0.5, "italic"), 0.1, None]
+    rows: list[list[Cell]] = [
+        [name, *(cells[(row + place) % 4] for place in range(number))] for row, name in enumerate(names)
+    ]
+    return Table(f"square-{number}", "A matrix", columns, rows, mark="much", second_mark="little")
+
+
+LABEL = "nDCG(base=2,gains=3:2:1)@{}"
 
 
 def all_kinds() -> list[Table]:
-    """Tables of every layout: hostile, without rows, long, wide."""
+    """Tables of every layout: hostile, without rows, long, wide, both, and with texts of several lines."""
     hostile: list[list[Cell]] = [[text, text, text, number] for number, text in enumerate(HOSTILE)]
     columns = [Column("part", section=True), Column("a_b"), Column("%", group="#"), Column("n", group="#")]
     wide = [Column("m"), *(Column(f"nDCG@{n}", digits=3) for n in range(24))]
@@ -89,17 +117,60 @@ def all_kinds() -> list[Table]:
         Table("none", "Nothing", columns, []),
         Table("long", "Long", [Column("a"), Column("b", digits=3)], [[f"r_{n}", n / 7] for n in range(100)]),
         Table("wide", "Wide", wide, [[f"run_{n}", *[n / 24] * 24] for n in range(24)]),
+        Table("both", "Long and wide", wide, [[f"a_long_run_name_{n}", *[n / 24] * 24] for n in range(99)]),
+        Table("texts", "Texts", [Column("n"), Column("text")], [[n, "word " * 9 * n] for n in range(9)], notes=HOSTILE),
+        Table("groups", "Groups", [Column("n", group="a " * 9), Column("m", group="b " * 30)], [[1, 2]]),
+        *(square(number, heading) for number in (4, 8, 14, 24, 45) for heading in ("{}", "Relaxed PDoc{}", LABEL)),
+        square(12, LABEL, "graded"),
+        replace(square(4), name="labels", caption=f"Mean gain at each rank, with the parameters of {LABEL}."),
     ]
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex is installed to compile tables with")
-def test_every_kind_of_table_compiles(tmp_path: Path) -> None:
-    body = "\n".join(map(as_latex, all_kinds()))
-    packages = sorted(set(",".join(re.findall(r"^% \\usepackage\{(.*)\}$", body, re.MULTILINE)).split(",")))
-    assert packages == ["booktabs", "longtable", "rotating"]
-    start = rf"\documentclass{{article}}\usepackage{{{','.join(packages)}}}\begin{{document}}\listoftables"
-    (tmp_path / "t.tex").write_text(f"{start}\n{body}\n\\end{{document}}\n", encoding="utf-8")
-    for _ in range(2):  # the second reads the list of tables that the first wrote
-        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
-        assert done.returncode == 0, done.stdout[-2000:]
+def shape(table: Table) -> list[tuple[str, bool, bool, bool, int]]:
+    """How each part of a table is printed: size, turned, long, with standing headings, of how many columns."""
+    return [
+        (fit.size.command, fit.is_turned, fit.is_long, bool(fit.standing), len(fit.places)) for fit in fitted(table)
+    ]
+
+
+def test_a_table_is_printed_in_the_plainest_way_that_fits_its_page() -> None:
+    assert shape(square(4)) == [(r"\small", False, False, False, 5)]
+    assert shape(square(8, "{}")) == [(r"\scriptsize", False, False, False, 9)]
+    assert shape(square(8)) == [(r"\scriptsize", False, False, True, 9)]
+    assert shape(square(12, "{}")) == [(r"\footnotesize", True, False, False, 13)]
+    assert shape(square(16)) == [(r"\tiny", True, False, True, 17)]
+
+
+def test_columns_that_fit_no_page_come_in_parts_under_one_number_each_with_the_row_labels() -> None:
+    table = square(45)
+    parts = fitted(table)
+    assert [fit.places[0] for fit in parts] == [0] * len(parts)
+    assert [place for fit in parts for place in fit.places[1:]] == list(range(1, 46))
+    made = as_latex(table)
+    assert made.count(r"\addtocounter{table}{-1}") == len(parts) - 1 == 3
+    assert re.findall(r"\\caption\{(.*?)\}", made) == [f"A matrix (part {number} of 4)" for number in (1, 2, 3, 4)]
+    assert re.findall(r"\\label\{(.*?)\}", made) == ["tab:square-45", *(f"tab:square-45-{part}" for part in (2, 3, 4))]
+    assert made.count(r"\textbf{Bold}: much.") == 1
+
+
+def test_what_fits_no_page_whatever_is_done_is_printed_all_the_same() -> None:
+    heading = "heading " * 30
+    for columns in ([Column(heading)], [Column("a"), Column("b", group=heading)]):
+        made = as_latex(Table("t", "", columns, [["x"] * len(columns)]))
+        assert made.count(heading.strip()) == 1
+        assert made.count(r"\begin{tabular}") == 1
+
+
+def test_rows_beyond_the_page_go_on_on_the_next() -> None:
+    def made(rows: int) -> str:
+        return as_latex(Table("t", "", [Column("a")], [[number] for number in range(rows)]))
+
+    assert r"\begin{table}" in made(30)
+    assert r"\begin{longtable}" in made(60)
+
+
+def test_every_kind_of_table_compiles_and_none_runs_off_its_page() -> None:
+    tables = all_kinds()
+    packages = packages_of("\n".join(map(as_latex, tables)))
+    assert packages == ["booktabs", "graphicx", "longtable", "pdflscape", "rotating"]
+    compiles(tables)

@@ -13,8 +13,9 @@ import pytest
 from app.exhibits import Cell, Column, Marked, Share, Table, as_csv, csv_line
 
 
-def table(*rows: Sequence[Cell], mark: str = "") -> Table:
-    return Table("made", "A table", [Column("metric"), Column("score", unit="0 to 1")], rows, mark=mark)
+def table(*rows: Sequence[Cell], mark: str = "", second_mark: str = "") -> Table:
+    columns = [Column("metric"), Column("score", unit="0 to 1")]
+    return Table("made", "A table", columns, rows, mark=mark, second_mark=second_mark)
 
 
 def read(text: str) -> list[list[str]]:
@@ -59,6 +60,24 @@ def test_marks_are_a_column_of_their_own_whether_or_not_a_cell_is_marked() -> No
         ["AP", "0.25", ""],
     ]
     assert read(as_csv(table(mark="better"))) == [["metric", "score (0 to 1)", "marked"]]
+
+
+def test_second_marks_are_another_column_and_leave_the_numbers_alone() -> None:
+    marked = table(["Q", Marked(0.5, "italic")], [Marked("AP"), Marked(0.25)], mark="better", second_mark="worse")
+    assert read(as_csv(marked)) == [
+        ["metric", "score (0 to 1)", "marked", "second marked"],
+        ["Q", "0.5", "", "score (0 to 1)"],
+        ["AP", "0.25", "metric; score (0 to 1)", ""],
+    ]
+    assert read(as_csv(table(second_mark="worse"))) == [["metric", "score (0 to 1)", "second marked"]]
+
+
+def test_each_of_the_marks_needs_its_own_meaning() -> None:
+    with pytest.raises(ValueError, match="`second_mark` does not say"):
+        table(["AP", Marked(1, "italic")], mark="better")
+    with pytest.raises(ValueError, match="`mark` does not say"):
+        table([Marked("AP"), 1], second_mark="worse")
+    assert table(["AP", Marked(1, "italic")], second_mark="worse").meanings == {"italic": "worse"}
 
 
 def test_a_table_refuses_what_does_not_fit() -> None:

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.statistics.correlation import kendall_asls, kendall_matrix, spearman_asls, spearman_matrix
+from app.statistics.correlation import (
+    kendall_asls,
+    kendall_matrix,
+    least_significant_tau,
+    spearman_asls,
+    spearman_matrix,
+)
 from app.statistics.draws import Floats
 from app.statistics.swops import swops_between
 from app.statistics.ties import rounded, tied_pairs
@@ -63,6 +69,17 @@ def test_tau_and_rho_are_scipys_with_their_significance(means: Floats) -> None:
         tau, rho = stats.kendalltau(means[i], means[j]), stats.spearmanr(means[i], means[j])
         expected = (tau.statistic, tau.pvalue, rho.statistic, rho.pvalue)
         assert [matrix[i, j] for matrix in ours] == pytest.approx(expected, rel=1e-9 if i == j else 1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 17, 33, 34, 170, 171])
+def test_the_levels_of_tau_are_scipys_for_any_number_of_runs_with_and_without_ties(runs: int) -> None:
+    swapped = np.arange(runs)[::-1].copy()
+    swapped[:2] = swapped[:2][::-1]
+    means = np.vstack((untied_means(5, 2, runs), tied_means(5, 2, runs), np.arange(runs), swapped, np.zeros(runs)))
+    for i, row in enumerate(kendall_asls(means.astype(np.float64))):
+        with np.errstate(all="ignore"):
+            expected = [stats.kendalltau(means[i], other).pvalue for other in means]
+        np.testing.assert_allclose(row, expected, rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
@@ -176,6 +193,44 @@ def test_swops_are_the_pairs_that_two_metrics_order_differently() -> None:
 def test_the_worked_example_has_three_swops_and_two_half_ties() -> None:
     found = swops_between(*golden_means("corr_ties"))
     assert (len(found.pairs), found.half_ties) == (GOLDEN["corr_ties"]["D"], 2)
+
+
+@pytest.mark.parametrize("runs", [2, 4, 5, 6, 7, 12, 30, 37])
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001])
+def test_the_least_significant_tau_is_where_scipys_exact_test_turns(runs: int, alpha: float) -> None:
+    asls = [exact_asl(runs, discordant) for discordant in range(runs * (runs - 1) // 4)]
+    significant = [discordant for discordant, asl in enumerate(asls) if asl < alpha]
+    expected = 1 - 2 * significant[-1] / (runs * (runs - 1) / 2) if significant else None
+    assert least_significant_tau(runs, alpha) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_least_significant_tau_of_30_runs_is_within_a_pair_of_the_papers() -> None:
+    # "Given 30 runs, significant at 0.01 if it is over 0.34" is the normal approximation, 0.338 with 144 pairs.
+    assert least_significant_tau(30, 0.01) == pytest.approx(1 - 2 * 145 / 435)
+    assert exact_asl(30, 145) < 0.01 <= exact_asl(30, 146)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001])
+@pytest.mark.parametrize(("runs", "above"), [(200, 0), (210, 0.001)])
+def test_the_least_significant_tau_of_many_runs_is_a_little_on_the_safe_side(
+    runs: int, above: float, alpha: float
+) -> None:
+    pairs = runs * (runs - 1) // 2
+    tau = least_significant_tau(runs, alpha)
+    assert tau is not None
+    discordant = round((1 - tau) * pairs / 2)
+    assert exact_asl(runs, discordant) < alpha <= exact_asl(runs, discordant + max(1, int(above * pairs / 2)))
+
+
+def exact_asl(runs: int, discordant: int) -> float:
+    """SciPy's, of two orders of so many runs that differ in so many pairs."""
+    left, order = list(range(runs)), []
+    for place in range(runs):
+        # To take the k-th of those left is k discordant pairs.
+        skipped = min(discordant, runs - 1 - place)
+        discordant -= skipped
+        order.append(left.pop(skipped))
+    return float(stats.kendalltau(range(runs), order, method="exact").pvalue)
 
 
 def plain_tau_ap(reference: Floats, estimate: Floats) -> float:

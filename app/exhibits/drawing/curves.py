@@ -23,6 +23,7 @@ RING: dict[str, Any] = {
 """How a highlighted point looks."""
 
 _MOST_MARKED, _MARKED_OF_MANY, _MARKED_ON_LINE = 40, 15, 10
+_MOST_RINGS, _SMALL_RING = 12, {"markersize": 6.5, "markeredgewidth": 0.8}
 _DASH = (0, (4, 2))
 
 
@@ -30,8 +31,9 @@ def draw_curves(panel: Panel, axes: Axes, x: Ruler, y: Ruler, looks: Mapping[str
     """Draws everything but limits, ticks and the labels of references, which wait until limits are final."""
     axes.set_xscale(panel.x.scale)
     axes.set_yscale(panel.y.scale)
+    rings = RING | (_SMALL_RING if sum(len(each.highlighted) for each in panel.series) > _MOST_RINGS else {})
     for series in panel.series:
-        _draw(axes, series, x.places(series.x), y.places(series.y), looks[series.label])
+        _draw(axes, series, x.places(series.x), y.places(series.y), looks[series.label], rings)
     for reference in panel.references:
         across = axes.axhline if reference.of == "y" else axes.axvline
         across(
@@ -70,15 +72,16 @@ def _label(axes: Axes, reference: Reference, point: tuple[float, float], last: f
     return moved
 
 
-def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: Look) -> None:
+def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: Look, rings: Mapping[str, Any]) -> None:
     line = look.line() | ({"linestyle": "none"} if series.style == "points" else {})
     drawstyle = "steps-post" if series.style == "step" else "default"
-    marked = _marked(np.isfinite(x) & np.isfinite(y), series.style, look.number)
+    ringed = list(series.highlighted)
+    # Around a mark, a ring is seen to be that curve's.
+    marked = sorted({*_marked(np.isfinite(x) & np.isfinite(y), series.style, look.number), *ringed})
     # Marks and line are two things, so that a mark is as far as possible above all lines.
     axes.plot(x, y, zorder=2 + 0.001 * look.number, drawstyle=drawstyle, **line)
     axes.plot(x[marked], y[marked], linestyle="none", zorder=3 + 0.001 * look.number, **look.marks())
-    ringed = list(series.highlighted)
-    axes.plot(x[ringed], y[ringed], zorder=4, **RING | ({"markersize": 5.0} if len(ringed) > _MOST_MARKED else {}))
+    axes.plot(x[ringed], y[ringed], zorder=4, **rings)
 
 
 def _marked(defined: np.ndarray[tuple[int], np.dtype[np.bool_]], style: str, number: int) -> list[int]:

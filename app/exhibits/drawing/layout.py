@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
 from app.exhibits.drawing.curves import RING
-from app.exhibits.drawing.looks import DOTS, SMALL, Look, shown
+from app.exhibits.drawing.looks import DOTS, MANY, SMALL, Look, shown
 from app.exhibits.figures import Figure, Panel
 
 _GAP = 0.15
@@ -24,6 +23,8 @@ _MOST_BELOW = 6
 _MOST_BESIDE = 30
 _SIZES = {1: (4.8, 3.2), 2: (3.1, 2.5), 3: (2.3, 2.2)}
 """Inches of a panel by the number of panels in a row."""
+_HIGHER = 1.25
+"""How much higher panels of many curves are."""
 
 
 def per_row(figure: Figure) -> int:
@@ -35,6 +36,7 @@ def per_row(figure: Figure) -> int:
 def size_of_panel(panel: Panel, figure: Figure) -> tuple[float, float]:
     """Width and height of a panel of curves, in inches."""
     width, height = _SIZES[per_row(figure)]
+    height *= _HIGHER if len(figure.labels) > MANY else 1
     if len(figure.panels) == 1:
         width = min(6.6, max(width, 0.11 * len(panel.x.categories)))
         height = max(height, _LINE * _lines(figure)) if _stands_beside(figure) else height
@@ -66,11 +68,18 @@ def add_legend(page: Page, figure: Figure, looks: Mapping[str, Look]) -> None:
         top = page.axes[0].get_position().y1
         page.legend(handles=handles, loc="upper left", bbox_to_anchor=(union.x1 + _GAP, top), **style)
         return
-    longest = max(len(str(handle.get_label())) for handle in handles)
-    columns = max(1, min(len(handles), int(union.width / (longest * SMALL * 0.6 / 72 + 0.55))))
-    columns = math.ceil(len(handles) / math.ceil(len(handles) / columns))  # as even as their number allows
+    columns = legend_columns([len(str(handle.get_label())) for handle in handles], union.width)
     middle = (page.axes[0].get_position().x0 + max(axes.get_position().x1 for axes in page.axes)) / 2
     page.legend(handles=handles, loc="upper center", bbox_to_anchor=(middle, union.y0 - 0.1), ncols=columns, **style)
+
+
+def legend_columns(lengths: Sequence[int], width: float) -> int:
+    """Into how many columns the legend goes: the fewest lines, and of these the fewest columns."""
+    for lines in range(1, len(lengths) + 1):
+        starts = range(0, len(lengths), lines)
+        if sum(max(lengths[start : start + lines]) * SMALL * 0.6 / 72 + 0.55 for start in starts) <= width:
+            return len(starts)
+    return 1
 
 
 def _extent(axes: Axes) -> Bbox:

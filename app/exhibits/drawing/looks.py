@@ -18,6 +18,9 @@ GREY = "0.4"
 SMALL = 7.0
 """Points: the size of everything but titles."""
 
+MANY = 9
+"""Curves, more of which are drawn finer, and on more space."""
+
 SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.grid": True,
@@ -46,40 +49,42 @@ _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one curve is drawn. `number` counts the curves from 0."""
+    """How one curve is drawn. `number` counts the curves from 0; `scale` makes many of them finer."""
 
     number: int
     colour: str
     marker: str
     dash: Any
     is_hollow: bool
+    scale: float
 
     def marks(self) -> dict[str, Any]:
         """Matplotlib's words for the marks."""
         return {
             "marker": self.marker,
-            "markersize": 4.5 if self.marker in "*XP" else 3.8,
+            "markersize": (4.5 if self.marker in "*XP" else 3.8) * self.scale,
             "markerfacecolor": "white" if self.is_hollow else self.colour,
             "markeredgecolor": self.colour,
-            "markeredgewidth": 0.8,
+            "markeredgewidth": 0.8 * self.scale,
         }
 
     def line(self) -> dict[str, Any]:
         """Matplotlib's words for the line."""
-        return {"color": self.colour, "linestyle": self.dash, "linewidth": 1.0}
+        return {"color": self.colour, "linestyle": self.dash, "linewidth": self.scale}
 
 
 def looks_of(labels: Sequence[str]) -> dict[str, Look]:
     """A look for each label; the first 24 differ in their marks alone, the first 40 in colour or dashes too."""
-    return {label: _look(number) for number, label in enumerate(labels)}
+    scale = 1.0 if len(labels) <= MANY else 0.9
+    return {label: _look(number, scale) for number, label in enumerate(labels)}
 
 
-def _look(number: int) -> Look:
+def _look(number: int, scale: float) -> Look:
     rounds, colour = divmod(number, len(_COLOURS))
     # A step of one more each round: equal colours then never meet equal dashes.
     dash = _DASHES[(number + rounds) % len(_DASHES)]
     is_hollow = number // len(_MARKERS) % 2 == 1
-    return Look(number, _COLOURS[colour], _MARKERS[number % len(_MARKERS)], dash, is_hollow)
+    return Look(number, _COLOURS[colour], _MARKERS[number % len(_MARKERS)], dash, is_hollow, scale)
 
 
 def written(text: str) -> str:

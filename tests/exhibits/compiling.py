@@ -1,0 +1,50 @@
+"""Whether tables compile: all of a test in one document, by pdfLaTeX where it is installed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from app.exhibits import Table, as_latex
+
+POINTS_OVER = 4.0
+"""By how much a line may be too wide, about the width of a digit."""
+
+
+def compiles(tables: Iterable[Table]) -> None:
+    """Fails where LaTeX refuses a table, or one runs off its page; skips the test where there is no LaTeX."""
+    compiles_text("\n\\clearpage\n".join(map(as_latex, tables)))
+
+
+def compiles_text(body: str) -> None:
+    """The same of tables that are LaTeX already."""
+    if shutil.which("pdflatex") is None:
+        pytest.skip("no pdflatex is installed to compile tables with")
+    assert body
+    with TemporaryDirectory() as folder:
+        log = _compiled(Path(folder), body)
+    too_wide = re.findall(r"Overfull \\hbox \((\d+\.?\d*)pt too wide\).*", log)
+    assert [points for points in too_wide if float(points) > POINTS_OVER] == []
+    assert "Float too large" not in log
+
+
+def packages_of(body: str) -> list[str]:
+    """What the tables say that the document needs."""
+    return sorted(set(",".join(re.findall(r"^% \\usepackage\{(.*)\}$", body, re.MULTILINE)).split(",")))
+
+
+def _compiled(folder: Path, body: str) -> str:
+    start = rf"\documentclass{{article}}\usepackage{{{','.join(packages_of(body))}}}\begin{{document}}\listoftables"
+    (folder / "t.tex").write_text(f"{start}\n{body}\n\\end{{document}}\n", encoding="utf-8")
+    for _ in range(2):  # the second reads the list of tables that the first wrote
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
+        assert done.returncode == 0, done.stdout[-2000:]
+    # Lines of the log are cut at 79 characters; what is looked for is shorter.
+    return done.stdout

@@ -1,0 +1,85 @@
+"""Tables and figures as plain JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+
+from app.exhibits import (
+    Axis,
+    Cell,
+    Column,
+    Figure,
+    HeatMap,
+    Marked,
+    Panel,
+    Reference,
+    Series,
+    Share,
+    Table,
+    figure_as_json,
+    table_as_json,
+)
+
+
+def test_a_table_says_all_it_knows_in_plain_json() -> None:
+    columns = [Column("part", section=True), Column("metric"), Column("tau", digits=2, group="AP"), Column("t", "s")]
+    rows: list[list[Cell]] = [
+        ["a", Marked("Q"), Marked(0.123456, "italic"), Share(79, 105)],
+        ["b", "AP", math.nan, None],
+    ]
+    made = Table("t-1", "A table", columns, rows, mark="best", second_mark="low", notes=["So."])
+    assert json.loads(json.dumps(table_as_json(made), allow_nan=False)) == {
+        "name": "t-1",
+        "caption": "A table",
+        "columns": [
+            {"title": "part", "unit": "", "group": "", "section": True},
+            {"title": "metric", "unit": "", "group": "", "section": False},
+            {"title": "tau", "unit": "", "group": "AP", "section": False},
+            {"title": "t", "unit": "s", "group": "", "section": False},
+        ],
+        "rows": [["a", "Q", 0.123456, {"count": 79, "of": 105, "share": 79 / 105}], ["b", "AP", None, None]],
+        "marks": [{"row": 0, "column": 1, "mark": "bold"}, {"row": 0, "column": 2, "mark": "italic"}],
+        "meanings": {"bold": "best", "italic": "low"},
+        "notes": ["So."],
+    }
+
+
+def test_numbers_keep_every_digit_and_an_empty_share_is_undefined() -> None:
+    rows: list[list[Cell]] = [[0.1 + 0.2, np.float64(1e-300), Share(0, 0), math.inf]]
+    made = table_as_json(Table("t", "", [Column(name) for name in "abcd"], rows))
+    empty = {"count": 0, "of": 0, "share": None}
+    assert json.loads(json.dumps(made, allow_nan=False))["rows"] == [[0.1 + 0.2, 1e-300, empty, None]]
+
+
+def test_a_figure_of_curves_names_its_axes_series_and_references() -> None:
+    x, y = Axis("runs", categories=["r1", "r2"]), Axis("ASL", "share", "log", limits=(None, 1))
+    series = [Series("AP", range(2), [0.5, math.nan], "line", highlighted=[0]), Series("Q", [0, 1], [None, 1])]
+    panel = Panel(x, y, series, [Reference(0.05, "5 %")], title="left")
+    made = figure_as_json(Figure("f", "A figure", [panel], highlight="swop"))
+    assert json.loads(json.dumps(made, allow_nan=False)) == {
+        "name": "f",
+        "caption": "A figure",
+        "highlight": "swop",
+        "panels": [
+            {
+                "title": "left",
+                "x": {"title": "runs", "unit": "", "scale": "linear", "categories": ["r1", "r2"]},
+                "y": {"title": "ASL", "unit": "share", "scale": "log", "categories": []},
+                "series": [
+                    {"label": "AP", "x": [0, 1], "y": [0.5, None], "highlighted": [0]},
+                    {"label": "Q", "x": [0, 1], "y": [None, 1], "highlighted": []},
+                ],
+                "references": [{"of": "y", "value": 0.05, "label": "5 %"}],
+            }
+        ],
+    }
+
+
+def test_a_heat_map_has_its_names_and_values() -> None:
+    made = figure_as_json(Figure("f", "", [HeatMap(["a"], ["b", "c"], [[0.5, math.nan]], Axis("tau"), title="m")]))
+    scale = {"title": "tau", "unit": "", "scale": "linear", "categories": []}
+    expected = {"title": "m", "rows": ["a"], "columns": ["b", "c"], "values": [[0.5, None]], "scale": scale}
+    assert made["panels"] == [expected]
