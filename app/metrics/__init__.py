@@ -6,13 +6,14 @@ named, and at `BoundMetric.score` for how one is computed.
 
 # Importing a family enters its metrics into the catalogue.
 from app.metrics import blended, cumulative, distance, precision, reciprocal, weighted  # noqa: F401
-from app.metrics.bound import BoundMetric
+from app.metrics.bound import BoundMetric, mean_all, score_all
 from app.metrics.catalogue import Metric, every_metric, query_parameters
 from app.metrics.curves import gain_curves, precision_recall
 from app.metrics.distance import min_max
 from app.metrics.expressions import resolve, without
-from app.metrics.gains import GainSetting, parse_gains
+from app.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from app.metrics.parameters import Parameter
+from app.metrics.presets import Preset, every_preset, expand
 from app.metrics.rankings import UNJUDGED, JudgedRun, Judgments, RetrievalScores, Scale
 from app.metrics.trec_eval import trec_eval_name
 from app.metrics.views import JudgedRankings
@@ -26,15 +27,22 @@ __all__ = [
     "Judgments",
     "Metric",
     "Parameter",
+    "Preset",
     "RetrievalScores",
     "Scale",
     "every_metric",
+    "every_preset",
+    "expand",
     "gain_curves",
+    "linear_ratio",
+    "mean_all",
     "min_max",
     "parse_gains",
     "precision_recall",
     "query_parameters",
     "resolve",
+    "score_all",
+    "steep",
     "trec_eval_name",
     "without",
 ]

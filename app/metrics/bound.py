@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +12,7 @@ from app.metrics.arrays import Scores
 from app.metrics.catalogue import Metric
 from app.metrics.parameters import CONDENSED, GAINS, MEAN, REL
 from app.metrics.rankings import Scale
+from app.metrics.twin import as_numbers, mean_together, score_together
 from app.metrics.views import JudgedRankings, Reading
 
 _FLOOR = 1e-5
@@ -25,7 +26,7 @@ class BoundMetric:
     """A metric, its parameters (typed values by name) and its cut-off (None: the whole ranking).
 
     `label` is the canonical expression: equal labels on equal scales mean equal scores. `reading` is how the metric
-    has a run read: gains, relevance threshold, condensed or not.
+    has a run read: gains, relevance threshold, condensed or not. `arguments` is what its kernel is called with.
     """
 
     def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> None:
@@ -34,9 +35,11 @@ class BoundMetric:
         self.cutoff = cutoff
         self.label = _label(metric, parameters, cutoff, scale)
         own = dict(parameters)
-        self._geometric = own.pop(MEAN.name) == "geometric"
+        self.is_geometric = own.pop(MEAN.name) == "geometric"
         self.reading = Reading(**{key: own.pop(key) for key in _READING if key in own})
-        self._arguments = {**own, "cutoff": cutoff} if metric.takes_cutoff else own
+        self.arguments = {**own, "cutoff": cutoff} if metric.takes_cutoff else own
+
+        self.as_numbers = as_numbers(metric.name, metric.graded, self.reading, self.arguments, scale.highest_level)
 
     def __repr__(self) -> str:
         return f"<BoundMetric {self.label}>"
@@ -58,12 +61,7 @@ class BoundMetric:
         0 where the run lacks the topic; NaN where the metric is undefined, because no document is relevant or,
         for graded metrics, because the ideal ranking is worth nothing.
         """
-        view = rankings.view(self.metric.reads, self.reading)
-        with np.errstate(all="ignore"):
-            scores = self.metric.kernel(view, **self._arguments)
-            scores[rankings.missing] = 0.0
-            scores[view.undefined] = np.nan
-        return scores
+        return np.asarray(_score_plainly([self], rankings)[0])
 
     def mean(self, scores: Scores) -> float:
         """The mean score over the topics for which it is defined, of one run (float64 [n]); NaN if none is."""
@@ -71,11 +69,51 @@ class BoundMetric:
 
     def means(self, scores: Scores) -> Scores:
         """`mean` over the last axis of `scores` float64 [..., n]."""
-        values = np.log(np.maximum(scores, _FLOOR)) if self._geometric else scores
-        defined = ~np.isnan(values)
-        with np.errstate(invalid="ignore"):
-            means = np.where(defined, values, 0.0).sum(axis=-1) / defined.sum(axis=-1)
-        return np.asarray(np.exp(means) if self._geometric else means)
+        return np.asarray(_mean_plainly([self], scores[np.newaxis])[0])
+
+
+def score_all(metrics: Sequence[BoundMetric], rankings: JudgedRankings) -> Scores:
+    """What `BoundMetric.score` says of each topic for each of the metrics, float64 [metrics, n].
+
+    To 1e-12: it may be compiled, which single scores never are.
+    """
+    table = score_together([metric.as_numbers for metric in metrics], rankings.run, rankings.judgments)
+    return _score_plainly(metrics, rankings) if table is None else table
+
+
+def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
+    """What `BoundMetric.means` says of each metric's scores, float64 [metrics, ..., n]: float64 [metrics, ...]."""
+    means = mean_together([metric.is_geometric for metric in metrics], table)
+    return _mean_plainly(metrics, table) if means is None else means
+
+
+def _score_plainly(metrics: Sequence[BoundMetric], rankings: JudgedRankings) -> Scores:
+    table = np.empty((len(metrics), len(rankings.run.retrieved)))
+    with np.errstate(all="ignore"):
+        for scores, metric in zip(table, metrics, strict=True):
+            view = rankings.view(metric.metric.reads, metric.reading)
+            scores[:] = metric.metric.kernel(view, **metric.arguments)
+            if len(rankings.missing):
+                scores[rankings.missing] = 0.0
+            if len(view.undefined):
+                scores[view.undefined] = np.nan
+    return table
+
+
+def _mean_plainly(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
+    geometric = [row for row, metric in enumerate(metrics) if metric.is_geometric]
+    if geometric:
+        table = table.copy()
+        table[geometric] = np.log(np.maximum(table[geometric], _FLOOR))
+    undefined = np.isnan(table)
+    with np.errstate(invalid="ignore"):
+        if undefined.any():
+            means = np.where(undefined, 0.0, table).sum(axis=-1) / (table.shape[-1] - undefined.sum(axis=-1))
+        else:
+            means = table.sum(axis=-1) / np.float64(table.shape[-1])
+    if geometric:
+        means[geometric] = np.exp(means[geometric])
+    return np.asarray(means)
 
 
 def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> str:

@@ -28,8 +28,8 @@ def averaged_normalised_gain(rankings: GradedRankings, cutoff: int, discount: Di
     A gain at rank i counts at every rank from i on, divided by the ideal there: sums of reciprocals suffice.
     """
     found = rankings.relevant(upto=cutoff)
-    reciprocals = rankings.ideal.reciprocal_sums(discount).at(slice(None), cutoff)
-    counted = reciprocals[found.topic] - found.reciprocals_above(discount)
+    reciprocals = rankings.ideal.reciprocal_sums(discount, cutoff).at(slice(None), cutoff)
+    counted = reciprocals[found.topic] - found.reciprocals_above(discount, cutoff)
     return found.sum_by_topic(found.gain * found.discount(discount) * counted) / cutoff
 
 

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from app.metrics.arrays import Scores
 
+_SHALLOW: Final = 1 << 16
+"""Ranks that are looked up rather than computed: half a megabyte for a discount."""
+
 
 @dataclass(frozen=True, slots=True)
 class Discount:
@@ -25,17 +28,25 @@ class Discount:
     base: float
     shift: int = 0
 
-    def at(self, ranks: Scores) -> Scores:
-        """The weight at each of `ranks` (float64, any shape, >= 1)."""
-        weights: Scores = 1.0 / np.maximum(1.0, np.log(ranks + self.shift) / math.log(self.base))
-        return weights
+    def at(self, ranks: NDArray[np.intp]) -> Scores:
+        """The weight at each of `ranks` (any shape, >= 1), float64."""
+        deepest = int(ranks.max(initial=0))
+        return self.weights(deepest).take(ranks) if deepest < _SHALLOW else self._at(ranks)
+
+    def weights(self, deepest: int) -> Scores:
+        """The weights of ranks 0 (none), 1, ..., `deepest`, float64."""
+        return _weights(self, max(10, deepest.bit_length()))[: deepest + 1]
 
     def sums(self, ranks: NDArray[np.intp]) -> Scores:
         """The sum of the weights of ranks 1 to r, for each r >= 0 of `ranks`."""
         if self.base == math.inf:
             return ranks.astype(np.float64)
         deepest = int(ranks.max(initial=0))
-        return _prefix_sums(self, max(10, deepest.bit_length()))[ranks]
+        return _prefix_sums(self, max(10, deepest.bit_length())).take(ranks)
+
+    def _at(self, ranks: NDArray[np.intp]) -> Scores:
+        weights: Scores = 1.0 / np.maximum(1.0, np.log(ranks + self.shift) / math.log(self.base))
+        return weights
 
 
 NO_DISCOUNT: Final = Discount(base=math.inf)
@@ -43,6 +54,10 @@ MICROSOFT: Final = Discount(base=2.0, shift=1)
 
 
 @lru_cache(maxsize=8)
+def _weights(discount: Discount, bits: int) -> Scores:
+    return np.concatenate(([0.0], discount._at(np.arange(1, 2**bits))))
+
+
+@lru_cache(maxsize=8)
 def _prefix_sums(discount: Discount, bits: int) -> Scores:
-    weights = discount.at(np.arange(1.0, 2.0**bits))
-    return np.concatenate(([0.0], np.cumsum(weights)))
+    return np.cumsum(_weights(discount, bits))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
+from app.metrics.found import Segments
 from app.metrics.parameters import SystemScores, UserScores
 from app.metrics.views import ScoredRankings
 
@@ -24,14 +24,15 @@ def average_distance(rankings: ScoredRankings, *, urs: UserScores = "scaled", sr
     """
     found = rankings.relevant()
     unit = rankings.highest_gain if urs == "scaled" else 1.0
-    distances = _system_scores(rankings, srs)
-    distances[found.row] -= found.gain / unit
+    scores = _system_scores(rankings, srs)
+    distances = np.abs(scores)
+    distances[found.row] = np.abs(scores.take(found.row) - found.gain / unit)
     missed = (rankings.ideal.total - found.sum_by_topic(found.gain)) / unit
-    distance = np.bincount(rankings.row_topic, np.abs(distances), len(missed)) + missed
+    distance = rankings.judged.sum(distances) + missed
     documents = rankings.judgments.judged_count
     if not rankings.reading.condensed:
-        scores = rankings.retrieval_scores
-        distance += scores.unjudged_scaled if srs == "minmax" else scores.unjudged_absolute
+        of_run = rankings.retrieval_scores
+        distance += of_run.unjudged_scaled if srs == "minmax" else of_run.unjudged_absolute
         documents = documents + rankings.run.retrieved - np.diff(rankings.run.starts)
     return 1.0 - distance / documents
 
@@ -42,27 +43,30 @@ def min_max(scores: Scores, lowest: Scores | float, highest: Scores | float) -> 
     Where those two are equal, all are 1.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        spread = np.subtract(highest, lowest)
+        if np.all((spread > 0) & (spread < np.inf)):
+            return (scores - lowest) / spread
         # Two finite scores may be further apart than the largest number; their halves are not.
-        unit = np.where(np.isinf(np.subtract(highest, lowest)), 0.5, 1.0)
+        unit = np.where(np.isinf(spread), 0.5, 1.0)
         spread = highest * unit - lowest * unit
         return np.where(spread > 0, (scores * unit - lowest * unit) / spread, 1.0)
 
 
 def _system_scores(rankings: ScoredRankings, srs: str) -> Scores:
     """The score of every judged document retrieved: as it is, or scaled to [0, 1] over its ranking."""
-    scores, topic = rankings.retrieval_scores, rankings.row_topic
+    scores = rankings.retrieval_scores
     if srs == "raw":
-        return scores.judged.copy()
+        return scores.judged
     lowest, highest = scores.lowest, scores.highest
     if rankings.reading.condensed:
-        lowest, highest = _extremes(scores.judged, topic, len(lowest))
-    return min_max(scores.judged, lowest[topic], highest[topic])
+        lowest, highest = _extremes(scores.judged, rankings.judged)
+    return min_max(scores.judged, rankings.judged.spread(lowest), rankings.judged.spread(highest))
 
 
-def _extremes(values: Scores, topic: NDArray[np.intp], topics: int) -> tuple[Scores, Scores]:
-    lowest, highest = np.zeros(topics), np.zeros(topics)
+def _extremes(values: Scores, judged: Segments) -> tuple[Scores, Scores]:
+    lowest, highest = np.zeros(judged.topics), np.zeros(judged.topics)
     if len(values):
-        first = np.flatnonzero(np.diff(topic, prepend=-1))
-        lowest[topic[first]] = np.minimum.reduceat(values, first)
-        highest[topic[first]] = np.maximum.reduceat(values, first)
+        first = judged.starts[judged.filled]
+        lowest[judged.filled] = np.minimum.reduceat(values, first)
+        highest[judged.filled] = np.maximum.reduceat(values, first)
     return lowest, highest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,62 +16,162 @@ from app.metrics.rankings import JudgedRun
 Upto = int | Scores | None
 """A rank to stop after: the same for all topics, one for each (float64 [n]), or none."""
 
-Column = TypeVar("Column", bound=np.generic)
+Value = TypeVar("Value", bound=np.generic)
+
+_LONG: Final = 16
+"""Rows a topic from which sums are faster segment by segment than row by row."""
 
 
 class RelevantRows:
-    """The relevant rows of a run, and what no gain setting changes about them.
+    """The relevant rows of a run, by topic, then rank, and what neither gains nor unjudged documents change of them.
 
-    `levels` are those that count as relevant, up to the scale's highest. Rows are ordered by topic, then rank.
-    Counts are integers, so that sums of gains made of them carry no accumulated error. `condensed` counts ranks
-    among the judged documents only.
+    `levels` are those that count as relevant, up to the scale's highest.
     """
 
-    def __init__(self, run: JudgedRun, row_topic: NDArray[np.intp], levels: range, condensed: bool) -> None:
+    def __init__(self, run: JudgedRun, row_topic: NDArray[np.intp], levels: range) -> None:
         self.levels = levels
-        self.topics = len(run.retrieved)
-        self.rows = np.flatnonzero(run.level >= levels.start)
-        self.topic = row_topic[self.rows]
-        self.level = run.level[self.rows]
-        rank = self.rows - run.starts[self.topic] + 1 if condensed else run.rank[self.rows]
-        self.rank: Scores = rank.astype(np.float64)
-        self._chosen: dict[int, NDArray[np.intp] | None] = {}
-        self._weights: dict[Discount, Scores] = {}
+        self.row = np.flatnonzero(run.level >= levels.start)
+        self.topic = row_topic.take(self.row)
+        self.level = run.level.take(self.row)
+        self.segments = Segments(self.topic, np.bincount(self.topic, minlength=len(run.retrieved)))
 
     @cached_property
-    def _first(self) -> NDArray[np.intp]:
-        """The first row of the topic that each row belongs to."""
-        size = np.bincount(self.topic, minlength=self.topics)
-        return (np.cumsum(size) - size)[self.topic]
+    def _above(self) -> NDArray[np.intp]:
+        """The number of rows of the topics above that of each row."""
+        return self.segments.starts.take(self.topic)
 
     @cached_property
     def count(self) -> Scores:
         """count(r): the relevant documents at this rank and above it."""
-        return (np.arange(len(self.rows)) - self._first + 1).astype(np.float64)
+        return (np.arange(1, len(self.row) + 1) - self._above).astype(np.float64)
 
     @cached_property
-    def level_counts(self) -> NDArray[np.int64]:
-        """count(r) by level, int64 [levels, rows]."""
-        running = np.zeros((len(self.levels), len(self.rows) + 1), dtype=np.int64)
-        np.cumsum(self.level == np.array(self.levels)[:, np.newaxis], axis=1, out=running[:, 1:])
-        return running[:, 1:] - running[:, self._first]
+    def level_counts(self) -> Scores:
+        """count(r) of the documents of each level or a higher one, float64 [levels, rows].
+
+        Whole numbers, so that sums of gains made of them carry no accumulated error.
+        """
+        counts = np.empty((len(self.levels), len(self.row)))
+        counts[0] = self.count
+        running = np.zeros(len(self.row) + 1, dtype=np.intp)
+        for place, level in enumerate(self.levels[1:], start=1):
+            np.cumsum(self.level >= level, out=running[1:])
+            np.subtract(running[1:], running.take(self._above), out=counts[place])
+        return counts
+
+
+class Segments:
+    """Rows that lie topic by topic, in `counts` [n], some topics without any: what is summed over each."""
+
+    def __init__(self, topic: NDArray[np.intp], counts: NDArray[np.intp]) -> None:
+        self.topic = topic
+        self._counts = counts
+        self._is_long = len(topic) >= _LONG * len(counts) > 0
+
+    @cached_property
+    def number(self) -> Scores:
+        """How many rows each topic has, float64 [n]."""
+        return self._counts.astype(np.float64)
+
+    @cached_property
+    def starts(self) -> NDArray[np.intp]:
+        """The first row of each topic, or where it would be: intp [n]."""
+        return np.asarray(np.cumsum(self._counts) - self._counts)
+
+    @cached_property
+    def filled(self) -> NDArray[np.intp]:
+        """The topics that have rows."""
+        return np.flatnonzero(self._counts)
+
+    def spread(self, values: Scores) -> Scores:
+        """The value of each row's topic, float64 [rows], of `values` float64 [n]."""
+        return np.repeat(values, self._counts)
+
+    @property
+    def topics(self) -> int:
+        """The number of topics, n."""
+        return len(self._counts)
+
+    def sum(self, values: Scores) -> Scores:
+        """The sum of `values` float64 [rows] over each topic, float64 [n]."""
+        if not self._is_long:
+            # Of nothing, bincount makes integers.
+            return np.bincount(self.topic, values, self.topics).astype(np.float64, copy=False)
+        if len(self.filled) == self.topics:
+            return np.asarray(np.add.reduceat(values, self.starts))
+        sums = np.zeros(self.topics)
+        sums[self.filled] = np.add.reduceat(values, self.starts[self.filled])
+        return sums
+
+
+class RankedRows:
+    """The relevant rows at their ranks, which `condensed` counts among the judged documents only."""
+
+    def __init__(self, run: JudgedRun, rows: RelevantRows, condensed: bool) -> None:
+        self.rows = rows
+        if condensed:
+            self.place: NDArray[np.intp] = rows.row - run.starts.take(rows.topic) + 1
+        else:
+            self.place = run.rank.take(rows.row).astype(np.intp)
+        self.rank: Scores = self.place.astype(np.float64)
+        self._cut: dict[int | None, Columns] = {}
+        self._weights: dict[Discount, Scores] = {}
 
     def weights(self, discount: Discount) -> Scores:
         """The discount at the rank of each row."""
         if discount not in self._weights:
-            self._weights[discount] = discount.at(self.rank)
+            self._weights[discount] = discount.at(self.place)
         return self._weights[discount]
 
-    def chosen(self, upto: Upto) -> NDArray[np.intp] | None:
-        """The indices of the rows at ranks <= `upto`; None says all of them."""
-        if upto is None:
-            return None
-        if not isinstance(upto, int):
-            return np.flatnonzero(self.rank <= upto[self.topic])
-        if upto not in self._chosen:
-            rows = np.flatnonzero(self.rank <= upto)
-            self._chosen[upto] = None if len(rows) == len(self.rows) else rows
-        return self._chosen[upto]
+    def cut(self, upto: Upto) -> Columns:
+        """The rows at ranks <= `upto`."""
+        if isinstance(upto, np.ndarray):
+            return Columns(self, np.flatnonzero(self.rank <= upto.take(self.rows.topic)))
+        if upto not in self._cut:
+            self._cut[upto] = Columns(self, None if upto is None else np.flatnonzero(self.place <= upto))
+        return self._cut[upto]
+
+
+class Columns:
+    """What all gain settings share of the rows that are left of a ranking: parallel columns."""
+
+    def __init__(self, ranked: RankedRows, chosen: NDArray[np.intp] | None) -> None:
+        rows = ranked.rows
+        self._ranked = ranked
+        self._chosen = None if chosen is None or len(chosen) == len(rows.row) else chosen
+        self.topic = self.pick(rows.topic)
+        self.segments = rows.segments
+        if self._chosen is not None:
+            self.segments = Segments(self.topic, np.bincount(self.topic, minlength=rows.segments.topics))
+
+    def pick(self, column: NDArray[Value]) -> NDArray[Value]:
+        """Those of the column of all relevant rows that are left."""
+        return column if self._chosen is None else column.take(self._chosen)
+
+    @cached_property
+    def place(self) -> NDArray[np.intp]:
+        """The rank as an integer."""
+        return self.pick(self._ranked.place)
+
+    @cached_property
+    def rank(self) -> Scores:
+        return self.pick(self._ranked.rank)
+
+    @cached_property
+    def level(self) -> NDArray[np.int8]:
+        return self.pick(self._ranked.rows.level)
+
+    @cached_property
+    def count(self) -> Scores:
+        return self.pick(self._ranked.rows.count)
+
+    @cached_property
+    def row(self) -> NDArray[np.intp]:
+        return self.pick(self._ranked.rows.row)
+
+    def weights(self, discount: Discount) -> Scores:
+        """The discount at each rank."""
+        return self.pick(self._ranked.weights(discount))
 
 
 class RowGains:
@@ -80,105 +180,87 @@ class RowGains:
     def __init__(self, rows: RelevantRows, ideal: IdealRankings) -> None:
         self._rows = rows
         self._ideal = ideal
-        self._reciprocals: dict[Discount, Scores] = {}
-        self._gains = ideal.gains if ideal.gains.shape[1] == 1 else ideal.gains[:, rows.topic]
 
     @cached_property
     def gain(self) -> Scores:
-        levels = self._rows.level - self._rows.levels.start
-        uniform = self._gains.shape[1] == 1
-        gains: Scores = self._gains[levels, 0 if uniform else np.arange(len(levels))]
-        return gains
+        gains, levels = self._ideal.gains, self._rows.level - self._rows.levels.start
+        if gains.shape[1] == 1:
+            return gains[:, 0].take(levels)
+        return np.asarray(gains[levels, self._rows.topic])
 
     @cached_property
     def cumulative(self) -> Scores:
-        return worth(self._gains, self._rows.level_counts)
-
-    @cached_property
-    def ideal_cumulative(self) -> Scores:
-        rank, topic = self._rows.rank, self._rows.topic
-        counts = np.minimum(rank, self._ideal.last[:, topic]) - np.minimum(rank, self._ideal.above[:, topic])
-        return worth(self._gains, counts)
-
-    def reciprocals_above(self, discount: Discount) -> Scores:
-        if discount not in self._reciprocals:
-            above = self._rows.rank.astype(np.intp) - 1
-            self._reciprocals[discount] = self._ideal.reciprocal_sums(discount).at(self._rows.topic, above)
-        return self._reciprocals[discount]
+        return worth(self._ideal.steps_at(self._rows.topic), self._rows.level_counts)
 
 
 class Found:
     """The relevant documents retrieved, to some rank: parallel columns in the order of topic, then rank."""
 
-    def __init__(self, rows: RelevantRows, upto: Upto) -> None:
-        self._rows = rows
-        self._chosen = rows.chosen(upto)
-
-    def _pick(self, column: NDArray[Column]) -> NDArray[Column]:
-        return column if self._chosen is None else column[self._chosen]
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
 
     @property
     def row(self) -> NDArray[np.intp]:
         """The index among all rows of the run."""
-        return self._pick(self._rows.rows)
+        return self._columns.row
 
-    @cached_property
+    @property
     def topic(self) -> NDArray[np.intp]:
         """The index of the topic."""
-        return self._pick(self._rows.topic)
+        return self._columns.topic
 
-    @cached_property
+    @property
     def rank(self) -> Scores:
         """r, from 1."""
-        return self._pick(self._rows.rank)
+        return self._columns.rank
 
-    @cached_property
+    @property
     def level(self) -> NDArray[np.int8]:
         """The relevance level, int8."""
-        return self._pick(self._rows.level)
+        return self._columns.level
 
-    @cached_property
+    @property
     def count(self) -> Scores:
         """count(r), the relevant documents at this rank and above it."""
-        return self._pick(self._rows.count)
+        return self._columns.count
 
     def discount(self, discount: Discount) -> Scores:
         """The weight of the rank under `discount`."""
-        return self._pick(self._rows.weights(discount))
+        return self._columns.weights(discount)
 
-    def sum_by_topic(self, values: Scores | NDArray[np.bool_]) -> Scores:
+    def sum_by_topic(self, values: Scores) -> Scores:
         """The sum of `values` (one for each document found) over each topic, float64 [n], 0 without any."""
-        # Of nothing, bincount makes integers.
-        return np.bincount(self.topic, values, self._rows.topics).astype(np.float64, copy=False)
+        return self._columns.segments.sum(values)
 
-    @cached_property
+    @property
     def number(self) -> Scores:
         """How many there are of each topic, float64 [n]."""
-        return np.bincount(self.topic, minlength=self._rows.topics).astype(np.float64)
+        return self._columns.segments.number
 
 
 class GradedFound(Found):
     """The relevant documents retrieved, with what they are worth."""
 
-    def __init__(self, rows: RelevantRows, upto: Upto, gains: RowGains) -> None:
-        super().__init__(rows, upto)
+    def __init__(self, columns: Columns, gains: RowGains, ideal: IdealRankings) -> None:
+        super().__init__(columns)
         self._gains = gains
+        self._ideal = ideal
 
     @cached_property
     def gain(self) -> Scores:
         """g(r)."""
-        return self._pick(self._gains.gain)
+        return self._columns.pick(self._gains.gain)
 
     @cached_property
     def cumulative_gain(self) -> Scores:
         """cg(r), the gain of this document and those above it."""
-        return self._pick(self._gains.cumulative)
+        return self._columns.pick(self._gains.cumulative)
 
     @cached_property
     def ideal_cumulative_gain(self) -> Scores:
         """cg_I(r), the gain of the first r documents of the ideal ranking."""
-        return self._pick(self._gains.ideal_cumulative)
+        return self._ideal.gain_at(self.topic, self.rank)
 
-    def reciprocals_above(self, discount: Discount) -> Scores:
-        """The sum of 1/cg_I(i), discounted, over the ranks i above this document."""
-        return self._pick(self._gains.reciprocals_above(discount))
+    def reciprocals_above(self, discount: Discount, upto: int) -> Scores:
+        """The sum of 1/cg_I(i), discounted, over the ranks i above this document, which is at a rank <= `upto`."""
+        return self._ideal.reciprocal_sums(discount, upto).at(self.topic, self._columns.place - 1)

@@ -57,6 +57,16 @@ FLAT: Final = GainSetting("1", (1.0,))
 """The setting of a scale with one level above 0; what metrics without gains are read with."""
 
 
+def linear_ratio(highest_level: int) -> str:
+    """The usual setting of a scale, 3:2:1 for three levels: each is worth one more than the one below."""
+    return ":".join(map(str, range(highest_level, 0, -1)))
+
+
+def steep(highest_level: int) -> str:
+    """The setting that comes nearest to the papers' steep one, 10:5:1, which is for three levels."""
+    return "10:5:1" if highest_level == 3 else "exp"
+
+
 @lru_cache(maxsize=256)
 def parse_gains(text: str, highest_level: int) -> GainSetting:
     """The gain setting that `text` describes on a scale of levels 0 to `highest_level` (>= 1).

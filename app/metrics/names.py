@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from app.errors import BadExpression
 from app.metrics.catalogue import NUMBERED, Metric, every_metric
+from app.metrics.presets import every_preset, find_preset
 
 
 class Spelling(NamedTuple):
@@ -48,7 +49,8 @@ class _Names:
         return self.exact.get(name) or self.folded.get(name.lower())
 
     def nearest(self, name: str) -> list[str]:
-        shown = {str(example).lower(): str(example) for example in (with_cutoff(name, 10) for name in self.exact)}
+        examples = [*(with_cutoff(name, 10) for name in self.exact), *(preset.name for preset in every_preset())]
+        shown = {str(example).lower(): str(example) for example in examples}
         return [shown[match] for match in get_close_matches(name.lower(), shown, n=4, cutoff=0.5)]
 
 
@@ -58,9 +60,14 @@ _names = lru_cache(maxsize=1)(_Names)
 def find(name: str, *, bare: bool) -> Spelling:
     """The spelling that `name` is: matched exactly if possible, else without regard to case.
 
-    `bare` says that the name is the whole expression. Raises BadExpression with the nearest names.
+    `bare` says that the name is the whole expression. Raises BadExpression with the nearest names, or for a preset.
     """
     known = _names(every_metric())
+    if preset := find_preset(name):
+        raise BadExpression(
+            f"{preset.name} is a preset, the name of several metrics: it stands by itself among metrics that are "
+            "listed, not where one is meant"
+        )
     _check_plus(name, bare, known)
     numbered = re.fullmatch(r"(.*_)([0-9]+)", name, re.DOTALL)
     found = known.get(f"{numbered[1]}l" if numbered else name)

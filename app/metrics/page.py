@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from app.metrics import Metric, Parameter, Scale, every_metric, query_parameters
+from app.metrics import Metric, Parameter, Preset, Scale, every_metric, every_preset, query_parameters
 from app.metrics.names import is_pinned
 
 BEGIN: Final = "<!-- catalogue: begin; to renew it: python -m app.metrics.page docs/metrics.md -->\n"
@@ -17,8 +17,10 @@ _SCALE: Final = Scale(3)
 
 
 def catalogue_page() -> str:
-    """Markdown: every parameter in a table, then every metric with its names, definition and source."""
-    return "\n".join([*_table(), *(line for metric in every_metric() for line in _section(metric))])
+    """Markdown: every parameter in a table, then every metric with its names, definition and source; then presets."""
+    metrics = (line for metric in every_metric() for line in _section(metric))
+    presets = (line for preset in every_preset() for line in _preset(preset))
+    return "\n".join([*_table(), *metrics, *_about_presets(), *presets])
 
 
 def renewed(page: str) -> str:
@@ -68,6 +70,20 @@ def _aliases(metric: Metric) -> str:
     pinned = [f"`{alias}`" for alias in metric.aliases if is_pinned(alias)]
     free = [f"`{alias}`" for alias in metric.aliases if not is_pinned(alias)]
     return (f"; also {', '.join(free)}" if free else "") + (f"; trec_eval's {', '.join(pinned)}" if pinned else "")
+
+
+def _about_presets() -> Iterator[str]:
+    yield "## Presets\n"
+    yield "A preset is a name for several metrics, which take its place wherever metrics are listed. Where one metric"
+    yield "is meant (`by`, `against`, a baseline) it is refused; it takes neither parameters nor a cut-off. The"
+    yield "expressions below are those for three levels.\n"
+
+
+def _preset(preset: Preset) -> Iterator[str]:
+    yield f"### {preset.name}: {preset.title}\n"
+    yield f"{', '.join(f'`{expression}`' for expression in preset.expressions(_SCALE.highest_level))}\n"
+    yield f"{preset.definition}\n"
+    yield f"Source: {preset.reference}\n"
 
 
 def _renew(path: Path) -> None:

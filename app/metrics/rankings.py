@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from app.metrics.arrays import Scores
 from app.metrics.gains import GainSetting
-from app.metrics.ideal import IdealRankings
+from app.metrics.ideal import IdealRankings, LevelCounts
 
 UNJUDGED: Final = -128
 """The level code (int8) of a retrieved document that the qrels do not mention; real levels are -127 to 127."""
@@ -45,6 +45,7 @@ class Judgments:
         self.negative_counts = negative_counts
         self.ideal = lru_cache(maxsize=8)(self._ideal)
         self.relevant_count = lru_cache(maxsize=8)(self._relevant_count)
+        self._relevant = lru_cache(maxsize=8)(lambda rel: LevelCounts(self.relevant_levels(rel)))
 
     @property
     def topics(self) -> int:
@@ -64,6 +65,11 @@ class Judgments:
         highest: NDArray[np.intp] = np.where(self.level_counts > 0, levels, 0).max(axis=1)
         return highest
 
+    @cached_property
+    def counted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """`level_counts` and `judged_count` as compiled code takes them."""
+        return self.level_counts.copy(), self.judged_count
+
     def relevant_levels(self, rel: int) -> NDArray[np.int64]:
         """R(X) for each level X >= `rel`, lowest first: int64 [k, n]."""
         return np.ascontiguousarray(self.level_counts[:, rel:].T)
@@ -72,8 +78,8 @@ class Judgments:
         return np.asarray(self.level_counts[:, rel:].sum(axis=1), dtype=np.float64)
 
     def _ideal(self, gains: GainSetting, rel: int) -> IdealRankings:
-        relevant = self.relevant_levels(rel)
-        return IdealRankings(relevant, gains.by_topic(relevant))
+        counts = self._relevant(rel)
+        return IdealRankings(counts, gains.by_topic(counts.relevant))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.metrics.arrays import Scores
-from app.metrics.found import Found, GradedFound, RelevantRows, RowGains, Upto
+from app.metrics.found import Found, GradedFound, RankedRows, RelevantRows, RowGains, Segments, Upto
 from app.metrics.gains import FLAT, GainSetting
 from app.metrics.ideal import IdealRankings
 from app.metrics.rankings import JudgedRun, Judgments, RetrievalScores
@@ -30,16 +30,12 @@ class BinaryRankings:
 
     def __init__(self, rankings: JudgedRankings, reading: Reading) -> None:
         self._found: dict[int | None, Found] = {}
-        self._rows = rankings.relevant_rows(reading.rel, reading.condensed)
+        self._ranked = rankings.relevant_rows(reading.rel, reading.condensed)
         self.reading = reading
         self.run = rankings.run
         self.judgments = rankings.judgments
-        self.row_topic = rankings.row_topic
-
-    @property
-    def relevant_count(self) -> Scores:
+        self.relevant_count: Scores = self.judgments.relevant_count(reading.rel)
         """R: the relevant documents of each topic, retrieved or not, float64 [n]."""
-        return self.judgments.relevant_count(self.reading.rel)
 
     @cached_property
     def undefined(self) -> NDArray[np.intp]:
@@ -48,23 +44,26 @@ class BinaryRankings:
 
     def relevant(self, *, upto: Upto = None) -> Found:
         """The relevant documents retrieved at ranks <= `upto` (all of them if None)."""
-        if isinstance(upto, np.ndarray):
+        if isinstance(upto, np.ndarray) and upto is not self.relevant_count:
             return self._find(upto)
-        if upto not in self._found:
-            self._found[upto] = self._find(upto)
-        return self._found[upto]
+        # No cut-off is 0, which stands for R, to which several metrics read.
+        key = 0 if isinstance(upto, np.ndarray) else upto
+        if key not in self._found:
+            self._found[key] = self._find(upto)
+        return self._found[key]
 
     def _find(self, upto: Upto) -> Found:
-        return Found(self._rows, upto)
+        return Found(self._ranked.cut(upto))
 
 
 class GradedRankings(BinaryRankings):
     """A run as metrics of graded relevance read it: each relevant document is worth a gain."""
 
-    @cached_property
-    def ideal(self) -> IdealRankings:
+    def __init__(self, rankings: JudgedRankings, reading: Reading) -> None:
+        super().__init__(rankings, reading)
+        self._gains = rankings.row_gains(reading.gains, reading.rel)
+        self.ideal: IdealRankings = self.judgments.ideal(reading.gains, reading.rel)
         """The ideal rankings of the same topics."""
-        return self.judgments.ideal(self.reading.gains, self.reading.rel)
 
     @property
     def highest_gain(self) -> float:
@@ -83,15 +82,15 @@ class GradedRankings(BinaryRankings):
         return found
 
     def _find(self, upto: Upto) -> GradedFound:
-        return GradedFound(self._rows, upto, self._gains)
-
-    @cached_property
-    def _gains(self) -> RowGains:
-        return RowGains(self._rows, self.ideal)
+        return GradedFound(self._ranked.cut(upto), self._gains, self.ideal)
 
 
 class ScoredRankings(GradedRankings):
     """A run as a metric reads it that needs the run's own retrieval scores too."""
+
+    def __init__(self, rankings: JudgedRankings, reading: Reading) -> None:
+        super().__init__(rankings, reading)
+        self.judged = rankings.judged
 
     @property
     def retrieval_scores(self) -> RetrievalScores:
@@ -113,18 +112,18 @@ class JudgedRankings:
     def __init__(self, run: JudgedRun, judgments: Judgments) -> None:
         self.run = run
         self.judgments = judgments
+        counts = np.diff(run.starts)
+        self.judged = Segments(np.repeat(np.arange(len(counts)), counts), counts)
+        """All rows of the run."""
         self._views: dict[tuple[type[BinaryRankings], Reading], BinaryRankings] = {}
-        self._rows: dict[tuple[int, bool], RelevantRows] = {}
+        self._rows: dict[int, RelevantRows] = {}
+        self._ranked: dict[tuple[int, bool], RankedRows] = {}
+        self._gains: dict[tuple[GainSetting, int], RowGains] = {}
 
     @cached_property
     def missing(self) -> NDArray[np.intp]:
         """The indices of the topics that the run lacks."""
         return np.flatnonzero(self.run.retrieved == 0)
-
-    @cached_property
-    def row_topic(self) -> NDArray[np.intp]:
-        """The topic of every row of the run."""
-        return np.repeat(np.arange(len(self.run.retrieved)), np.diff(self.run.starts))
 
     def view(self, kind: type[View], reading: Reading) -> View:
         """The run as `kind` reads it."""
@@ -133,9 +132,20 @@ class JudgedRankings:
             view = self._views[kind, reading] = kind(self, reading)
         return view
 
-    def relevant_rows(self, rel: int, condensed: bool) -> RelevantRows:
+    def relevant_rows(self, rel: int, condensed: bool) -> RankedRows:
         """The rows of level >= `rel`, shared by all gain settings."""
-        if (rel, condensed) not in self._rows:
+        if (rel, condensed) not in self._ranked:
+            self._ranked[rel, condensed] = RankedRows(self.run, self._rows_of(rel), condensed)
+        return self._ranked[rel, condensed]
+
+    def row_gains(self, gains: GainSetting, rel: int) -> RowGains:
+        """What the rows of level >= `rel` are worth, condensed or not."""
+        if (gains, rel) not in self._gains:
+            self._gains[gains, rel] = RowGains(self._rows_of(rel), self.judgments.ideal(gains, rel))
+        return self._gains[gains, rel]
+
+    def _rows_of(self, rel: int) -> RelevantRows:
+        if rel not in self._rows:
             levels = range(rel, self.judgments.level_counts.shape[1])
-            self._rows[rel, condensed] = RelevantRows(self.run, self.row_topic, levels, condensed)
-        return self._rows[rel, condensed]
+            self._rows[rel] = RelevantRows(self.run, self.judged.topic, levels)
+        return self._rows[rel]

@@ -2,6 +2,8 @@
 
 from app.trec.bodies import decompressed
 from app.trec.findings import FileWarning
+from app.trec.joined import READING, Joined, judged_documents, read_joined
+from app.trec.judged import JudgedDocuments
 from app.trec.limits import Limits
 from app.trec.qrels import QrelsFile, read_qrels
 from app.trec.rankings import OrderBy, Ranking
@@ -9,7 +11,10 @@ from app.trec.runs import RunReader
 from app.trec.topics import TopicsInterleaved
 
 __all__ = [
+    "READING",
     "FileWarning",
+    "Joined",
+    "JudgedDocuments",
     "Limits",
     "OrderBy",
     "QrelsFile",
@@ -17,5 +22,7 @@ __all__ = [
     "RunReader",
     "TopicsInterleaved",
     "decompressed",
+    "judged_documents",
+    "read_joined",
     "read_qrels",
 ]

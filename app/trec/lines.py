@@ -18,7 +18,7 @@ from app.trec.limits import Limits
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SKIPPED = (b"#", b"<SYSDESC>")
-BLOCK = 1 << 17  # the tokens of a block fit in the processor's cache; larger ones are slower by the line
+BLOCK = 1 << 15  # the tokens of a block should fit in the processor's cache, also where others use it
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _LINE_END = b" \x00 "  # becomes a token of its own, which no line can hold

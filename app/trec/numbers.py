@@ -41,6 +41,7 @@ def decimals(tokens: Sequence[bytes]) -> NDArray[np.float64] | None:
         values = _read_all(tokens, text)
     except (ValueError, OverflowError):
         return None
+    values += 0.0  # one zero, for JSON's -0 has no sign and -0.0 has
     return values if len(values) == len(tokens) and np.isfinite(values).all() else None
 
 

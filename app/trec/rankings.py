@@ -47,7 +47,7 @@ def ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) ->
     _note_repetitions(lines, ranked, faults)
     if scores is None or faults.total > before:
         return None
-    by_score = _best_first(_single(scores) if order_by == "score32" else scores, lines.documents)
+    by_score = _best_first(single(scores) if order_by == "score32" else scores, lines.documents)
     differs = ranks is not None and bool((np.diff(ranks[by_score]) < 0).any())
     order = _best_first(-ranks, lines.documents) if ranked and ranks is not None else by_score
     return Ranking(lines.topic.decode(), _taken(lines.documents, order)[:depth], scores[order][:depth]), differs
@@ -66,7 +66,8 @@ def _taken(documents: list[bytes], order: Order) -> list[bytes]:
     return documents[order] if isinstance(order, slice) else [documents[place] for place in order.tolist()]
 
 
-def _single(scores: NDArray[np.float64]) -> NDArray[np.float32]:
+def single(scores: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Scores as `score32` compares them."""
     with np.errstate(over="ignore"):  # beyond single precision scores are equally infinite, as in trec_eval 9
         return scores.astype(np.float32)
 

@@ -75,9 +75,7 @@ class RunReader:
     def _run_warnings(self) -> Iterator[FileWarning]:
         if self.tags > 1:
             yield FileWarning("mixed-tags", f"Several run tags; the first is {quoted(self.tag.encode())}", self.tags)
-        if self._order_differs:
-            message = f"Topics whose ranks and scores give different orders; ordered by {self._order_by}"
-            yield FileWarning("order-differs", message, self._order_differs)
+        yield from order_differs(self._order_differs, self._order_by)
 
     def _columns(self) -> Iterator[Columns]:
         for block in self._text.blocks():
@@ -104,6 +102,12 @@ class RunReader:
             self.tag = tags[0].decode()
         if len(self._tags) < TAGS_COUNTED:
             self._tags.update(tags)
+
+
+def order_differs(topics: int, order_by: OrderBy) -> list[FileWarning]:
+    """The warning about so many topics; none if there are none."""
+    message = f"Topics whose ranks and scores give different orders; ordered by {order_by}"
+    return [FileWarning("order-differs", message, topics)] if topics else []
 
 
 def _sliced(tokens: list[bytes], stride: int, numbers: Sequence[int]) -> Columns:

@@ -3,8 +3,10 @@ from typing import Any
 
 import pytest
 
+from app import trec
 from app.errors import Fault, FaultyFile, TooLarge
-from app.trec import Limits, RunReader, TopicsInterleaved
+from app.trec import Limits, TopicsInterleaved
+from tests.trec.readers import EitherReader as RunReader
 
 GOOD = b"301 Q0 a 1 9.5 tag\n301 Q0 b 2 8.5 tag\n"
 
@@ -173,7 +175,7 @@ def test_memory_does_not_grow_with_the_file() -> None:
         b"".join(line(b"doc-%d" % n, b"%d" % -n, topic=b"%d" % topic) for n in range(1000)) for topic in range(60)
     )
     tracemalloc.start()
-    retrieved = sum(len(ranking.documents) for ranking in RunReader(topics))
+    retrieved = sum(len(ranking.documents) for ranking in trec.RunReader(topics))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert retrieved == 60_000

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import FaultyFile, TooLarge
-from app.trec import Limits, OrderBy, RunReader, TopicsInterleaved
+from app.trec import Limits, OrderBy, TopicsInterleaved
+from tests.trec.readers import EitherReader as RunReader
 
 SCORE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 RANK = re.compile(r"[+-]?\d{1,18}", re.ASCII)

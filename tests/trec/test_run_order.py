@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from app.errors import FaultyFile
-from app.trec import FileWarning, RunReader
+from app.trec import FileWarning
+from tests.trec.readers import EitherReader as RunReader
 
 
 def run(*rows: str) -> bytes:

@@ -1,0 +1,92 @@
+"""Presets: names for several metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.errors import BadExpression
+from app.metrics import Preset, Scale, every_metric, every_preset, expand, resolve
+
+from .judged import judged
+
+EVERY = pytest.mark.parametrize("preset", every_preset(), ids=lambda preset: preset.name)
+
+
+def labels(expressions: list[str], highest_level: int = 3) -> list[str]:
+    return [resolve(expression, Scale(highest_level)).label for expression in expressions]
+
+
+def test_the_guideline_is_that_of_section_6() -> None:
+    # "3:2:1 or 10:5:1 ... say, beta = 1, 10 ... beta = 0, to reduce Q-measure to binary AveP ... one may additionally
+    # use the rank-based nDCG with a small logarithm base: We recommend two"; its cut-off is 1000 in that paper.
+    graded = [
+        [f"Q(beta=1,gains={gains})", f"Q(beta=10,gains={gains})", f"nDCG(base=2,gains={gains})@1000"]
+        for gains in ("3:2:1", "10:5:1")
+    ]
+    assert labels(expand(["sakai2006"], 3)) == ["AP", *graded[0], *graded[1]]
+
+
+def test_what_stands_for_beta_0_is_q_measure_with_beta_0() -> None:
+    rankings = judged({"a": {"s": 3, "b": 1, "n": 0}}, {"a": ["n", "b", "x", "s"]})
+    ap, q = (resolve(expression, Scale(3)).score(rankings) for expression in ("AP", "Q(beta=0,gains=3:2:1)"))
+    np.testing.assert_allclose(ap, q, rtol=1e-15)
+
+
+def test_other_scales_have_gains_for_all_of_their_levels() -> None:
+    assert "Q(beta=10,gains=2:1)" in labels(expand(["sakai2006"], 2), 2)
+    assert "nDCG(base=2,gains=exp)@1000" in labels(expand(["sakai2006"], 4), 4)
+    binary = labels(expand(["sakai2006"], 1), 1)
+    assert binary == ["AP", "Q(beta=1,gains=1)", "Q(beta=10,gains=1)", "nDCG(base=2,gains=1)@1000"]
+
+
+def test_a_preset_is_expanded_in_its_place() -> None:
+    found = expand(["RR", "SAKAI2006", "P@5"], 3)
+    assert (found[0], found[1], found[-1]) == ("RR", "AP", "P@5")
+    assert len(found) == 9
+    assert expand(["RR", "no such metric", "sakai2006@10"], 3) == ["RR", "no such metric", "sakai2006@10"]
+
+
+@EVERY
+@pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 127])
+def test_a_preset_names_different_metrics_on_every_scale(preset: Preset, highest_level: int) -> None:
+    found = labels(expand([preset.name], highest_level), highest_level)
+    assert len(found) == len(set(found)) > 1
+
+
+@EVERY
+def test_no_default_of_gains_or_parameters_changes_what_a_preset_names(preset: Preset) -> None:
+    query = {"gains": "9:5:1", "beta": "7", "base": "3"}
+    again = [resolve(expression, Scale(3), query=query).label for expression in preset.expressions(3)]
+    assert again == labels(list(preset.expressions(3)))
+
+
+@EVERY
+def test_no_metric_has_the_name_of_a_preset(preset: Preset) -> None:
+    metrics = {name.lower() for metric in every_metric() for name in (metric.name, *metric.aliases)}
+    assert preset.name.lower() not in metrics
+    assert not preset.name.rpartition("_")[2].isdigit(), "such a name could be that of a metric with a cut-off"
+
+
+def test_presets_have_one_name_each() -> None:
+    names = [preset.name.lower() for preset in every_preset()]
+    assert len(names) == len(set(names))
+
+
+@EVERY
+def test_a_preset_explains_itself(preset: Preset) -> None:
+    assert preset.title
+    assert preset.reference
+    assert preset.definition.endswith(".")
+
+
+@EVERY
+@pytest.mark.parametrize("form", ["{}", "{}@10", "{}(gains=3:2:1)"])
+def test_where_one_metric_is_meant_a_preset_is_refused_as_such(preset: Preset, form: str) -> None:
+    with pytest.raises(BadExpression, match=f"{preset.name} is a preset, the name of several metrics"):
+        resolve(form.format(preset.name.upper()), Scale(3))
+
+
+def test_a_misspelt_preset_is_among_the_nearest_names() -> None:
+    with pytest.raises(BadExpression, match="near it are sakai2006"):
+        resolve("sakai206", Scale(3))

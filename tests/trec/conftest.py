@@ -1,0 +1,15 @@
+from collections.abc import Iterator
+
+import pytest
+
+from app.compiled import is_installed
+from app.trec import READING
+
+
+@pytest.fixture(scope="package", autouse=True)
+def compiled() -> Iterator[None]:
+    """The compiled pass, for the tests of readers alone: elsewhere a run is read as a server without it would."""
+    if is_installed():
+        READING.load()
+    yield
+    READING.unload()

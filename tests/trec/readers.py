@@ -1,0 +1,88 @@
+"""A reader in the place of `RunReader` that reads each file a second time, compiled, and wants the same of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from app.trec import Joined, Limits, OrderBy, Ranking, RunReader, TopicsInterleaved, judged_documents, read_joined
+from app.trec.limits import DEFAULT_LIMITS
+
+LOWEST = -127
+CODES = 255
+
+
+class Replayed:
+    """Chunks that can be read again; those not asked for yet are taken from where they come only then."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._coming = iter(chunks)
+        self._seen: list[bytes] = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._seen
+        for chunk in self._coming:
+            self._seen.append(chunk)
+            yield chunk
+
+    @property
+    def seen(self) -> bytes:
+        """All that was taken."""
+        return b"".join(self._seen)
+
+
+class EitherReader(RunReader):
+    """A `RunReader`. Before it yields anything, it compares what the compiled pass makes of the same file."""
+
+    def __init__(
+        self,
+        chunks: Iterable[bytes],
+        *,
+        order_by: OrderBy = "score",
+        depth: int = 1000,
+        limits: Limits = DEFAULT_LIMITS,
+        gather: bool = False,
+        plain: bool = False,
+    ) -> None:
+        self._replayed = Replayed(chunks)
+        self._form: dict[str, Any] = {"order_by": order_by, "depth": depth, "limits": limits}
+        super().__init__(self._replayed, **self._form, gather=gather, plain=plain)
+
+    def __iter__(self) -> Iterator[Ranking]:
+        found = list(compiled(self._replayed, **self._form))
+        try:
+            rankings = list(super().__iter__())
+        except TopicsInterleaved:
+            assert found == [None]
+            raise
+        except Exception:
+            assert found == [None], "a faulty file was read"
+            raise
+        for joined, codes in filter(None, found):
+            assert (joined.tag, joined.warnings, joined.topics) == (self.tag, self.warnings, names(rankings))
+            assert joined.retrieved.tolist() == [len(ranking.documents) for ranking in rankings]
+            assert joined.score.tobytes() == b"".join(ranking.scores.tobytes() for ranking in rankings)
+            assert joined.rank.tolist() == [rank + 1 for each in rankings for rank in range(len(each.documents))]
+            assert joined.level.tolist() == [codes[each.topic][id] for each in rankings for id in each.documents]
+        yield from rankings
+
+
+def names(rankings: list[Ranking]) -> list[str]:
+    return [ranking.topic for ranking in rankings]
+
+
+def compiled(chunks: Replayed, **form: Any) -> Iterator[tuple[Joined, dict[str, dict[bytes, int]]] | None]:
+    """What the compiled pass makes of a file all of whose documents are judged, and their levels; None if nothing."""
+    codes: dict[str, dict[bytes, int]] = {}
+    nothing = judged_documents([])
+    if nothing is not None and read_joined(chunks, nothing, {}, **form) is not None:
+        for topic, _, document, *_ in map(bytes.split, chunks.seen.splitlines()):
+            its = codes.setdefault(topic.decode(), {})
+            its[document] = LOWEST + len(its) % CODES
+        documents = judged_documents(list(codes.values()))
+        assert documents is not None
+        joined = read_joined(chunks, documents, {topic: row for row, topic in enumerate(codes)}, **form)
+        assert joined is not None
+        yield joined, codes
+    else:
+        yield None

@@ -1,0 +1,185 @@
+"""The compiled pass: what it reads is to the bit what the plain reader and the plain join make of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.compiled import is_installed
+from app.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
+from app.metrics import JudgedRun, RetrievalScores
+from app.trec import Joined, Limits, OrderBy, RunReader, joined, read_joined
+
+pytestmark = pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")
+
+HIGHEST = 3
+DOCUMENTS = [*"abcdefgh", "d1", "d10", "d1-0", "~", "!", "\u00e9"]
+TOPICS = ["9", "10", "1", "t-1", "T"]
+SCORES = st.sampled_from(
+    ["9", "8.5", "8.50", "7", "-1.25", "0", "-0.0", "-0", ".5", "5.", "+3", "007", "100000000000000"]
+)
+ODD_SCORES = SCORES | st.floats(-1e300, 1e300).map(repr) | st.sampled_from(["1e1", "-2E-3", "0.1234567890123456789"])
+SINGLE_TIES = st.sampled_from(["0.1", "0.10000000001", "1e39", "1e300", "12345678.9", "12345678.8"])
+RANKS = st.integers(-3, 12).map(str) | st.sampled_from(["+1", "007", "9" * 18])
+
+
+def index(levels: Mapping[str, Mapping[bytes, int]]) -> QrelsIndex:
+    return QrelsIndex(levels, JudgedTopics.of(levels, HIGHEST))
+
+
+@st.composite
+def judgments(draw: st.DrawFn) -> dict[str, dict[bytes, int]]:
+    documents = st.sampled_from(DOCUMENTS).map(str.encode)
+    topics = st.lists(st.sampled_from(TOPICS), min_size=1, unique=True)
+    return {topic: draw(st.dictionaries(documents, st.integers(-127, HIGHEST))) for topic in draw(topics)}
+
+
+@st.composite
+def runs(draw: st.DrawFn, ranked: bool) -> bytes:
+    """A file of topics in blocks, of the common kind but for its numbers and blanks."""
+    blank = draw(st.sampled_from([" ", "\t"]))
+    gap, end = (blank * draw(st.sampled_from([1, 1, 3])), draw(st.sampled_from(["", "", blank])))
+    scores = draw(st.sampled_from([SCORES, ODD_SCORES, SINGLE_TIES]))
+    lines: list[str] = []
+    for topic in draw(st.lists(st.sampled_from(TOPICS), min_size=1, unique=True)):
+        documents = draw(st.lists(st.sampled_from(DOCUMENTS[:-1]), min_size=1, unique=True))
+        ranks = draw(st.permutations(range(len(documents)))) if ranked else draw(st.lists(RANKS, min_size=12))
+        rows = zip(documents, map(str, ranks), strict=False)
+        lines += [gap.join([topic, "Q0", document, rank, draw(scores), "tag"]) for document, rank in rows]
+    return "".join(line + end + "\n" for line in lines).encode()
+
+
+def compiled(chunks: Iterable[bytes], qrels: QrelsIndex, **form: Any) -> Joined | None:
+    assert qrels.documents is not None
+    return read_joined(chunks, qrels.documents, qrels.rows, **form)
+
+
+def assert_same(found: JudgedFile, right: JudgedFile) -> None:
+    """To the bit, and with the same types."""
+    assert (found.unjudged, found.topics_unknown) == (right.unjudged, right.topics_unknown)
+    mine, its = found.run.retrieval_scores, right.run.retrieval_scores
+    for name in ("starts", "rank", "level", "retrieved"):
+        assert bits(getattr(found.run, name)) == bits(getattr(right.run, name)), name
+    for field in fields(RetrievalScores):
+        assert bits(getattr(mine, field.name)) == bits(getattr(its, field.name)), field.name
+
+
+def bits(values: Any) -> tuple[np.dtype[Any], bytes]:
+    return values.dtype, values.tobytes()
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data(), judgments(), st.sampled_from(["score", "score32", "rank"]), st.sampled_from([1, 3, 1000]))
+def test_a_file_of_the_common_kind_is_read_and_joined_to_the_bit_as_plainly(
+    data: st.DataObject, levels: Mapping[str, Mapping[bytes, int]], order_by: OrderBy, depth: int
+) -> None:
+    file = data.draw(runs(ranked=order_by == "rank"))
+    size, buffer = data.draw(st.integers(1, 120)), data.draw(st.sampled_from([1, 40, 200, 1 << 20]))
+    chunks = [file[at : at + size] for at in range(0, len(file), size)]
+    qrels = index(levels)
+    form: dict[str, Any] = {"order_by": order_by, "depth": depth}
+    reader = RunReader([file], **form)
+    right = judge(reader, qrels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joined, "BUFFER", buffer)
+        found = compiled(chunks, qrels, **form)
+    assert found is not None
+    assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
+    assert_same(assembled(found, len(qrels.rows)), right)
+
+
+ORDINARY = b"1 Q0 b 1 3 t\n1 Q0 a 2 2.5 t\n2 Q0 a 1 1e3 t\n"
+QRELS = index({"1": {b"a": 1, b"b": 0}, "2": {}})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (b" a 2", b" b 2"),
+        (b"2.5", b"x"),
+        (b"2.5", b"1e999"),
+        (b"2 2.5", b"2.0 2.5"),
+        (b" t\n2", b" u\n2"),
+        (b" t\n2", b"\n2"),
+        (b" t\n2", b" t t\n2"),
+        (b" t\n2", b" t\r\n2"),
+        (b" t\n2", b" t\n\n2"),
+        (b" t\n2", b" t\n#\n2"),
+        (b" t\n2", b" t\n 2"),
+        (b" t\n2", b"\tt\n2"),
+        (b"\n2 ", b"\nall "),
+        (b"\n2 ", b"\n<SYSDESC> "),
+        (b" a 2", b" \xc3\xa9 2"),
+        (b" a 2", b" a\x7f 2"),
+        (b" a 2", b" a\x01 2"),
+        (b"e3 t\n", b"e3 t"),
+        (b"e3 t\n", b"e3 t\n1 Q0 c 3 1 t\n"),
+        (b"1 Q0 b", b"\xef\xbb\xbf1 Q0 b"),
+    ],
+)
+def test_what_is_out_of_the_common_is_left_to_the_plain_reader(change: tuple[bytes, bytes]) -> None:
+    assert compiled([ORDINARY], QRELS) is not None
+    assert ORDINARY.count(change[0]) == 1
+    assert compiled([ORDINARY.replace(*change)], QRELS) is None
+
+
+def test_what_is_beyond_a_limit_is_left_to_the_plain_reader() -> None:
+    for limit, size in {"lines": 3, "topic_lines": 2, "line_bytes": 14}.items():
+        assert compiled([ORDINARY], QRELS, limits=Limits(**{limit: size})) is not None
+        assert compiled([ORDINARY], QRELS, limits=Limits(**{limit: size - 1})) is None
+
+
+def test_a_body_that_ends_in_an_error_is_left_to_the_plain_reader() -> None:
+    def broken() -> Iterable[bytes]:
+        yield ORDINARY
+        raise Limits().exceeded("decompressed_bytes", "The file has more bytes than")
+
+    assert compiled(broken(), QRELS) is None
+
+
+def test_equal_ranks_are_left_to_the_plain_reader_where_ranks_decide() -> None:
+    file = ORDINARY.replace(b" a 2", b" a 1")
+    assert compiled([file], QRELS, order_by="score") is not None
+    assert compiled([file], QRELS, order_by="rank") is None
+
+
+def test_a_long_shuffled_run_is_joined_as_plainly() -> None:
+    random = np.random.default_rng(7)
+    levels: dict[str, dict[bytes, int]] = {}
+    lines: list[bytes] = []
+    for topic in random.permutation(12).tolist():
+        documents = random.choice(99_999, 3000, replace=False).tolist()
+        levels[str(topic)] = {b"doc-%d" % document: int(random.integers(4)) for document in documents[1000:2000]}
+        scores = random.integers(0, 500, 2500) / 8  # some five documents to a score
+        rows = zip(documents, scores.tolist(), strict=False)
+        lines += [b"%d Q0 doc-%d 0 %r tag\n" % (topic, *row) for row in rows]
+    file, qrels = b"".join(lines), index(levels)
+    found = compiled([file[at : at + 65536] for at in range(0, len(file), 65536)], qrels, depth=2000)
+    assert found is not None
+    right = judge(RunReader([file], depth=2000), qrels)
+    assert right.run.rank.max() > 1900
+    assert_same(assembled(found, 12), right)
+
+
+def test_a_run_of_topics_that_nobody_judged_joins_to_nothing() -> None:
+    found = compiled([ORDINARY], index({"3": {b"a": 1}}))
+    assert found is not None
+    judged = assembled(found, 1)
+    assert judged.topics_unknown == 2
+    assert isinstance(judged.run, JudgedRun)
+    assert judged.run.retrieved.tolist() == [0]
+
+
+def test_ids_whose_hashes_are_alike_are_told_apart_by_their_bytes() -> None:
+    documents = [b"%d" % number for number in range(50_000)]
+    qrels = index({"1": {document: number % 4 for number, document in enumerate(documents)}})
+    file = b"".join(b"1 Q0 %s 1 %d t\n" % (document, -number) for number, document in enumerate(documents))
+    found = compiled([file], qrels, depth=100_000)
+    assert found is not None
+    assert found.level.tolist() == [number % 4 for number in range(50_000)]
