@@ -1,4 +1,4 @@
-"""The command line: serve, migrate, demo, audit."""
+"""The command line: serve, migrate, warm, demo, audit."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from app import __version__, demo, logs
+from app import __version__, compiled, demo, logs
 from app.errors import BadSetting, GainboardError
 from app.evaluation import audit
 from app.evaluation.principals import authenticate
 from app.evaluation.workspace import Workspace
-from app.main import announce, create_app, open_database, open_workspace
+from app.main import announce, create_app, open_database, open_workspace, start_compiled, warm_compiled
 from app.settings import Settings
 from app.store.schema import migrate
 
@@ -70,18 +70,23 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"gainboard {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    serving = argparse.ArgumentParser(add_help=False)
+    stored = argparse.ArgumentParser(add_help=False)
+    stored.add_argument("--data", type=Path, metavar="DIR", help="folder of the database (GAINBOARD_DATA)")
+    serving = argparse.ArgumentParser(add_help=False, parents=[stored])
     serving.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     serving.add_argument("--port", type=_port, default=8000, help="port to listen on (default: 8000)")
-    serving.add_argument("--data", type=Path, metavar="DIR", help="folder of the database (GAINBOARD_DATA)")
 
     serve = commands.add_parser("serve", parents=[serving], help="run the service", description=_serve.__doc__)
     serve.add_argument("--root-path", default="", metavar="PATH", help="where a proxy has mounted the service")
     serve.set_defaults(run=_serve)
 
-    migrating = commands.add_parser("migrate", help="bring the database up to date", description=_migrate.__doc__)
-    migrating.add_argument("--data", type=Path, metavar="DIR", help="folder of the database (GAINBOARD_DATA)")
+    migrating = commands.add_parser("migrate", parents=[stored], help="bring the database up to date")
+    migrating.description = _migrate.__doc__
     migrating.set_defaults(run=_migrate)
+
+    warming = commands.add_parser("warm", parents=[stored], help="compile what the fast extra compiles")
+    warming.description = _warm.__doc__
+    warming.set_defaults(run=_warm)
 
     auditing = commands.add_parser("audit", help="verify an exported audit log", description=_audit.__doc__)
     auditing.add_argument("file", metavar="FILE", help="JSON lines, of /v1/audit?format=ndjson; - is standard input")
@@ -103,6 +108,7 @@ def _serve(parsed: argparse.Namespace) -> int:
     with _listen(parsed.host, parsed.port) as listener:
         workspace, token = open_workspace(settings)
         announce(token)
+        start_compiled(settings)
         _run(create_app(workspace, settings), listener, parsed.root_path)
     return 0
 
@@ -144,6 +150,15 @@ def _migrate(parsed: argparse.Namespace) -> int:
     return 0
 
 
+def _warm(parsed: argparse.Namespace) -> int:
+    """Compile now what a server would compile at its first start, for images and before a benchmark."""
+    settings = Settings.read(os.environ, data=parsed.data)
+    began = time.monotonic()
+    warm_compiled(settings)
+    print(f"compiled in {time.monotonic() - began:.1f} s: {', '.join(compiled.names())}")
+    return 0
+
+
 def _audit(parsed: argparse.Namespace) -> int:
     """Verify an exported audit log, with no need of the service: exit code 0 if it is whole, else 1 and the first
     entry that is not as it was written. Entries cut off at the end do not show: compare the last hash with that of
@@ -179,6 +194,7 @@ def _demo(parsed: argparse.Namespace) -> int:
         with _listen(parsed.host, parsed.port, PORTS_TRIED) as listener:
             workspace, token = open_workspace(Settings.read({}, data=data))
             assert token is not None
+            compiled.start(None)  # kept with the code: the folder of this demo ends with it
             _load_demo(workspace, token)
             host, port = listener.getsockname()[:2]
             moved = "" if parsed.port in (port, 0) else f" (port {parsed.port} is taken)"

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from app import __version__, logs
+from app import __version__, compiled, logs
 from app.api import (
     audit,
     collections,
@@ -23,14 +23,18 @@ from app.api import (
     organisers,
     problems,
     qrels,
+    report_results,
+    reports,
     results,
     runs,
     scores,
+    sweep,
     teams,
     telemetry,
     tokens,
 )
 from app.api.dependencies import known_query
+from app.api.kept import Remembering
 from app.api.middleware import BoundedBody, Conditional, Observed
 from app.api.telemetry import IS_INSTALLED, Measured, Telemetry
 from app.errors import BadSetting
@@ -41,6 +45,7 @@ from app.jobs.watch import Watch
 from app.settings import Settings
 from app.store.database import Database
 from app.store.schema import migrate
+from app.store.standing import Standings
 
 ROUTERS = (
     health,
@@ -51,9 +56,12 @@ ROUTERS = (
     impact,
     runs,
     scores,
+    sweep,
     leaderboard,
     jobs,
     results,
+    reports,
+    report_results,
     teams,
     tokens,
     organisers,
@@ -83,14 +91,35 @@ def open_workspace(settings: Settings) -> tuple[Workspace, str | None]:
 
 
 def open_database(settings: Settings) -> Database:
-    """The database of these settings; a folder that is made for it is its owner's alone."""
+    """The database of these settings."""
     if settings.database_url is None:
-        try:
-            settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
-            raise BadSetting(f"Cannot keep data in {settings.data}: {why}.") from error
+        make_folder(settings)
     return Database(settings.url)
+
+
+def make_folder(settings: Settings) -> None:
+    """The folder of the data, its owner's alone where it is made. Raises BadSetting."""
+    try:
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise BadSetting(f"Cannot keep data in {settings.data}: {why}.") from error
+
+
+def start_compiled(settings: Settings) -> None:
+    """Lets the fast extra load in the background, unless it is switched off."""
+    if settings.fast == "on":
+        compiled.start(settings.compiled)
+
+
+def warm_compiled(settings: Settings) -> None:
+    """Loads the fast extra now. Raises BadSetting."""
+    if settings.compiled is not None:
+        make_folder(settings)
+    try:
+        compiled.warm(settings.compiled)
+    except Exception as error:  # of any kind: the compiler is another's
+        raise BadSetting(f"Cannot compile, so the plain code serves: {error}.") from error
 
 
 def announce(token: str | None) -> None:
@@ -109,6 +138,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     """The application over a workspace, which it closes when it ends."""
     settings = settings or Settings.read({})
     engine, watch = Engine(workspace, settings.slots), Watch(workspace)
+    standings = Standings(workspace.database)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
@@ -117,6 +147,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         yield
         await watch.ended()
         engine.stop()
+        standings.close()
         workspace.database.close()
 
     application = FastAPI(
@@ -138,14 +169,15 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     problems.install(application)
     for resource in ROUTERS:
         application.include_router(resource.router)
-    _surround(application, [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()])
+    _surround(application, standings, [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()])
     return application
 
 
-def _surround(application: FastAPI, origins: list[str]) -> None:
+def _surround(application: FastAPI, standings: Standings, origins: list[str]) -> None:
     """Adds what surrounds every request; the last one added is the outermost."""
     application.add_middleware(Conditional)
     application.add_middleware(BoundedBody)
+    application.add_middleware(Remembering, workspace=application.state.workspace, standings=standings)
     application.add_middleware(Observed)
     if application.state.telemetry:
         application.add_middleware(Measured, telemetry=application.state.telemetry)
@@ -162,4 +194,5 @@ def create_app_from_environment() -> FastAPI:
     logs.configure()
     workspace, token = open_workspace(settings)
     announce(token)
+    start_compiled(settings)
     return create_app(workspace, settings)

@@ -32,6 +32,7 @@ class Settings(BaseModel):
     job_slots: Annotated[int, Field(ge=0, le=256)] | None = Field(
         None, description="Processes that work jobs; one less than there are cores if not set, none if 0"
     )
+    fast: Literal["on", "off"] = Field("on", description="Whether what the fast extra compiles is used")
     max_compressed_bytes: Positive = Field(_LIMITS.compressed_bytes, description="Of an upload, as it is sent")
     max_decompressed_bytes: Positive = Field(_LIMITS.decompressed_bytes, description="Of an upload, decompressed")
     max_lines: Positive = Field(_LIMITS.lines, description="Of an upload")
@@ -68,6 +69,11 @@ class Settings(BaseModel):
     def slots(self) -> int:
         """Processes that work jobs: by default they leave a core to those who ask."""
         return self.job_slots if self.job_slots is not None else max(1, available_cores() - 1)
+
+    @property
+    def compiled(self) -> Path | None:
+        """Where compiled functions are kept between starts; None leaves it to the compiler."""
+        return None if self.database_url else self.data / "compiled"
 
     @property
     def limits(self) -> Limits:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import pytest
 
 CHECKOUT = Path(__file__).parents[1]
-ABSOLUTE_PATH = re.compile(r"(?<=[\s=])/(?=\w)")
+ABSOLUTE_PATH = re.compile(r"(?<![^\s=])/(?=\w)")
 
 
 class Instruction(NamedTuple):
@@ -122,6 +122,11 @@ def test_the_image_holds_the_package_and_its_migrations(image: Path) -> None:
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
     expected = {path.removeprefix("app/") for path in tracked("app") if path.endswith(".py")}
     assert modules == expected | {path for path in tracked("migrations") if path.endswith(".py")}
+
+
+def test_the_image_has_compiled_what_a_server_loads(image: Path) -> None:
+    entries = {path.name.split("-")[0] for path in image.parents[1].glob("data/compiled/*/*.nbc")}
+    assert {"kernels.tokenise", "kernels.join", "kernels.score"} <= entries
 
 
 def test_the_image_has_the_locked_versions_and_no_tools(image: Path) -> None:

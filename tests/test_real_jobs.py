@@ -1,16 +1,9 @@
-"""Every kind of job on 37 real runs, over HTTP, with the checks that a researcher would make.
-
-The data may not be redistributed, so it is looked for in the folder that GAINBOARD_REAL_DATA names.
-"""
+"""Every kind of job on 37 real runs, over HTTP, with the checks that a researcher would make."""
 
 from __future__ import annotations
 
-import csv
-import os
 from collections.abc import Iterator
-from io import StringIO
 from itertools import combinations, pairwise
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -22,6 +15,7 @@ from scipy import stats
 from app.jobs.kind import every_kind
 from app.settings import Settings
 from app.statistics.draws import Draws
+from tests import real
 from tests.conftest import ADMIN, Service, serving
 
 # What the organisers published under these names, and which metric it is.
@@ -49,40 +43,23 @@ ASKED: dict[str, dict[str, Any]] = {
     "test-agreement": {"metrics": METRICS},
     "gain-robustness": {"metrics": ["Q", "nDCG@10"]},
     "gain-vectors": {"cutoff": 50},
+    "judgments": {"against": 1},
 }
 
 
 @pytest.fixture(scope="module")
-def data() -> Path:
-    folder = os.environ.get("GAINBOARD_REAL_DATA")
-    if not folder:
-        pytest.skip("GAINBOARD_REAL_DATA does not name the folder of the real runs")
-    return Path(folder) / "trec-dl19-pass"
-
-
-@pytest.fixture(scope="module")
-def published(data: Path) -> dict[str, dict[str, float]]:
+def published() -> dict[str, dict[str, float]]:
     """The organisers' figures, by metric and run."""
-    found = rows((data / "official-scores.csv").read_text())
+    found = real.published()
     return {label: {row["run"]: float(row[column]) for row in found} for column, label in COLUMNS.items()}
 
 
-def rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(StringIO(text)))
-
-
 @pytest.fixture(scope="module")
-def loaded(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The campaign in the order of its day."""
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The campaign, ordered as on its day."""
+    real.folder()
     with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
-        sent = {"name": "dl19", "levels": 3, "gains": "linear", "order_by": "score32"}
-        assert service.organiser.post("/v1/collections", json=sent).status_code == 201
-        qrels = (data / "qrels.dl19-passage.txt").read_bytes()
-        assert service.organiser.put("/v1/collections/dl19/qrels", content=qrels).status_code == 201
-        for row in rows((data / "runs-metadata.csv").read_text()):
-            body = (data / "runs" / f"input.{row['run']}.gz").read_bytes()
-            query = {"team": row["team"], "name": row["run"]}
-            assert service.organiser.post("/v1/collections/dl19/runs", params=query, content=body).status_code == 201
+        real.load(service, "dl19", order_by="score32")
         yield service
 
 
@@ -136,7 +113,7 @@ def test_tables_are_csv_and_figures_are_svg(loaded: Service, finished: dict[str,
     job = finished[kind]
     assert job["tables"]
     for table in job["tables"]:
-        found = rows(loaded.organiser.get(table["csv"]).text)
+        found = real.rows(loaded.organiser.get(table["csv"]).text)
         assert found
         assert len({len(row) for row in found}) == 1
     for figure in job["figures"]:
@@ -251,3 +228,13 @@ def test_gain_curves_pass_through_the_metrics(results: dict[str, Any], scores: d
         assert run["CG"] == sorted(run["CG"])
         assert run["precision_recall"] == sorted(run["precision_recall"], reverse=True)
         assert len(run["DCG"]) == 50
+
+
+def test_judgments_are_those_of_the_published_overview(results: dict[str, Any]) -> None:
+    found = results["judgments"]
+    judged = [line.split() for line in (real.folder() / "qrels.dl19-passage.txt").read_text().splitlines()]
+    levels = [sum(int(level) == each for *_, level in judged) for each in range(4)]
+    assert (found["topics"], found["judged"]) == (43, 9260)
+    assert [each["documents"] for each in found["levels"]] == levels == [5158, 1601, 1804, 697]
+    assert [found["against"]["crossed"][level][level] for level in range(4)] == levels
+    assert sum(map(sum, found["against"]["crossed"])) == found["against"]["documents"] == 9260

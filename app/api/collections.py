@@ -65,7 +65,9 @@ class Policy(BaseModel):
         "away, so then nothing of the following holds and jobs are open too",
     )
     presets: Annotated[list[Text], Field(max_length=MOST_PRESETS)] = Field(
-        default=[], description="The expressions under which scores are shown", examples=[["nDCG@10", "AP"]]
+        default=[],
+        description="The expressions under which scores are shown, or names of presets at `/v1/metrics`",
+        examples=[["nDCG@10", "AP"]],
     )
     decimals: Annotated[int, Field(strict=True, ge=0, le=15)] = Field(default=3, description="Of the scores shown")
     coverage: Annotated[float, Field(ge=0, le=1)] = Field(

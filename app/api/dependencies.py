@@ -44,6 +44,12 @@ def _watch(request: Request) -> Watch:
 WatchDep = Annotated[Watch, Depends(_watch)]
 
 
+def as_sent(token: str) -> str:
+    """A token as it was sent, of the text of its header."""
+    # Headers come as Latin-1; a token that somebody chose in another alphabet was sent as UTF-8.
+    return token.encode("latin-1").decode("utf-8", "replace")
+
+
 def _principal(
     request: Request,
     workspace: WorkspaceDep,
@@ -51,9 +57,7 @@ def _principal(
 ) -> Principal:
     if credentials is None and "authorization" in request.headers:
         return Principal("anonymous", why_anonymous="The Authorization header is not `Bearer TOKEN`.")
-    # Headers come as Latin-1; a token that somebody chose in another alphabet was sent as UTF-8.
-    token = credentials.credentials.encode("latin-1").decode("utf-8", "replace") if credentials else None
-    return authenticate(workspace, token)
+    return authenticate(workspace, as_sent(credentials.credentials) if credentials else None)
 
 
 PrincipalDep = Annotated[Principal, Depends(_principal)]

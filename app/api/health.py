@@ -7,7 +7,7 @@ from typing import Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from app import __version__
+from app import __version__, compiled
 from app.api.dependencies import EngineDep, WorkspaceDep
 from app.api.problems import documented
 
@@ -30,6 +30,9 @@ class Ready(BaseModel):
         description="Which server works them: this one, another (or this one in a moment); off: this one never does"
     )
     job_slots: int = Field(description="Processes that this server may work jobs in")
+    compiled: dict[str, bool] = Field(
+        description="What the `fast` extra can compile, and whether it is loaded; plain code serves in its place"
+    )
 
 
 class Door(BaseModel):
@@ -62,4 +65,4 @@ def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Respons
     """Whether the database answers too; 503 where it does not."""
     workspace.database.ping()
     response.headers["Cache-Control"] = "no-store"
-    return Ready(jobs=engine.works, job_slots=engine.slots)
+    return Ready(jobs=engine.works, job_slots=engine.slots, compiled=compiled.loaded())

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterable, Awaitable
+from collections.abc import AsyncIterable
 from dataclasses import replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, Field
-from starlette.requests import ClientDisconnect
 
 from app.api.answers import answer, place
 from app.api.asked_jobs import KindName, NewJob
@@ -20,6 +18,7 @@ from app.api.idempotency import FingerprintDep, IdempotencyKey, once
 from app.api.pages import Page, PagingDep
 from app.api.problems import documented
 from app.api.shown_jobs import JobId, SeenJobDep, ShownJob, show, show_whole
+from app.api.waiting import Wait, attended, wait_headers
 from app.errors import (
     BadExpression,
     BadGains,
@@ -37,14 +36,11 @@ from app.jobs import reading
 from app.jobs.describe import example, schema
 from app.jobs.kind import every_kind, find_kind
 from app.jobs.launch import launch
-from app.jobs.reading import SeenJob, Wanted
-from app.store.records import JobState
+from app.jobs.reading import Wanted
+from app.store.job_records import JobState
 
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented())
 
-T = TypeVar("T")
-
-MOST_SECONDS = 30
 ON_LAUNCH = (
     BadExpression,
     BadGains,
@@ -115,15 +111,10 @@ def ask_for_job(
         job = launch(workspace, principal, collection, find_kind(sent.kind), sent.params)
         engine.wake()
         seen = reading.find(workspace, principal, job.id)
-        headers = {"Location": place(request, f"/v1/jobs/{job.id}"), **_wait(seen)}
+        headers = {"Location": place(request, f"/v1/jobs/{job.id}"), **wait_headers(is_over=seen.job.is_over)}
         return answer(show_whole(request, workspace, seen), 200 if seen.job.is_over else 202, **headers)
 
     return once(workspace, principal, request, idempotency_key, fingerprint, act)
-
-
-def _wait(seen: SeenJob) -> dict[str, str]:
-    # Kept by a cache for seconds, as what is public may be, it would answer those who wait at once, again and again.
-    return {} if seen.job.is_over else {"Retry_After": "1", "Cache_Control": "private, no-cache"}
 
 
 @router.get("/jobs", responses=documented(JudgmentsHidden))
@@ -149,34 +140,16 @@ async def read_job(
     principal: PrincipalDep,
     watch: WatchDep,
     seen: SeenJobDep,
-    wait: Annotated[
-        float, Query(ge=0, le=MOST_SECONDS, allow_inf_nan=False, description="Seconds to wait for its end")
-    ] = 0,
+    wait: Wait = 0,
 ) -> Response:
     """One job; with `wait` as soon as it is over, or as it is when the time is up."""
     if wait and not seen.job.is_over:
-        await _attended(request, watch.until_over(seen.job, wait))
+        await attended(request, watch.until_over(seen.job, wait))
         # Whether the principal still sees it is asked again, for the judgments may have been hidden since.
         seen = await run_in_threadpool(reading.find, workspace, principal, seen.job.id)
-    return answer(await run_in_threadpool(show_whole, request, workspace, seen), 200, **_wait(seen))
-
-
-async def _attended(request: Request, waiting: Awaitable[T]) -> T:
-    """What is waited for, as long as the client does; raises ClientDisconnect when it has left."""
-    answering, leaving = asyncio.ensure_future(waiting), asyncio.create_task(_left(request))
-    try:
-        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if answering.done():
-            return answering.result()
-        raise ClientDisconnect
-    finally:
-        answering.cancel()
-        leaving.cancel()
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    return answer(
+        await run_in_threadpool(show_whole, request, workspace, seen), 200, **wait_headers(is_over=seen.job.is_over)
+    )
 
 
 @router.get("/jobs/{job}/events", response_class=EventSourceResponse, responses=documented(also=EVENTS))

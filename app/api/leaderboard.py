@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
+from pydantic_core import to_json
 
-from app.api.answers import answer, place
+from app.api.answers import place
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from app.api.kept import note_origin
 from app.api.problems import documented
 from app.api.scores import ON_SCORING, Asked
-from app.evaluation.leaderboard import Leaderboard, leaderboard
+from app.evaluation.leaderboard import Leaderboard, Row, leaderboard
+from app.evaluation.origins import origin_of
 from app.evaluation.scoring import Question
+from app.evaluation.workspace import Workspace
 from app.jobs.groups import GroupsJob, groups_job
-from app.store.records import JobState
+from app.store.job_records import JobState
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -77,34 +83,53 @@ def read_leaderboard(
     """All runs ranked by their mean under one metric, with those under others beside it."""
     question = Question(asked.metric, None, asked.given(), asked.qrels)
     found = leaderboard(workspace, principal, collection, question, asked.by)
-    return answer(_json(request, found, groups_job(workspace, found)))
+    grouping = groups_job(workspace, found)
+    note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))
+    return Response(_json(request, workspace, found, grouping), media_type="application/json")
 
 
-def _json(request: Request, found: Leaderboard, grouping: GroupsJob | None) -> dict[str, object]:
+def _json(request: Request, workspace: Workspace, found: Leaderboard, grouping: GroupsJob | None) -> bytes:
     scores = found.scores
-    labels = scores.labels()
     groups = (grouping and grouping.groups) or {}
-    return {
+    before = {
         "collection": scores.collection.name,
         "qrels_version": scores.qrels.version,
         "by": found.by,
-        "metrics": labels,
+        "metrics": scores.labels(),
         "asked": scores.asked,
-        "rows": [
-            {
-                "rank": row.rank,
-                "name": row.run.name,
-                "team": row.run.team,
-                "mean": dict(zip(labels, row.means, strict=True)),
-                "interval": dict(zip(labels, row.intervals, strict=True)),
-                "groups": groups.get(row.run.name),
-            }
-            for row in found.rows
-        ],
+    }
+    after = {
         "topics_scored": scores.topics_scored(),
         "withheld": scores.withheld,
         "groups_job": grouping and _show(request, grouping),
     }
+    rows = b",".join(
+        b'{"rank":%d,%b,"groups":%b}' % (row.rank, row_json, to_json(groups.get(row.run.name)))
+        for row, row_json in _rows(workspace, found)
+    )
+    return b'%b,"rows":[%b],%b' % (to_json(before)[:-1], rows, to_json(after)[1:])
+
+
+def _rows(workspace: Workspace, found: Leaderboard) -> Iterator[tuple[Row, bytes]]:
+    """Each row, and what is said of its run: nearly all of the answer, and the same wherever others place the run."""
+    scores, labels = found.scores, tuple(found.scores.labels())
+    for row in found.rows:
+        if scores.disclosure is not None:
+            yield row, _row(found, labels, row)
+        else:
+            key = (scores.qrels.id, row.run.id, labels)
+            yield row, workspace.rows.get(key, partial(_row, found, labels, row))
+
+
+def _row(found: Leaderboard, labels: Sequence[str], row: Row) -> bytes:
+    """Members of a JSON object."""
+    said = {
+        "name": row.run.name,
+        "team": row.run.team,
+        "mean": dict(zip(labels, found.means_of(row), strict=True)),
+        "interval": dict(zip(labels, found.intervals_of(row), strict=True)),
+    }
+    return to_json(said, inf_nan_mode="null")[1:-1]
 
 
 def _show(request: Request, grouping: GroupsJob) -> ShownGroupsJob:

@@ -1,4 +1,4 @@
-"""`/v1/metrics`: the catalogue, as the kernels themselves describe it"""
+"""`/v1/metrics`: the catalogue, as the kernels themselves describe it, and the presets"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from app.api.problems import documented
-from app.metrics import Metric, every_metric
+from app.metrics import Metric, Preset, every_metric, every_preset
 
 router = APIRouter(prefix="/v1", tags=["metrics"], responses=documented())
 
@@ -37,16 +37,28 @@ class ShownMetric(BaseModel):
     parameters: list[ShownParameter]
 
 
+class ShownPreset(BaseModel):
+    """A name for several metrics, wherever metrics are listed."""
+
+    name: str
+    title: str
+    definition: str
+    reference: str
+    expressions: list[str] = Field(description="What takes its place where there are three relevance levels")
+
+
 class Catalogue(BaseModel):
-    """Every metric."""
+    """Every metric, and every preset."""
 
     items: list[ShownMetric]
+    presets: list[ShownPreset]
 
 
 @router.get("/metrics")
 def list_metrics() -> Catalogue:
-    """Every metric: its names, parameters with defaults and limits, definition and source."""
-    return Catalogue(items=[_show(metric) for metric in every_metric()])
+    """Every metric: its names, parameters with defaults and limits, definition and source; and every preset."""
+    presets = [_show_preset(preset) for preset in every_preset()]
+    return Catalogue(items=[_show(metric) for metric in every_metric()], presets=presets)
 
 
 def _show(metric: Metric) -> ShownMetric:
@@ -69,4 +81,14 @@ def _show(metric: Metric) -> ShownMetric:
             )
             for each in metric.parameters
         ],
+    )
+
+
+def _show_preset(preset: Preset) -> ShownPreset:
+    return ShownPreset(
+        name=preset.name,
+        title=preset.title,
+        definition=preset.definition,
+        reference=preset.reference,
+        expressions=list(preset.expressions(3)),
     )

@@ -14,6 +14,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.conditions import OF_THE_BODY, cache_control, has_already, takes_gzip
+from app.api.kept import note_sent
 from app.api.problems import problem
 from app.errors import TooLarge, Unexpected
 
@@ -24,7 +26,6 @@ ASIDE_FROM_BYTES = 1 << 18
 CLIENT_LEFT = 499
 """In the log only: what other servers, too, write for a request whose sender left before its end."""
 _UPLOAD = re.compile(r"/v1/collections/[^/]+/(qrels|runs)")
-_GZIP = re.compile(r"(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=(?P<q>[0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 access = logging.getLogger("gainboard.access")
@@ -125,7 +126,7 @@ class _Answer:
     """One answer on its way out. Held back until it is whole if it gets an ETag, passed on otherwise."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
-        self._send = send
+        self._scope, self._send = scope, send
         self._method = scope["method"]
         self._request = Headers(scope=scope)
         self._start: Message = {}
@@ -144,13 +145,12 @@ class _Answer:
         if are_events := headers.get("content-type", "").startswith("text/event-stream"):
             headers["Cache-Control"] = "no-store"
         headers.setdefault("Vary", "Authorization, Accept, Accept-Encoding")
-        private = "authorization" in self._request or message["status"] >= 400
-        headers.setdefault("Cache-Control", "private, no-cache" if private else "public, max-age=5")
+        headers.setdefault("Cache-Control", cache_control(self._request, message["status"]))
         conditional = self._method in ("GET", "HEAD") and message["status"] == 200 and not are_events
         self._streams = not conditional or "etag" in headers
         if not self._streams:
             return
-        if conditional and self._has(headers["etag"]):
+        if conditional and has_already(self._request, headers["etag"]):
             await self._not_modified(headers)
         else:
             await self._send(message)
@@ -171,7 +171,7 @@ class _Answer:
 
     async def _finish(self, body: bytes) -> None:
         headers = MutableHeaders(scope=self._start)
-        is_packed = len(body) >= COMPRESSED_FROM_BYTES and _takes_gzip(self._request.get("accept-encoding", ""))
+        is_packed = len(body) >= COMPRESSED_FROM_BYTES and takes_gzip(self._request)
         if is_packed:
             headers["Content-Encoding"] = "gzip"
         if len(body) < ASIDE_FROM_BYTES:
@@ -179,18 +179,15 @@ class _Answer:
         else:
             body, headers["ETag"] = await asyncio.to_thread(_encoded, body, is_packed)
         headers["Content-Length"] = str(len(body))
-        if self._has(headers["ETag"]):
+        note_sent(self._scope, self._start, body, headers["ETag"])
+        if has_already(self._request, headers["ETag"]):
             await self._not_modified(headers)
             return
         await self._send(self._start)
         await self._send({"type": "http.response.body", "body": b"" if self._method == "HEAD" else body})
 
-    def _has(self, etag: str) -> bool:
-        held = [tag.strip().removeprefix("W/") for tag in self._request.get("if-none-match", "").split(",")]
-        return etag in held or held == ["*"]
-
     async def _not_modified(self, headers: MutableHeaders) -> None:
-        for name in ("content-length", "content-type", "content-encoding"):
+        for name in OF_THE_BODY:
             del headers[name]
         self._is_over = True
         await self._send({**self._start, "status": 304})
@@ -200,10 +197,5 @@ class _Answer:
 def _encoded(body: bytes, is_packed: bool) -> tuple[bytes, str]:
     """The bytes to be sent, and their ETag."""
     # A fixed time in the gzip header, for equal answers must be equal bytes.
-    sent = gzip.compress(body, compresslevel=4, mtime=0) if is_packed else body
+    sent = gzip.compress(body, compresslevel=1, mtime=0) if is_packed else body
     return sent, f'"{hashlib.sha256(sent).hexdigest()}"'
-
-
-def _takes_gzip(accepted: str) -> bool:
-    found = _GZIP.search(accepted)
-    return found is not None and (found["q"] or "1").strip("0.") != ""

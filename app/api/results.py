@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from app.api.dependencies import WorkspaceDep, accepts
+from app.api.exhibits import LATEX, SVG, drawn, text_answer, written
 from app.api.problems import documented
 from app.api.shown_jobs import SeenJobDep
 from app.errors import InvalidRequest, JobNotFinished, NoResult
 from app.evaluation.workspace import Workspace
-from app.exhibits import Table, as_csv, as_latex, as_svg
 from app.jobs import results
-from app.store.records import Job
+from app.store.job_records import Job
 
 router = APIRouter(prefix="/v1/jobs/{job}", tags=["jobs"], responses=documented())
-
-LATEX = "application/x-tex"
-SVG = "image/svg+xml"
-# A figure that is opened by itself runs no script and loads nothing, whatever its labels are.
-SVG_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
 Format = Literal["json", "csv", "latex"]
 Name = Annotated[str, Path(description="As the job's `tables` and `figures` have it")]
 
 
-def _text(*media_types: str) -> dict[int, dict[str, Any]]:
-    content = {each: {"schema": {"type": "string"}} for each in media_types}
-    return {200: {"description": "The result, or what is shown of it", "content": content}}
-
-
-RESULT = _text("text/csv", LATEX)
+RESULT = text_answer("text/csv", LATEX)
 RESULT[200]["content"]["application/json"] = {"schema": {"type": "object", "additionalProperties": True}}
 
 
@@ -51,7 +41,7 @@ def read_result(
         raise InvalidRequest.at("query.table", "not-for-json", "JSON is the whole result; ask for format=csv or latex.")
     if form == "json":
         return _json(workspace, seen.job)
-    return _written(results.table(workspace, seen.job, table), form)
+    return written(results.table(workspace, seen.job, table), form)
 
 
 def _accepted(request: Request) -> Format:
@@ -69,38 +59,31 @@ def _json(workspace: Workspace, job: Job) -> Response:
     return StreamingResponse(chain((first, second), pieces), media_type="application/json", headers=headers)
 
 
-def _written(table: Table, form: Format) -> Response:
-    if form == "csv":
-        return PlainTextResponse(as_csv(table), media_type="text/csv")
-    return Response(as_latex(table), media_type=LATEX)
-
-
 @router.get(
     "/tables/{table}.csv",
     response_class=PlainTextResponse,
-    responses=documented(JobNotFinished, NoResult, also=_text("text/csv")),
+    responses=documented(JobNotFinished, NoResult, also=text_answer("text/csv")),
 )
 def read_table_as_csv(seen: SeenJobDep, table: Name, workspace: WorkspaceDep) -> Response:
     """A table of the result as CSV: a header row, numbers in full precision."""
-    return _written(results.table(workspace, seen.job, table), "csv")
+    return written(results.table(workspace, seen.job, table), "csv")
 
 
 @router.get(
     "/tables/{table}.tex",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=_text(LATEX)),
+    responses=documented(JobNotFinished, NoResult, also=text_answer(LATEX)),
 )
 def read_table_as_latex(seen: SeenJobDep, table: Name, workspace: WorkspaceDep) -> Response:
     """A table of the result as LaTeX with booktabs, ready for `\\input`."""
-    return _written(results.table(workspace, seen.job, table), "latex")
+    return written(results.table(workspace, seen.job, table), "latex")
 
 
 @router.get(
     "/figures/{figure}.svg",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=_text(SVG)),
+    responses=documented(JobNotFinished, NoResult, also=text_answer(SVG)),
 )
 def read_figure(seen: SeenJobDep, figure: Name, workspace: WorkspaceDep) -> Response:
     """A figure of the result as SVG (with the `figures` extra)."""
-    drawn = as_svg(results.figure(workspace, seen.job, figure))
-    return Response(drawn, media_type=SVG, headers=SVG_HEADERS)
+    return drawn(results.figure(workspace, seen.job, figure))

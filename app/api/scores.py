@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 
 from app.api.answers import answer
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from app.api.kept import note_origin
 from app.api.problems import documented
 from app.errors import (
     BadExpression,
@@ -21,6 +22,7 @@ from app.errors import (
     NoQrels,
     NotPreset,
 )
+from app.evaluation.origins import origin_of
 from app.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, Scores, score
 from app.exhibits import csv_line
 from app.metrics import Scale, query_parameters
@@ -142,6 +144,7 @@ def read_scores(
         asked.metric, asked.run, asked.given(), asked.qrels, per_topic=per_topic, most=most, one_run=one_run
     )
     found = score(workspace, principal, collection, question)
+    note_origin(request, origin_of(found))
     if form == "csv":
         return PlainTextResponse("".join(_csv(found, per_topic)), media_type="text/csv")
     if form == "trec_eval":

@@ -10,11 +10,12 @@ from pydantic import BaseModel, Field
 
 from app.api.answers import place
 from app.api.dependencies import PrincipalDep, WorkspaceDep
+from app.api.exhibits import ShownFigure, ShownTable
 from app.evaluation.workspace import Workspace
 from app.jobs import reading
 from app.jobs.reading import SeenJob
 from app.jobs.results import exhibits
-from app.store.records import JobState
+from app.store.job_records import JobState
 
 
 class Progress(BaseModel):
@@ -22,23 +23,6 @@ class Progress(BaseModel):
 
     done: int
     total: int
-
-
-class ShownTable(BaseModel):
-    """A table of the result, and where it is in each form."""
-
-    name: str
-    caption: str
-    csv: str
-    latex: str
-
-
-class ShownFigure(BaseModel):
-    """A figure of the result, and where it is."""
-
-    name: str
-    caption: str
-    svg: str
 
 
 class ShownJob(BaseModel):
@@ -84,7 +68,7 @@ def show(request: Request, seen: SeenJob) -> ShownJob:
         created_at=job.created_at,
         started_at=job.started_at,
         finished_at=job.finished_at,
-        result_url=_below(request, seen, "result") if job.result_sha256 else None,
+        result_url=place(request, f"/v1/jobs/{job.id}/result") if job.result_sha256 else None,
         error=job.error,
         tables=None,
         figures=None,
@@ -97,21 +81,7 @@ def show_whole(request: Request, workspace: Workspace, seen: SeenJob) -> ShownJo
     if seen.job.result_sha256 is None:
         return shown
     found = exhibits(workspace, seen.job)
-    shown.tables = [
-        ShownTable(
-            name=each.name,
-            caption=each.caption,
-            csv=_below(request, seen, f"tables/{each.name}.csv"),
-            latex=_below(request, seen, f"tables/{each.name}.tex"),
-        )
-        for each in found.tables
-    ]
-    shown.figures = [
-        ShownFigure(name=each.name, caption=each.caption, svg=_below(request, seen, f"figures/{each.name}.svg"))
-        for each in found.figures
-    ]
+    own = place(request, f"/v1/jobs/{seen.job.id}")
+    shown.tables = [ShownTable.below(own, each.name, each.caption) for each in found.tables]
+    shown.figures = [ShownFigure.below(own, each.name, each.caption) for each in found.figures]
     return shown
-
-
-def _below(request: Request, seen: SeenJob, path: str) -> str:
-    return place(request, f"/v1/jobs/{seen.job.id}/{path}")

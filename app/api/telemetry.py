@@ -13,7 +13,7 @@ from app.api.dependencies import PrincipalDep, WorkspaceDep
 from app.api.problems import documented
 from app.errors import Forbidden, NotFound
 from app.store import jobs
-from app.store.records import JobState
+from app.store.job_records import JobState
 
 try:
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest

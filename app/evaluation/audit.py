@@ -33,6 +33,8 @@ Action = Literal[
     "token-revoked",
     "job-launched",
     "job-cancelled",
+    "report-launched",
+    "report-cancelled",
     "admin-token-set",
     "first-token-made",
 ]

@@ -14,7 +14,7 @@ from app.evaluation.principals import Principal
 from app.evaluation.versions import judged_topics
 from app.evaluation.visibility import View, look, open_collection, open_locked
 from app.evaluation.workspace import Workspace
-from app.metrics import Scale, parse_gains, resolve
+from app.metrics import Scale, expand, parse_gains, resolve
 from app.store import collections, jobs, qrels, runs
 from app.store.database import Transaction
 from app.store.records import FIXED_BY_DATA, Collection, Qrels
@@ -132,7 +132,8 @@ def _check(values: Mapping[str, Any]) -> None:
     defaults = {"gains": values["gains"]}
     for position, expression in enumerate(values.get("metrics") or ()):
         try:
-            resolve(expression, scale, collection=defaults)
+            for each in expand([expression], scale.highest_level):
+                resolve(each, scale, collection=defaults)
         except GainboardError as error:
             raise InvalidRequest.at(f"body.metrics.{position}", error.slug, error.message) from error
     _check_topics(values.get("topics") or ())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from app.errors import BudgetExhausted, NotPreset
 from app.evaluation.visibility import View, open_locked
 from app.evaluation.workspace import Workspace
-from app.metrics import BoundMetric, Scale, resolve
+from app.metrics import BoundMetric, Scale, expand, resolve
 from app.store import answers, runs
 from app.store.arrays import unpack_names
 from app.store.database import Transaction
@@ -69,7 +69,8 @@ def _require_presets(view: View, bound: Sequence[BoundMetric]) -> None:
         return
     collection = view.collection
     scale, defaults = Scale(collection.highest_level, collection.depth), {"gains": collection.gains}
-    named = [resolve(preset, scale, collection=defaults).label for preset in view.policy.presets]
+    expressions = expand(view.policy.presets, scale.highest_level)
+    named = [resolve(expression, scale, collection=defaults).label for expression in expressions]
     if other := [metric.label for metric in bound if metric.label not in named]:
         message = f"While the judgments are hidden there are no scores under {other[0]}, but under {', '.join(named)}."
         raise NotPreset(message, presets=named)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from app.errors import Fault, FaultyFile
 from app.metrics import UNJUDGED, JudgedRun, Judgments, RetrievalScores, min_max
 from app.store.arrays import pack, pack_names, unpack, unpack_names
-from app.trec import Ranking
+from app.trec import READING, Joined, JudgedDocuments, Ranking, judged_documents
 
 Floats = NDArray[np.float64]
 
@@ -67,6 +68,20 @@ class QrelsIndex:
         """How many judgments there are."""
         return int(self.topics.judgments.judged_count.sum())
 
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """The number of each topic, from 0."""
+        return {topic: row for row, topic in enumerate(self.topics.topics)}
+
+    @property
+    def documents(self) -> JudgedDocuments | None:
+        """The same for the compiled join, as soon as there is one."""
+        return self._documents if READING.get() else None
+
+    @cached_property
+    def _documents(self) -> JudgedDocuments | None:
+        return judged_documents([self.levels[topic] for topic in self.topics.topics])
+
 
 def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterable[str]) -> FaultyFile:
     """The fault of a file none of whose topics is one of the collection's."""
@@ -76,25 +91,6 @@ def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterabl
         "so there would be nothing to score; ids must be the same to the letter"
     )
     return FaultyFile([Fault("no-common-topics", message)], 1)
-
-
-@dataclass
-class RunSurvey:
-    """What a run's upload says without any judgments; filled while its rankings pass through `of`."""
-
-    topics: list[str] = field(default_factory=list)
-    retrieved: int = 0
-
-    def begin(self) -> None:
-        """Forgets what was counted; the file is read from its start."""
-        self.topics, self.retrieved = [], 0
-
-    def of(self, rankings: Iterable[Ranking]) -> Iterable[Ranking]:
-        """The same rankings, counted."""
-        for ranking in rankings:
-            self.topics.append(ranking.topic)
-            self.retrieved += len(ranking.documents)
-            yield ranking
 
 
 @dataclass(frozen=True)
@@ -128,6 +124,41 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
         else:
             rows[ranking.topic] = _judge_topic(ranking, levels)
     return JudgedFile(_assemble(list(rows.values())), sum(row.unjudged for row in rows.values()), unknown)
+
+
+def assembled(joined: Joined, topics: int) -> JudgedFile:
+    """What the compiled pass found, with its topics in the order of the `topics` that are judged."""
+    known = np.flatnonzero(joined.rows >= 0)
+    known = known[np.argsort(joined.rows[known])]
+    rows = joined.rows[known]
+
+    def by_row(values: NDArray[Any]) -> NDArray[Any]:
+        placed = np.zeros(topics, values.dtype)
+        placed[rows] = values[known]
+        return placed
+
+    starts = np.concatenate([[0], np.cumsum(by_row(joined.judged))]).astype(np.int64)
+    taken = _taken(joined, known)
+    lowest, highest, scaled, absolute = (by_row(column) for column in joined.sums.T)
+    run = JudgedRun(
+        starts=starts,
+        rank=_narrow(joined.rank[taken]),
+        level=joined.level[taken],
+        retrieved=by_row(joined.retrieved),
+        retrieval_scores=RetrievalScores(joined.score[taken], lowest, highest, scaled, absolute),
+    )
+    unjudged = int((joined.retrieved - joined.judged)[known].sum())
+    return JudgedFile(run, unjudged, len(joined.rows) - len(known))
+
+
+def _taken(joined: Joined, known: NDArray[np.intp]) -> NDArray[np.intp] | slice:
+    """The judged documents of these topics, in the order of the topics."""
+    if (np.diff(known) > 0).all():
+        return slice(None)  # those of topics that are not judged are not there
+    counts = joined.judged[known]
+    before = np.cumsum(joined.judged) - joined.judged
+    shifts = before[known] - (np.cumsum(counts) - counts)
+    return np.repeat(shifts, counts) + np.arange(counts.sum())
 
 
 def nothing_retrieved(topics: int) -> JudgedRun:
@@ -168,16 +199,19 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int]) -> _TopicRow:
         retrieved=count,
         lowest=lowest,
         highest=highest,
-        unjudged_scaled=float(min_max(rest, lowest, highest).sum()),
-        unjudged_absolute=float(np.abs(rest).sum()),
+        unjudged_scaled=_summed(min_max(rest, lowest, highest)),
+        unjudged_absolute=_summed(np.abs(rest)),
     )
+
+
+def _summed(values: Floats) -> float:
+    """One after the other, as the compiled join adds them: `sum` takes them in an order of its own."""
+    with np.errstate(over="ignore"):
+        return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
 def _assemble(rows: list[_TopicRow]) -> JudgedRun:
     retrieved = np.array([row.retrieved for row in rows], np.int64)
-    ranks = np.concatenate([row.rank for row in rows])
-    # Two bytes hold every rank of all but very deep runs.
-    narrow = ranks.max(initial=0) < 1 << 16
     scores = RetrievalScores(
         judged=np.concatenate([row.scores for row in rows]),
         lowest=np.array([row.lowest for row in rows]),
@@ -187,11 +221,16 @@ def _assemble(rows: list[_TopicRow]) -> JudgedRun:
     )
     return JudgedRun(
         starts=np.concatenate([[0], np.cumsum([len(row.rank) for row in rows])]).astype(np.int64),
-        rank=ranks.astype(np.uint16) if narrow else ranks.astype(np.uint32),
+        rank=_narrow(np.concatenate([row.rank for row in rows])),
         level=np.concatenate([row.level for row in rows]),
         retrieved=retrieved,
         retrieval_scores=scores,
     )
+
+
+def _narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
+    """In two bytes, which hold every rank of all but very deep runs."""
+    return ranks.astype(np.uint16) if ranks.max(initial=0) < 1 << 16 else ranks.astype(np.uint32)
 
 
 def _columns(run: JudgedRun) -> dict[str, NDArray[Any]]:

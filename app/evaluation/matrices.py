@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.evaluation.corrections import Levels
 from app.evaluation.judging import JudgedTopics
 from app.evaluation.scoring import judged_runs, undefined
-from app.evaluation.selection import Selection
+from app.evaluation.selection import Means, Selection
+from app.evaluation.versions import JudgedVersion, index_of
 from app.evaluation.workspace import Recent, Workspace
 from app.metrics import BoundMetric, JudgedRankings, Scale, resolve
 from app.store.records import Collection, Qrels, Run
@@ -35,18 +38,30 @@ class Matrices:
         judged: JudgedTopics,
         candidates: Sequence[Run],
         selection: Selection,
+        others: Mapping[int, JudgedVersion] = {},
+        left_out: Mapping[str, str] = {},
     ) -> None:
         self.collection = collection
         self.qrels = version
         self.candidates = candidates
+        self.left_out = left_out
+        """By name of a run that is no candidate: that of the candidate to which it is identical."""
         self.run_count = selection.count(candidates)
         self.topics = judged.topics
         self.judgments = judged.judgments
         self._judged = judged
         self._workspace = workspace
         self._selection = selection
+        self._others = others
+        self._under = lru_cache(maxsize=None)(self._over)
         self._rankings = lru_cache(maxsize=2)(self._load_rankings)
         self._tables: Recent[str, Floats] = Recent(KEPT_BYTES, lambda table: table.nbytes)
+
+    def under(self, version: int) -> Matrices:
+        """The same runs, chosen under this version, over one of the others that were given."""
+        if version == self.qrels.version:
+            return self
+        return self._under(version)
 
     def metric(self, label: str) -> BoundMetric:
         """The metric of this label."""
@@ -78,6 +93,14 @@ class Matrices:
         """The judged rankings of the run at this place, for what is not a metric's score."""
         return self._rankings(False)[self._places[run]]
 
+    def _over(self, version: int) -> Matrices:
+        other, same = self._others[version], _SameRuns(self.run_count, lambda: self._places)
+        return Matrices(self._workspace, self.collection, other.qrels, other.topics, self.candidates, same)
+
+    def document_levels(self) -> Levels:
+        """The judgments themselves."""
+        return index_of(self._workspace, self.collection, self.qrels).levels
+
     @cached_property
     def _places(self) -> list[int]:
         return self._selection.choose(self.candidates, self._all_means)
@@ -97,3 +120,20 @@ class Matrices:
         # Kept, for what one metric has computed of a run the next one need not.
         found = judged_runs(self._workspace, self.collection, self.qrels, self.candidates, exact)
         return [JudgedRankings(run, self.judgments) for run in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _SameRuns:
+    """The runs that other matrices of the same candidates choose."""
+
+    run_count: int
+    places: Callable[[], list[int]]
+
+    def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
+        return list(stored)
+
+    def count(self, candidates: Sequence[Run]) -> int:
+        return self.run_count
+
+    def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
+        return self.places()

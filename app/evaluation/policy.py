@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Final, Literal
 
 from app.errors import GainboardError, InvalidRequest
-from app.metrics import Scale, resolve
+from app.metrics import Scale, expand, resolve
 from app.store.records import Collection
 
 ScoresShown = Literal["none", "own-mean", "own-per-topic", "all"]
@@ -77,7 +77,8 @@ def check(policy: Mapping[str, Any], scale: Scale, gains: str) -> None:
     """Raises InvalidRequest for a preset that names no metric of this collection."""
     for position, expression in enumerate(policy.get("presets") or ()):
         try:
-            resolve(expression, scale, collection={"gains": gains})
+            for each in expand([expression], scale.highest_level):
+                resolve(each, scale, collection={"gains": gains})
         except GainboardError as error:
             raise InvalidRequest.at(f"body.policy.presets.{position}", error.slug, error.message) from error
 

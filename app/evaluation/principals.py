@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from app.errors import DatabaseBusy, Forbidden, NotAuthenticated
@@ -64,22 +64,32 @@ def authenticate(workspace: Workspace, token: str | None) -> Principal:
         return Principal("anonymous")
     with workspace.database.reading() as tx:
         found = tokens.find(tx, token)
+    principal = behind(found, workspace.now())
+    if principal.token is not None and not is_use_noted(workspace, principal.token):
+        _note_use(workspace, principal.token)
+    return principal
+
+
+def behind(found: Token | None, now: datetime) -> Principal:
+    """The principal behind the record of a token that was sent; None: there is no such record."""
     if found is None:
         return Principal("anonymous", why_anonymous="The token is not known here.")
     if found.revoked_at is not None:
         return Principal("anonymous", why_anonymous="The token was revoked.")
-    if found.expires_at is not None and found.expires_at <= workspace.now():
+    if found.expires_at is not None and found.expires_at <= now:
         return Principal("anonymous", why_anonymous=f"The token expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}.")
-    _note_use(workspace, found)
     return Principal(found.role, found)
+
+
+def is_use_noted(workspace: Workspace, token: Token) -> bool:
+    """Whether it has been noted, by whichever process, that the token was used about now."""
+    noted = (token.last_used_at, workspace.uses.find(token.id))
+    return any(time is not None and workspace.now() - time < USE_NOTED_EVERY for time in noted)
 
 
 def _note_use(workspace: Workspace, token: Token) -> None:
     # Worth knowing, and worth nobody's waiting: where the database is busy it is left for another minute.
     now = workspace.now()
-    noted = (token.last_used_at, workspace.uses.find(token.id))
-    if any(time is not None and now - time < USE_NOTED_EVERY for time in noted):
-        return
     workspace.uses.keep(token.id, now)
     with suppress(DatabaseBusy), workspace.database.hurrying() as tx:
         tokens.note_use(tx, token.id, now, before=now - USE_NOTED_EVERY)

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from app.errors import Conflict
 from app.evaluation import audit
-from app.evaluation.intake import reread
-from app.evaluation.judging import QrelsIndex, judge
+from app.evaluation.judging import QrelsIndex
 from app.evaluation.principals import Principal
+from app.evaluation.reading import rejudged
 from app.evaluation.versions import index_of, select
 from app.evaluation.visibility import open_collection, open_locked, require_unchanged
 from app.evaluation.workspace import Workspace
@@ -39,7 +39,7 @@ def with_all_judged(
         with workspace.database.reading() as tx:
             waiting = unjudged(tx, collection, judged, qrels_id)
         for run in waiting:
-            judged[run.id] = reread(workspace, collection, run, lambda rankings: judge(rankings, index())).row()
+            judged[run.id] = rejudged(workspace, collection, run, index()).row()
         if (finished := finish(judged)) is not None:
             return finished
 

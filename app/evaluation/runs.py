@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from app.errors import Forbidden, NameRequired, NotFound, TeamRequired
 from app.evaluation import audit, quotas, teams
-from app.evaluation.intake import Body, Intake, read_run
-from app.evaluation.judging import JudgedFile, QrelsIndex, RunSurvey, judge, no_common_topics
+from app.evaluation.intake import Body, Intake
+from app.evaluation.judging import QrelsIndex, no_common_topics
 from app.evaluation.names import is_slug
 from app.evaluation.principals import Principal
+from app.evaluation.reading import RunFile, read_run_file
 from app.evaluation.versions import index_of
 from app.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from app.evaluation.workspace import Workspace
@@ -20,7 +21,7 @@ from app.store import blobs, collections, qrels, runs
 from app.store.arrays import pack_names, unpack_names
 from app.store.database import Transaction
 from app.store.records import Judging, Qrels, Run, Warnings
-from app.trec import FileWarning, Ranking, RunReader
+from app.trec import FileWarning
 
 
 @dataclass(frozen=True)
@@ -79,36 +80,23 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
 @dataclass(frozen=True)
 class _Upload:
     intake: Intake
-    reader: RunReader
-    survey: RunSurvey
+    file: RunFile
     newest: Qrels | None
     index: QrelsIndex | None
-    joined: JudgedFile | None
 
     @classmethod
     def read(cls, workspace: Workspace, view: View, intake: Intake, newest: Qrels | None) -> _Upload:
         collection, limits = view.collection, workspace.limits
         index = index_of(workspace, collection, newest) if newest else None
-        survey = RunSurvey()
-
-        def consume(rankings: Iterable[Ranking]) -> JudgedFile | None:
-            survey.begin()
-            counted = survey.of(rankings)
-            if index is not None:
-                return judge(counted, index)
-            for _ in counted:  # read to the end, for its faults
-                pass
-            return None
-
-        reader, joined = read_run(intake.chunks, collection.order_by, collection.depth, limits, consume)
-        return cls(intake, reader, survey, newest, index, joined)
+        file = read_run_file(intake.chunks, collection.order_by, collection.depth, limits, index)
+        return cls(intake, file, newest, index)
 
     def refuse_foreign(self, view: View) -> None:
         """Raises FaultyFile where no topic is one of those judged; of those declared, if judgments are hidden."""
         declared = view.collection.topics or ()
         known = self.index.levels if self.index is not None and view.sees_judgments else set(declared)
-        if known and not any(topic in known for topic in self.survey.topics):
-            raise no_common_topics("run", self.survey.topics[0], view.collection.name, known)
+        if known and not any(topic in known for topic in self.file.topics):
+            raise no_common_topics("run", self.file.topics[0], view.collection.name, known)
 
 
 def _store(
@@ -130,14 +118,14 @@ def _store(
     newest = qrels.find(tx, collection.id)
     if (newest and newest.id) != (upload.newest and upload.newest.id):
         return None
-    name = details.name or _name_from_tag(upload.reader)
+    name = details.name or _name_from_tag(upload.file.tag)
     upload.intake.store(tx)
     now = workspace.now()
     owner = teams.ensure(tx, view, team, now)
     known = {"collection_id": collection.id, "team_id": owner.id, "name": name, "created_at": now}
     run = runs.add(tx, **known, **_values(upload, details))
-    if upload.joined and newest:
-        runs.add_judged(tx, [upload.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
+    if upload.file.joined and newest:
+        runs.add_judged(tx, [upload.file.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
     collections.touch(tx, collection.id)
     audit.record(tx, view.principal, "run-uploaded", name, collection, of_team=team, sha256=run.sha256)
     return seen(tx, view, run, created=True)
@@ -156,15 +144,15 @@ def _already(same: SeenRun, details: RunDetails) -> SeenRun:
 
 def _values(upload: _Upload, details: RunDetails) -> dict[str, Any]:
     return {
-        "tag": upload.reader.tag,
+        "tag": upload.file.tag,
         "description": details.description,
         "type": details.type,
         "pooled": details.pooled,
         "sha256": upload.intake.sha256,
-        "topics": pack_names(upload.survey.topics),
-        "topic_count": len(upload.survey.topics),
-        "retrieved": upload.survey.retrieved,
-        "warnings": [warning.as_json() for warning in upload.reader.warnings],
+        "topics": pack_names(upload.file.topics),
+        "topic_count": len(upload.file.topics),
+        "retrieved": upload.file.retrieved,
+        "warnings": [warning.as_json() for warning in upload.file.warnings],
     }
 
 
@@ -180,11 +168,11 @@ def _team(view: View, asked: str | None) -> str:
     return asked
 
 
-def _name_from_tag(reader: RunReader) -> str:
-    if is_slug(reader.tag):
-        return reader.tag
+def _name_from_tag(tag: str) -> str:
+    if is_slug(tag):
+        return tag
     raise NameRequired(
-        f"The run tag {reader.tag!r} cannot be a name in a path (letters, digits, `.`, `_` and `-`, at most 128, the "
+        f"The run tag {tag!r} cannot be a name in a path (letters, digits, `.`, `_` and `-`, at most 128, the "
         "first a letter or digit); give one: `?name=NAME`."
     )
 

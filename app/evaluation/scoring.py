@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,10 +14,11 @@ from app.evaluation.disclosure import Disclosure, charge, limit, presets
 from app.evaluation.intake import reread
 from app.evaluation.judging import JudgedTopics, judge, nothing_retrieved, unpack_run
 from app.evaluation.principals import Principal
+from app.evaluation.scored import scored_runs
 from app.evaluation.versions import index_of, judged_topics, select
 from app.evaluation.visibility import View, open_collection
-from app.evaluation.workspace import Workspace
-from app.metrics import BoundMetric, JudgedRankings, JudgedRun, Scale, resolve
+from app.evaluation.workspace import ScoredRun, Workspace
+from app.metrics import BoundMetric, JudgedRankings, JudgedRun, Scale, expand, mean_all, resolve, score_all
 from app.store import runs
 from app.store.database import Transaction
 from app.store.records import Collection, Qrels, Run
@@ -37,7 +38,7 @@ class Question:
     defaults: Mapping[str, str] = field(default_factory=dict)
     qrels: int | None = None
     also: Sequence[str] = ()
-    """Further expressions, after those asked for or standing in for them."""
+    """Further expressions, each of one metric, after those asked for or standing in for them."""
     per_topic: bool = False
     """Whether scores of single topics are wanted, beside their means."""
     most: int = MOST_SCORES
@@ -50,7 +51,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Scores:
-    """The answer: `table` is float64 [metrics, runs, topics], NaN where a topic has no defined score."""
+    """The answer, as precise as it may be shown in `means` and `by_topic`."""
 
     collection: Collection
     qrels: Qrels
@@ -61,7 +62,8 @@ class Scores:
     topics_missing: Sequence[int | None]
     undefined: NDArray[np.bool_]
     """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
-    table: NDArray[np.float64]
+    scored: Sequence[ScoredRun]
+    """The numbers of each run, as precise as they are."""
     disclosure: Disclosure | None = None
     """How much of it is shown, where the judgments are hidden."""
 
@@ -89,12 +91,17 @@ class Scores:
 
     def means(self) -> NDArray[np.float64]:
         """[metrics, runs]: over the defined topics, NaN where there are none; as precise as they may be shown."""
-        means = np.array([metric.means(self.table[row]) for row, metric in enumerate(self.metrics)])
+        means = np.empty((len(self.metrics), len(self.scored)))
+        for column, run in enumerate(self.scored):
+            means[:, column] = run.means
         return self.disclosure.shown(means) if self.disclosure else means
 
     def by_topic(self) -> NDArray[np.float64]:
-        """[metrics, runs, topics]: as precise as they may be shown."""
-        return self.disclosure.shown(self.table) if self.disclosure else self.table
+        """[metrics, runs, topics]: NaN where a topic has no defined score; as precise as they may be shown."""
+        table = np.empty((len(self.metrics), len(self.scored), len(self.topics)))
+        for column, run in enumerate(self.scored):
+            table[:, column] = run.scores
+        return self.disclosure.shown(table) if self.disclosure else table
 
 
 def score(workspace: Workspace, principal: Principal, name: str, question: Question) -> Scores:
@@ -104,7 +111,7 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         view.require_scores()
         bound, asked = bind(view.collection, question, presets(view))
         version = select(tx, view, question.qrels)
-        chosen, disclosure = limit(tx, view, bound, _choose(tx, view, question.runs), question.per_topic)
+        chosen, disclosure = limit(tx, view, bound, choose(workspace, tx, view, question.runs), question.per_topic)
         topics = judged_topics(workspace, tx, version)
         refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
         if question.one_run:
@@ -113,8 +120,10 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         all_or_none = not question.as_many_as_may
         chosen, unpaid = charge(workspace, view, bound, version, chosen, all_or_none)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
-    exact = any(metric.needs_retrieval_scores for metric in bound)
-    judged = judged_runs(workspace, view.collection, version, chosen, exact)
+    labels = [metric.label for metric in bound]
+    scored = scored_runs(
+        workspace, version, chosen, labels, lambda runs: _score(workspace, view, version, runs, bound, topics)
+    )
     return Scores(
         collection=view.collection,
         qrels=version,
@@ -122,28 +131,27 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         asked=asked,
         runs=chosen,
         topics=topics.topics,
-        topics_missing=_topics_missing(chosen, judged, disclosure),
-        undefined=undefined(bound, topics),
-        table=_table(bound, judged, topics),
+        topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
+        if disclosure
+        else [each.topics_missing for each in scored],
+        undefined=workspace.undefined.get((version.id, tuple(labels)), lambda: undefined(bound, topics)),
+        scored=scored,
         disclosure=disclosure,
     )
 
 
-def _topics_missing(
-    chosen: Sequence[Run], judged: Sequence[JudgedRun], disclosure: Disclosure | None
-) -> list[int | None]:
-    if disclosure is not None:
-        return [disclosure.topics_missing[run.id] for run in chosen]
-    return [int(np.count_nonzero(run.retrieved == 0)) for run in judged]
-
-
-def _table(bound: Sequence[BoundMetric], judged: Sequence[JudgedRun], topics: JudgedTopics) -> NDArray[np.float64]:
-    table = np.empty((len(bound), len(judged), len(topics.topics)))
-    for column, run in enumerate(judged):
-        rankings = JudgedRankings(run, topics.judgments)
-        for row, metric in enumerate(bound):
-            table[row, column] = metric.score(rankings)
-    return table
+def _score(
+    workspace: Workspace,
+    view: View,
+    version: Qrels,
+    chosen: Sequence[Run],
+    bound: Sequence[BoundMetric],
+    topics: JudgedTopics,
+) -> Iterator[ScoredRun]:
+    exact = any(metric.needs_retrieval_scores for metric in bound)
+    for run in judged_runs(workspace, view.collection, version, chosen, exact):
+        scores = score_all(bound, JudgedRankings(run, topics.judgments))
+        yield ScoredRun(scores, mean_all(bound, scores), int(np.count_nonzero(run.retrieved == 0)))
 
 
 def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
@@ -171,7 +179,8 @@ def bind(
 
     Where none are named: the presets, if there are any, or the collection's, or the usual ones.
     """
-    expressions = [*(question.metrics or presets or collection.metrics or DEFAULT_METRICS), *question.also]
+    named = question.metrics or presets or collection.metrics or DEFAULT_METRICS
+    expressions = [*expand(named, collection.highest_level), *question.also]
     if len(expressions) > MOST_METRICS:
         raise InvalidRequest.at(
             "query.metric", "too-many", f"{len(expressions)} metrics in one request; at most {MOST_METRICS}."
@@ -187,8 +196,11 @@ def bind(
     return list(bound.values()), asked
 
 
-def _choose(tx: Transaction, view: View, names: Sequence[str] | None) -> list[Run]:
-    stored = runs.page(tx, view.collection.id, team_id=view.only_team)
+def choose(workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None) -> list[Run]:
+    """The runs of these names, or all that are seen; raises NotFound where there is none of a name."""
+    here = view.collection
+    of_all = workspace.stored_runs.get((here.id, here.revision), lambda: runs.page(tx, here.id))
+    stored = [run for run in of_all if view.sees_run(run)]
     if names is None:
         return stored
     by_name = {run.name: run for run in stored}

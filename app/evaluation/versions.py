@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from app.errors import NoQrels, NotFound
 from app.evaluation.intake import NO_LIMITS
 from app.evaluation.judging import JudgedTopics, QrelsIndex
@@ -11,6 +14,19 @@ from app.store import blobs, qrels
 from app.store.database import Transaction
 from app.store.records import Collection, Qrels
 from app.trec import read_qrels
+
+
+@dataclass(frozen=True)
+class JudgedVersion:
+    """A version with its topics, and how many documents are judged of each."""
+
+    qrels: Qrels
+    topics: JudgedTopics
+
+    @classmethod
+    def of(cls, workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedVersion:
+        """The version, its counts from memory where they were used lately."""
+        return cls(found, judged_topics(workspace, tx, found))
 
 
 def select(tx: Transaction, view: View, number: int | None) -> Qrels:
@@ -26,6 +42,24 @@ def select(tx: Transaction, view: View, number: int | None) -> Qrels:
         raise NotFound(f"{name!r} has no qrels version {number}.")
     if found is None:
         raise NoQrels(f"{name!r} has no qrels yet, so its runs cannot be scored.")
+    return found
+
+
+def published_versions(
+    workspace: Workspace, tx: Transaction, collection: Collection, named: Mapping[str, int]
+) -> dict[int, JudgedVersion]:
+    """By number: the versions that a job's parameters name beside its own, each at a place in them.
+
+    No drafts, for the job is shown to all who see the judgments. Raises NotFound with the place of one that is absent.
+    """
+    found: dict[int, JudgedVersion] = {}
+    for place, number in named.items():
+        version = qrels.find(tx, collection.id, number)
+        if version is None or version.published_at is None:
+            message = f"{collection.name!r} has no published qrels version {number}."
+            fault = {"location": f"body.params.{place}", "code": NotFound.slug, "message": message}
+            raise NotFound(message, errors=[fault])
+        found[number] = JudgedVersion.of(workspace, tx, version)
     return found
 
 

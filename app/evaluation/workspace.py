@@ -7,11 +7,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from app.exhibits import Figure, Table
 from app.metrics import JudgedRun
 from app.store.database import Database
+from app.store.records import Run
 from app.trec import Limits
 
 if TYPE_CHECKING:
@@ -25,6 +29,15 @@ MOST_CELLS = 2_000_000
 
 MOST_BYTES = 256 << 20
 """Of judged runs kept ready for scoring: some 10,000 of TREC's size."""
+
+MOST_SCORED_BYTES = 64 << 20
+"""Of scores: those of 43 metrics for some 4,000 runs of TREC's size."""
+
+MOST_ROW_BYTES = 32 << 20
+"""Of rows of leaderboards: some 7,000 under 43 metrics."""
+
+MOST_LISTED = 50_000
+"""Records of runs: some kilobytes each, warnings included."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -81,6 +94,15 @@ class Exhibits:
         return points + sum(len(table.rows) * len(table.columns) for table in self.tables)
 
 
+@dataclass(frozen=True)
+class ScoredRun:
+    """A run's scores under some metrics: float64 [metrics, topics], NaN where undefined, and their means [metrics]."""
+
+    scores: NDArray[np.float64]
+    means: NDArray[np.float64]
+    topics_missing: int
+
+
 @dataclass
 class Workspace:
     """Handed to every use case first. Qrels versions, judged runs and results of jobs never change, so keeping them
@@ -92,9 +114,25 @@ class Workspace:
     judged_runs: Recent[tuple[int, int], JudgedRun] = field(
         default_factory=lambda: Recent(MOST_BYTES, lambda run: run.nbytes)
     )
+    scored_runs: Recent[tuple[int, int, tuple[str, ...]], ScoredRun] = field(
+        default_factory=lambda: Recent(MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes)
+    )
+    """By the ids of the qrels version and the run, and the labels of the metrics."""
+    rows: Recent[tuple[int, int, tuple[str, ...]], bytes] = field(default_factory=lambda: Recent(MOST_ROW_BYTES, len))
+    """What a leaderboard says of a run but for its place, as JSON; by the same."""
+    undefined: Recent[tuple[int, tuple[str, ...]], NDArray[np.bool_]] = field(default_factory=lambda: Recent(256))
+    """[metrics, topics]: where no run has a score, by the id of the qrels version and the labels of the metrics."""
+    stored_runs: Recent[tuple[int, int], Sequence[Run]] = field(
+        default_factory=lambda: Recent(MOST_LISTED, lambda runs: len(runs) + 1)
+    )
+    """All runs of a collection, by its id and its revision."""
+    ranked_digests: Recent[int, bytes] = field(default_factory=lambda: Recent(10_000))
+    """Of the rankings of runs, by the run's id: what `identical_runs` compares."""
     indexes: Recent[int, QrelsIndex] = field(default_factory=lambda: Recent(MOST_JUDGMENTS, lambda index: index.judged))
     exhibits: Recent[str, Exhibits] = field(default_factory=lambda: Recent(MOST_CELLS, lambda found: found.cells))
     """By the SHA-256 of the result."""
+    reports: Recent[str, Any] = field(default_factory=lambda: Recent(MOST_CELLS, lambda found: found.cells))
+    """What reports lay out, which is the ring of reports' to say, by their ids."""
     groups: Recent[str, Mapping[str, list[str]]] = field(default_factory=lambda: Recent(256))
     """The letters of a leaderboard's runs, by the id of the job."""
 

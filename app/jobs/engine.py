@@ -13,8 +13,8 @@ from app.evaluation.workspace import Workspace
 from app.jobs.process import Reply
 from app.jobs.slot import Slot
 from app.store import claims
+from app.store.job_records import Claim
 from app.store.ownership import Ownership
-from app.store.records import Claim
 
 BUSY_SECONDS = 0.2
 """Between two looks at the table while something is worked: another server's cancellation is only there."""

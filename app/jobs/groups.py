@@ -13,7 +13,7 @@ from app.jobs.launch import identity, settle
 from app.jobs.params import MOST_CHARACTERS
 from app.jobs.results import parsed
 from app.store import jobs
-from app.store.records import Job, JobState
+from app.store.job_records import Job, JobState
 
 KIND = "bootstrap-sensitivity"
 TUKEY = {"test": "randomised-tukey-hsd", "resamples": 5000, "alphas": [0.05], "seed": 0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from app.errors import InvalidRequest
-from app.metrics import BoundMetric, Scale, resolve, without
+from app.metrics import BoundMetric, Scale, expand, resolve, without
 from app.metrics.numbers import format_number, read_number
 from app.store.records import Collection
 
@@ -27,9 +27,13 @@ class Labels:
         """The label of an expression."""
         return self._resolve(expression).label
 
+    def expanded(self, expressions: Sequence[str]) -> list[str]:
+        """The expressions, with those of a preset in the place of its name."""
+        return expand(expressions, self.highest_level)
+
     def each(self, expressions: Sequence[str]) -> list[str]:
         """The labels of several: two expressions of the same metric are one row of an answer."""
-        return list(dict.fromkeys(map(self, expressions)))
+        return list(dict.fromkeys(map(self, self.expanded(expressions))))
 
     def swept(self, expression: str, parameter: str, values: Sequence[str | float], field: str) -> list[str]:
         """The labels of one metric under several values of a parameter.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,18 +15,20 @@ from app.errors import BadExpression, BadGains, InvalidRequest, TooManyJobs
 from app.evaluation import audit
 from app.evaluation.matrices import Matrices
 from app.evaluation.principals import Principal
-from app.evaluation.versions import judged_topics, select
+from app.evaluation.versions import JudgedVersion, published_versions, select
 from app.evaluation.visibility import View, open_collection
 from app.evaluation.workspace import Workspace
 from app.jobs.kind import Kind
 from app.jobs.labels import Labels
+from app.jobs.matrices import matrices_of
 from app.jobs.params import Params
 from app.jobs.places import located
 from app.jobs.plan import CHUNK_SECONDS, sizes_of_chunks
 from app.metrics import Scale
 from app.store import jobs, runs
 from app.store.database import Transaction
-from app.store.records import Collection, Job, Qrels, Run
+from app.store.job_records import Job
+from app.store.records import Collection, Qrels, Run, Token
 
 MOST_OPEN = 200
 """Jobs of one token that are queued or running: each look for work passes over all that are open."""
@@ -37,25 +40,43 @@ ALGORITHM_VERSION = 1
 class Order:
     """A settled request, with all that its result depends on. Equal orders have equal ids."""
 
+    workspace: Workspace = field(repr=False)
     kind: Kind[Any]
     params: Params
     collection: Collection
-    qrels: Qrels
+    version: JudgedVersion
+    others: Mapping[int, JudgedVersion]
     candidates: list[Run]
-    matrices: Matrices
 
     @property
     def id(self) -> str:
         """The job's id."""
-        return identity(self.kind, self.params, self.collection, self.qrels, self.candidates)
+        others = [other.qrels for other in self.others.values()]
+        return identity(self.kind, self.params, self.collection, self.qrels, self.candidates, others)
+
+    @property
+    def qrels(self) -> Qrels:
+        """The version that the job is about."""
+        return self.version.qrels
+
+    @cached_property
+    def matrices(self) -> Matrices:
+        """What the job's analysis starts from. The first use may read runs: outside of transactions."""
+        version, others = self.version, self.others
+        return matrices_of(self.workspace, self.collection, version, others, self.candidates, self.params)
 
 
 def identity(
-    kind: Kind[Any], settled: Params, collection: Collection, version: Qrels, candidates: Sequence[Run]
+    kind: Kind[Any],
+    settled: Params,
+    collection: Collection,
+    version: Qrels,
+    candidates: Sequence[Run],
+    others: Iterable[Qrels] = (),
 ) -> str:
     """A job's id: SHA-256 of the algorithm's version, the settled request, and the files that it is about."""
     files = [[run.name, run.team, run.sha256] for run in candidates]
-    judgments = [version.version, version.sha256]
+    judgments = [version.version, version.sha256, *sorted([other.version, other.sha256] for other in others)]
     asked = [kind.name, settled.shown()]
     known = [ALGORITHM_VERSION, collection.uuid, collection.name, *asked, judgments, files]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
@@ -90,11 +111,11 @@ def order(workspace: Workspace, tx: Transaction, view: View, kind: Kind[Any], pa
     collection = view.collection
     settled = settle(collection, params)
     version = select(tx, view, params.qrels)
-    selection = settled.selection()
-    candidates = selection.candidates(runs.page(tx, collection.id, team_id=view.only_team), collection.name)
-    judged = judged_topics(workspace, tx, version)
-    matrices = Matrices(workspace, collection, version, judged, candidates, selection)
-    return Order(kind, settled, collection, version, candidates, matrices)
+    others = published_versions(workspace, tx, collection, params.versions())
+    stored = runs.page(tx, collection.id, team_id=view.only_team)
+    candidates = settled.selection().candidates(stored, collection.name)
+    judged = JudgedVersion.of(workspace, tx, version)
+    return Order(workspace, kind, settled, collection, judged, others, candidates)
 
 
 def launch(
@@ -112,22 +133,39 @@ def launch(
         asked = order(workspace, tx, view, kind, params)
         if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
             return known
-    sizes = sizes_of_chunks(kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
+    sizes = sized(asked, chunk_seconds)
     with workspace.database.writing() as tx:
-        if (count := jobs.count_open(tx, token.id)) >= MOST_OPEN:
-            raise TooManyJobs(f"This token has {count} jobs queued or running; at most {MOST_OPEN} at once.")
-        job, is_queued = jobs.add(
-            tx,
-            workspace.now(),
-            sizes,
-            id=asked.id,
-            collection_id=asked.collection.id,
-            kind=kind.name,
-            params=asked.params.shown(),
-            qrels_id=asked.qrels.id,
-            run_ids=[run.id for run in asked.candidates],
-            token_id=token.id,
-        )
+        require_room(tx, token, 1)
+        job, is_queued = enqueue(workspace, tx, token, asked, sizes)
         if is_queued:
             audit.record(tx, principal, "job-launched", job.id, asked.collection, kind=kind.name, params=job.params)
     return job
+
+
+def sized(asked: Order, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
+    """The sizes of the chunks of what is asked for; raises BadInput where it cannot be done."""
+    return sizes_of_chunks(asked.kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
+
+
+def require_room(tx: Transaction, token: Token, wanted: int) -> None:
+    """Raises TooManyJobs where so many more would be too many for this token."""
+    if (count := jobs.count_open(tx, token.id)) + wanted > MOST_OPEN:
+        raise TooManyJobs(f"This token has {count} jobs queued or running; at most {MOST_OPEN} at once.")
+
+
+def enqueue(
+    workspace: Workspace, tx: Transaction, token: Token, asked: Order, sizes: Sequence[int]
+) -> tuple[Job, bool]:
+    """The job of an order, and whether this queued it."""
+    return jobs.add(
+        tx,
+        workspace.now(),
+        sizes,
+        id=asked.id,
+        collection_id=asked.collection.id,
+        kind=asked.kind.name,
+        params=asked.params.shown(),
+        qrels_id=asked.qrels.id,
+        run_ids=[run.id for run in asked.candidates],
+        token_id=token.id,
+    )

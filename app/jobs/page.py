@@ -27,17 +27,22 @@ _BOUNDS: Final = (
 def kinds_page() -> str:
     """Markdown: the parameters that every kind has in a table, then every kind with its own and an example."""
     common = Params.model_json_schema()
-    lines = ["Every kind takes:\n", *_table(common["properties"], common), ""]
+    lines = ["Every kind takes:\n", *parameters_table(common["properties"], common), ""]
     return "\n".join([*lines, *(line for kind in every_kind() for line in _section(kind))])
 
 
 def renewed(page: str) -> str:
     """The page with what stands between its two markers made anew. Raises ValueError where they are not there."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page has no line {END if begin else BEGIN!r}")
-    return f"{before}{begin}\n{kinds_page()}\n{end}{after}"
+    return between(page, BEGIN, kinds_page(), END)
+
+
+def between(page: str, begin: str, text: str, end: str) -> str:
+    """The page with another text between two of its lines. Raises ValueError where one is not there."""
+    before, begins, rest = page.partition(begin)
+    _, ends, after = rest.partition(end)
+    if not begins or not ends:
+        raise ValueError(f"the page has no line {end if begins else begin!r}")
+    return f"{before}{begins}\n{text}\n{ends}{after}"
 
 
 def _section(kind: Kind[Any]) -> Iterator[str]:
@@ -45,11 +50,12 @@ def _section(kind: Kind[Any]) -> Iterator[str]:
     own = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
     yield f"### {kind.name}\n"
     yield f"{kind.definition}\n"
-    yield from _table(own, described)
+    yield from parameters_table(own, described)
     yield f"\n```json\n{json.dumps(example(kind))}\n```\n"
 
 
-def _table(fields: Mapping[str, Any], described: Mapping[str, Any]) -> Iterator[str]:
+def parameters_table(fields: Mapping[str, Any], described: Mapping[str, Any]) -> Iterator[str]:
+    """A table of parameters: those fields of a JSON Schema, whose models are in `described`."""
     yield from _HEAD
     for name, field in fields.items():
         default = f"`{json.dumps(field['default'])}`" if "default" in field else "required"

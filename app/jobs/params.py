@@ -24,6 +24,7 @@ MOST_CHARACTERS = 1000
 Expression = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS)]
 Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRICS)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=MOST_DRAWS)]
+Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64, description="Of everything that is drawn")]
 Default = Annotated[str, StringConstraints(max_length=1000)] | StrictInt | StrictFloat
 
@@ -56,8 +57,11 @@ class Params(BaseModel):
     runs: Literal["all"] | Names | Top | Best = Field(
         "all", description='`"all"`, names, `{"top": 30, "by": "AP"}` or `{"best_per_team": "AP"}`'
     )
-    qrels: Annotated[int, Field(strict=True, ge=1, lt=2**31)] | None = Field(
-        None, description="A qrels version; the newest if none"
+    qrels: Version | None = Field(None, description="A qrels version; the newest if none")
+    drop_identical: bool = Field(
+        False,
+        strict=True,
+        description="Whether runs are left out that rank all documents as an earlier run of their team, by name, does",
     )
     gains: Default | None = Field(None, description="Default gain setting of the metrics", examples=["3:2:1"])
     beta: Default | None = Field(None, description="Default beta of the metrics")
@@ -86,6 +90,10 @@ class Params(BaseModel):
     def shown(self) -> dict[str, JsonValue]:
         """The settled request as JSON: what the job shows, and is known by."""
         return self.model_dump(mode="json", exclude={"qrels", "gains", "beta", "base", "rel"})
+
+    def versions(self) -> dict[str, int]:
+        """The qrels versions that are named beside `qrels`, each under its place. Kinds that compare versions do."""
+        return {}
 
     def selection(self) -> Selection:
         """The runs that are asked for."""

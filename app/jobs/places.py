@@ -36,8 +36,10 @@ def _default(defaults: Mapping[str, str], scale: Scale) -> str | None:
 
 def _culprits(error: BadInput, labels: Labels, params: Mapping[str, Any]) -> Iterator[str]:
     for place, text in _texts(params):
+        is_listed = place.rpartition(".")[2].isdigit()
         try:
-            labels(text)
+            # A preset is read in a list only.
+            labels.each([text]) if is_listed else labels(text)
         except (BadExpression, BadGains) as same:
             if same.message == error.message:
                 yield place

@@ -24,7 +24,7 @@ from app.evaluation.workspace import Workspace
 from app.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
 from app.jobs.work import Worker
 from app.store.database import Database
-from app.store.records import Claim
+from app.store.job_records import Claim
 
 NICENESS = 5
 """Answers to requests go before jobs."""

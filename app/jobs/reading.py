@@ -16,7 +16,8 @@ from app.evaluation.visibility import View, look, open_collection
 from app.evaluation.workspace import Workspace
 from app.store import collections, jobs
 from app.store.database import Transaction
-from app.store.records import Collection, Job, JobState
+from app.store.job_records import Job, JobState
+from app.store.records import Collection
 
 NOWHERE = 0
 """The id of no collection."""

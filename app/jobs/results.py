@@ -15,7 +15,7 @@ from app.evaluation.workspace import Exhibits, Workspace
 from app.exhibits import Figure, Table
 from app.jobs.kind import find_kind
 from app.store import blobs
-from app.store.records import Job
+from app.store.job_records import Job
 
 # A result of many megabytes takes ten times that while it is parsed, so one is at a time.
 _one_at_a_time = Lock()

@@ -16,7 +16,7 @@ from threading import Event, Thread
 
 import app
 from app.jobs.process import Reply
-from app.store.records import Claim
+from app.store.job_records import Claim
 
 IDLE_SECONDS = 60.0
 """After which a process without work ends, and its memory is free."""

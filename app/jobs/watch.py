@@ -1,31 +1,38 @@
-"""Waiting for jobs, without a thread each and without asking the database for each."""
+"""Waiting for jobs and reports, without a thread each and without asking the database for each."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, TypeVar
 
 from app.errors import Unavailable
 from app.evaluation.workspace import Workspace
-from app.store import jobs
-from app.store.records import Job
+from app.store import jobs, reports
+from app.store.job_records import Job, Report
 
 LOOK_SECONDS = 0.2
 """Between two looks at the table, while anybody waits."""
 
+AMONG: Mapping[type, Callable[..., dict[str, Any]]] = {Job: jobs.among, Report: reports.among}
+"""How those that are waited for are looked up, by their ids."""
+
 log = logging.getLogger("gainboard")
+
+W = TypeVar("W", Job, Report)
 
 
 class Watch:
-    """Tells all who wait in one process what becomes of jobs, whichever process works them.
+    """Tells all who wait in one process what becomes of jobs and reports, whichever process works them.
 
     It belongs to one event loop. However many wait, there is one look at the table at a time.
     """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._waiting: dict[asyncio.Future[Job], Job] = {}
+        self._waiting: dict[asyncio.Future[Any], Any] = {}
         self._look: asyncio.Task[None] | None = None
         self._is_closed = False
 
@@ -42,8 +49,8 @@ class Watch:
         if self._look is not None:
             await asyncio.wait([self._look])
 
-    async def until_over(self, job: Job, seconds: float) -> Job:
-        """The job once it is over, or as it is when the time is up."""
+    async def until_over(self, job: W, seconds: float) -> W:
+        """The job or report once it is over, or as it is when the time is up."""
         try:
             async with asyncio.timeout(seconds):
                 async for changed in self.changes(job):
@@ -52,16 +59,16 @@ class Watch:
             pass
         return job
 
-    async def changes(self, job: Job) -> AsyncIterator[Job]:
-        """The job as it is known, then whenever its state or progress is another, until it is over or `close`."""
+    async def changes(self, job: W) -> AsyncIterator[W]:
+        """The job or report as it is known, then whenever its state or progress is new, until it is over or `close`."""
         yield job
         while not (job.is_over or self._is_closed):
             known, job = job, await self._next(job)
             if job != known:
                 yield job
 
-    async def _next(self, known: Job) -> Job:
-        future: asyncio.Future[Job] = asyncio.get_running_loop().create_future()
+    async def _next(self, known: W) -> W:
+        future: asyncio.Future[W] = asyncio.get_running_loop().create_future()
         self._waiting[future] = known
         if self._look is None or self._look.done():
             self._look = asyncio.create_task(self._keep_looking())
@@ -74,7 +81,7 @@ class Watch:
         while self._waiting and not self._is_closed:
             await asyncio.sleep(LOOK_SECONDS)
             try:
-                found = await asyncio.to_thread(self._read, {job.id for job in self._waiting.values()})
+                found = await asyncio.to_thread(self._read, list(self._waiting.values()))
             except Unavailable as error:
                 log.warning("those who wait for jobs wait for the database: %s", error.message)
                 continue
@@ -86,6 +93,9 @@ class Watch:
                 if now is not None and now != known and not future.done():
                     future.set_result(now)
 
-    def _read(self, identities: set[str]) -> dict[str, Job]:
+    def _read(self, awaited: list[Any]) -> dict[str, Any]:
+        identities: dict[type, set[str]] = defaultdict(set)
+        for each in awaited:
+            identities[type(each)].add(each.id)
         with self._workspace.database.reading() as tx:
-            return jobs.among(tx, identities)
+            return {key: each for kind, ids in identities.items() for key, each in AMONG[kind](tx, ids).items()}

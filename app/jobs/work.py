@@ -12,14 +12,14 @@ from pydantic_core import to_json
 
 from app.errors import Unavailable
 from app.evaluation.analyses import Analysis, Arrays
-from app.evaluation.matrices import Matrices
-from app.evaluation.versions import judged_topics
+from app.evaluation.versions import JudgedVersion, published_versions
 from app.evaluation.workspace import Workspace
 from app.jobs.kind import find_kind
 from app.jobs.launch import ALGORITHM_VERSION
+from app.jobs.matrices import matrices_of
 from app.store import blobs, claims, collections, jobs, qrels, runs
 from app.store.arrays import pack_all, unpack_all
-from app.store.records import Claim, Job
+from app.store.job_records import Claim, Job
 from app.trec.zstd import compress
 
 PROGRESS_SECONDS = 0.5
@@ -56,14 +56,14 @@ class Worker:
 
 
 def _open_analysis(workspace: Workspace, job: Job) -> Analysis:
+    kind = find_kind(job.kind)
+    params = kind.params.model_validate(job.params)
     with workspace.database.reading() as tx:
         collection, version = collections.of_id(tx, job.collection_id), qrels.of_id(tx, job.qrels_id)
         candidates = runs.of_ids(tx, job.run_ids)
-        judged = judged_topics(workspace, tx, version)
-    kind = find_kind(job.kind)
-    params = kind.params.model_validate(job.params)
-    matrices = Matrices(workspace, collection, version, judged, candidates, params.selection())
-    analysis: Analysis = kind.analysis(matrices, params)
+        own = JudgedVersion.of(workspace, tx, version)
+        others = published_versions(workspace, tx, collection, params.versions())
+    analysis: Analysis = kind.analysis(matrices_of(workspace, collection, own, others, candidates, params), params)
     return analysis
 
 
@@ -100,7 +100,9 @@ def _headed(job: Job, analysis: Analysis, result: dict[str, Any]) -> dict[str, A
         "runs": [run.name for run in matrices.runs],
         "engine_version": ALGORITHM_VERSION,
     }
-    return head | result
+    left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
+    dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
+    return head | dropped | result
 
 
 class _Progress:

@@ -28,7 +28,8 @@ from app.jobs.work import Worker
 from app.main import open_workspace
 from app.settings import Settings
 from app.store import claims, jobs
-from app.store.records import Claim, Collection, Job
+from app.store.job_records import Claim, Job
+from app.store.records import Collection
 from tests.conftest import ADMIN
 
 NAME = "grove"
@@ -103,11 +104,12 @@ class Laboratory:
         """By label, run and topic: None where a metric is undefined."""
         question = Question(metrics=metrics, qrels=version, defaults=defaults or {})
         found = score(self.workspace, self.principal, self.name, question)
+        table = found.by_topic()
         return {
             label: {
                 run.name: {
                     topic: None if value != value else float(value)
-                    for topic, value in zip(found.topics, found.table[row, column], strict=True)
+                    for topic, value in zip(found.topics, table[row, column], strict=True)
                 }
                 for column, run in enumerate(found.runs)
             }
@@ -177,6 +179,27 @@ def planted(folder: Path, topics: int = 12, systems: Sequence[str] = tuple(SYSTE
             team, quality = SYSTEMS[name]
             runs.submit(workspace, principal, NAME, _body(_run(name, quality, levels)), RunDetails(team, name))
     return laboratory
+
+
+def beside(
+    laboratory: Laboratory,
+    name: str,
+    *,
+    highest_level: int = 3,
+    team: str | None = None,
+    systems: Sequence[str] = tuple(SYSTEMS),
+) -> Laboratory:
+    """Another collection there: judged on another number of levels, with all runs of one team, or with some only."""
+    workspace, principal = laboratory.workspace, laboratory.principal
+    own = {"name": name, "title": name, "highest_level": highest_level, "gains": "linear", "metrics": None}
+    collections.create(workspace, principal, SETTINGS | own)
+    levels = {str(101 + number): _levels(str(101 + number)) for number in range(12)}
+    cut = {topic: {doc: min(level, highest_level) for doc, level in row.items()} for topic, row in levels.items()}
+    qrels.publish(workspace, principal, name, _body(_qrels(cut)))
+    for run in systems:
+        own_team, quality = SYSTEMS[run]
+        runs.submit(workspace, principal, name, _body(_run(run, quality, levels)), RunDetails(team or own_team, run))
+    return Laboratory(workspace, principal, name)
 
 
 SETTINGS: dict[str, Any] = {

@@ -19,6 +19,7 @@ SWEEP = {"metric": "Q", "parameter": "beta", "values": [0, 1, 10], "against": ["
 ASKED: dict[str, list[dict[str, Any]]] = {
     "rank-correlation": [
         {"metrics": ["AP", "Q"], "against": "P@5", "sweep": SWEEP, "accuracy": True, "resamples": 250},
+        {"metrics": ["AP", {"metric": "AP", "qrels": 1}], "against": "AP (qrels 1)", "drop_identical": True},
         {"metrics": ["AP", "RR"], "coefficients": ["tau_ap", "rbo", "kendall_a"], "runs": {"top": 4, "by": "RR"}},
     ],
     "bootstrap-sensitivity": [
@@ -35,6 +36,7 @@ ASKED: dict[str, list[dict[str, Any]]] = {
     "test-agreement": [{"metrics": ["AP", "RR"], "trials": 100}],
     "gain-robustness": [{"metrics": ["Q"], "trials": 50}],
     "gain-vectors": [{"cutoff": 30}],
+    "judgments": [{"against": 1}, {}],
 }
 REQUESTS = [
     pytest.param(kind, way, id=f"{kind}-{number}") for kind, ways in ASKED.items() for number, way in enumerate(ways)
@@ -113,6 +115,14 @@ SHAPES: dict[str, Any] = {
         "runs": [{"name": "", "CG": [], "DCG": [], "nCG": [], "nDCG": [], "precision_recall": []}],
         "topics": 0,
         "topics_left_out": [],
+    },
+    "judgments": {
+        "topics": 0,
+        "judged": 0,
+        "relevant": {"documents": 0, "mean": 0, "minimum": {}, "maximum": {}},
+        "levels": [{"level": 0, "name": "", "documents": 0, "mean": 0}],
+        "by_topic": [{"topic": "", "judged": 0, "relevant": 0, "per_level": []}],
+        "against": {"qrels_version": 0, "levels": [], "crossed": [[]], "judged_only_there": [], "judged_only_here": []},
     },
 }
 

@@ -180,7 +180,7 @@ TRIALS = ("stability", "swap-rate", "test-agreement")
 @pytest.mark.parametrize("name", [kind.name for kind in every_kind()])
 def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf: Laboratory, name: str) -> None:
     kind = find_kind(name)
-    asked: dict[str, Any] = {} if name == "gain-vectors" else {"metrics": ["Q"]}
+    asked: dict[str, Any] = {} if name in ("gain-vectors", "judgments") else {"metrics": ["Q"]}
     settled = shelf.launch(name, **asked).params
     assert set(settled) <= set(kind.params.model_fields)
     assert not {"qrels", "beta"} & set(settled)

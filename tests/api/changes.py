@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx
 
 from tests.api.campaign import run_text
-from tests.api.laboratory import LONG, SHORT, TOPICS, Laboratory, qrels_text
+from tests.api.laboratory import LONG, REPORT, SHORT, TOPICS, Laboratory, qrels_text
 
 C = "/v1/collections/{collection}"
 
@@ -55,6 +55,15 @@ def _request(**params: Any) -> Sent:
     return {"json": {"kind": "stability", "params": {**params, "seed": uuid4().int % 2**64}}}
 
 
+def _report(lab: Laboratory, name: str = REPORT, **params: Any) -> Sent:
+    return {"name": name, "collections": [lab.name], "params": {**params, "seed": uuid4().int % 2**64}}
+
+
+def _long_report(lab: Laboratory) -> str:
+    sent = _report(lab, "controlling-late-arrival-penalty", resamples=100_000)
+    return str(lab.organiser.post("/v1/reports", json=sent).headers["location"])
+
+
 def _upload(lab: Laboratory) -> tuple[str, Sent]:
     lab.submit(_run_file())  # so that its team is there
     return f"{lab.path}/runs", {"params": {"team": "lemur"}, "content": _run_file()}
@@ -77,6 +86,8 @@ CHANGES: dict[str, tuple[str, Prepare]] = {
     f"DELETE {C}/runs/{{run}}": ("run-withdrawn", lambda lab: (_run(lab), {})),
     f"POST {C}/jobs": ("job-launched", lambda lab: (f"{lab.path}/jobs", _request(**SHORT))),
     "DELETE /v1/jobs/{job}": ("job-cancelled", lambda lab: (_job(lab), {})),
+    "POST /v1/reports": ("report-launched", lambda lab: ("/v1/reports", {"json": _report(lab)})),
+    "DELETE /v1/reports/{report}": ("report-cancelled", lambda lab: (_long_report(lab), {})),
     f"POST {C}/teams": ("team-created", lambda lab: (f"{lab.path}/teams", {"json": {"name": _unlike()}})),
     f"POST {C}/tokens": ("token-created", lambda lab: (f"{lab.path}/tokens", {"json": {"role": "reader"}})),
     f"POST {C}/tokens/{{token}}/rotate": ("token-rotated", lambda lab: (f"{_token(lab)}/rotate", {})),

@@ -16,6 +16,7 @@ TOPICS = [str(number) for number in range(1, 9)]
 DOCUMENTS = [f"d{number}" for number in range(7)]
 FEW = 20
 SHORT: dict[str, Any] = {"metrics": ["AP", "Q"], "trials": FEW}
+REPORT = "q-measure-appendix"
 LONG: dict[str, Any] = {"metrics": ["AP", "Q"], "trials": 100_000}
 
 
@@ -44,6 +45,12 @@ class Laboratory(Campaign):
         job = self.job(asked, wait=30)
         assert job["state"] == "succeeded", job["error"]
         return job
+
+    def report(self, name: str = REPORT, client: httpx.Client | None = None, **params: Any) -> httpx.Response:
+        """Asks for a report on this collection, unless `collections` names others."""
+        names = params.pop("collections", [self.name])
+        sent = {"name": name, "collections": names, "params": params}
+        return (client or self.organiser).post("/v1/reports", json=sent)
 
 
 def qrels_text(shift: int = 0, highest: int = 3) -> str:

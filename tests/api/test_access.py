@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.api.campaign import Campaign, judged, run_text
-from tests.api.laboratory import LONG, SHORT, qrels_text, rotated
+from tests.api.laboratory import LONG, REPORT, SHORT, qrels_text, rotated
 from tests.conftest import Service
 
 WHO = ("anonymous", "bad", "reader", "own", "other", "organiser", "foreign", "admin")
@@ -36,6 +36,7 @@ INSTANCE = ("401 401 403 403 403 403 403 200",) * 3
 SEEN = ("401 401 200 200 200 200 404 200", *JUDGMENTS[1:])
 C = "/v1/collections/{collection}"
 J = "/v1/jobs/{job}"
+R = "/v1/reports/{report}"
 
 
 def _returning(status: str, table: tuple[str, ...]) -> tuple[str, ...]:
@@ -76,6 +77,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     ),
     f"GET {C}/pool": ORGANISER_200,
     f"GET {C}/scores": JUDGMENTS,
+    f"GET {C}/sweep": JUDGMENTS,
     f"GET {C}/leaderboard": JUDGMENTS,
     f"POST {C}/jobs": (
         "401 401 403 403 403 202 404 202",
@@ -95,6 +97,24 @@ TABLE: dict[str, tuple[str, ...]] = {
         "401 401 403 202 403 202 404 202",
         "401 401 403 202 403 202 403 202",
     ),
+    "POST /v1/reports": (
+        "401 401 403 403 403 202 404 202",
+        "401 401 202 202 202 202 404 202",
+        "401 401 202 202 202 202 202 202",
+    ),
+    "GET /v1/report-kinds": OPEN,
+    "GET /v1/reports": TOKEN,
+    f"GET {R}": JOB,
+    f"GET {R}/events": JOB,
+    f"GET {R}/result": JOB,
+    f"GET {R}/tables/{{table}}.csv": JOB,
+    f"GET {R}/tables/{{table}}.tex": JOB,
+    f"GET {R}/figures/{{figure}}.svg": JOB,
+    f"DELETE {R}": (
+        "401 401 404 404 404 202 404 202",
+        "401 401 403 202 403 202 404 202",
+        "401 401 403 202 403 202 403 202",
+    ),
     f"POST {C}/tokens": _returning("201", ORGANISER_200),
     f"GET {C}/tokens": ORGANISER_200,
     f"GET {C}/tokens/{{token}}": ORGANISER_200,
@@ -110,6 +130,8 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/audit": ORGANISER_200,
     "GET /v1/audit": INSTANCE,
 }
+SHOWN_BY_JOB = {"{table}": lambda: "curves", "{figure}": lambda: "curves"}
+SHOWN_BY_REPORT = {"{table}": lambda: "tables-3-6a.COLLECTION", "{figure}": lambda: "figures-4-7.COLLECTION"}
 
 
 class Scene:
@@ -134,7 +156,7 @@ class Scene:
             "foreign": self.elsewhere.client("organiser"),
             "admin": self.service.organiser,
         }
-        self.finished = ""
+        self.finished = self.reported = ""
         if self.state != "hidden":
             self.campaign.release(public=self.state == "public")
 
@@ -177,6 +199,27 @@ class Scene:
             self.finished = asked
         return self.finished
 
+    def new_report(self) -> str:
+        """The id of a new report that takes long, which the participant `own` has asked for where it may."""
+        self.prepare_for_jobs()
+        client = self.clients["organiser" if self.state == "hidden" else "own"]
+        sent = self.report("controlling-late-arrival-penalty", resamples=100_000)
+        return str(client.post("/v1/reports", json=sent).json()["id"])
+
+    def finished_report(self) -> str:
+        """The id of a report that has succeeded."""
+        if not self.reported:
+            self.prepare_for_jobs()
+            self.reported = self.campaign.organiser.post("/v1/reports", json=self.report()).json()["id"]
+            report = self.campaign.organiser.get(f"/v1/reports/{self.reported}", params={"wait": 30}).json()
+            assert report["state"] == "succeeded"
+        return self.reported
+
+    def report(self, name: str = REPORT, **params: Any) -> dict[str, Any]:
+        """A request for a report like no other."""
+        seed = {"seed": uuid4().int % 2**64}
+        return {"name": name, "collections": [self.campaign.name], "params": {**params, **seed}}
+
     def prepare_for_jobs(self) -> None:
         """Runs that can be compared."""
         self.campaign.put_qrels(qrels_text(highest=2))
@@ -198,12 +241,13 @@ def _ask(scene: Scene, who: str, route: str) -> int:
         "{team}": lambda: "own",
         "{slug}": lambda: "not-found",
         "{job}": scene.new_job if method == "DELETE" else scene.finished_job,
-        "{table}": lambda: "curves",
-        "{figure}": lambda: "curves",
+        "{report}": scene.new_report if method == "DELETE" else scene.finished_report,
+        **(SHOWN_BY_REPORT if "{report}" in path else SHOWN_BY_JOB),
     }
     for part, value in fill.items():
         if part in path:
             path = path.replace(part, value())
+    path = path.replace("COLLECTION", scene.campaign.name)
     json = {
         f"PATCH {C}": {"title": "new"},
         "POST /v1/collections": {"name": f"n-{uuid4().hex}", "levels": 1},
@@ -211,13 +255,14 @@ def _ask(scene: Scene, who: str, route: str) -> int:
         "POST /v1/tokens": {"holder": "R. Mokoena"},
         f"POST {C}/teams": {"name": f"t-{uuid4().hex}"},
         f"POST {C}/jobs": scene.request(**SHORT),
+        "POST /v1/reports": scene.report(),
     }.get(route)
-    if route == f"POST {C}/jobs":
+    if route in (f"POST {C}/jobs", "POST /v1/reports"):
         scene.prepare_for_jobs()
     files = {f"PUT {C}/qrels": f"1 0 good 1\n1 0 {uuid4().hex} 0\n", f"POST {C}/runs": scene.new_run()}
     query = {"team": "own"} if route == f"POST {C}/runs" else None
     answer = scene.clients[who].request(method, path, json=json, content=files.get(route), params=query)
-    if route == f"DELETE {J}":
+    if route in (f"DELETE {J}", f"DELETE {R}"):
         scene.service.organiser.delete(path)
     return answer.status_code
 
@@ -286,6 +331,18 @@ def test_a_job_that_is_not_yours_to_see_and_an_absent_one_get_the_same_answer(sc
                 "x-request-id": "",
                 "date": "",
             }
+
+
+def test_a_report_that_is_not_yours_to_see_and_an_absent_one_get_the_same_answer(scene: Scene) -> None:
+    report, absent = scene.finished_report(), "0" * 64
+    who = {"hidden": ("own", "reader", "foreign"), "released": ("foreign",), "public": ()}[scene.state]
+    for client in (scene.clients[each] for each in who):
+        for path in ("", "?wait=1", "/events", "/result", "/tables/t.csv", "/figures/f.svg"):
+            theirs, none = client.get(f"/v1/reports/{report}{path}"), client.get(f"/v1/reports/{absent}{path}")
+            assert theirs.status_code == 404
+            assert theirs.text == none.text.replace(absent, report)
+            unlike = {"x-request-id": "", "date": ""}
+            assert {**theirs.headers, **unlike} == {**none.headers, **unlike}
 
 
 def test_the_list_of_jobs_has_those_whose_judgments_are_seen(scene: Scene) -> None:

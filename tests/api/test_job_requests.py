@@ -55,6 +55,25 @@ def test_the_place_of_a_fault_is_that_of_the_parameter(lab: Laboratory, params: 
     assert f"body.params.{place}" in _faults(lab, {"kind": "stability", "params": params})
 
 
+@pytest.mark.parametrize(
+    ("params", "place"),
+    [
+        ({"metrics": ["AP", {"metric": "Nothing", "qrels": 1}]}, "metrics.1.metric"),
+        ({"metrics": ["AP", {"metric": "AP", "qrels": 0}]}, "metrics.1.qrels"),
+        ({"metrics": ["AP", {"metric": "AP"}]}, "metrics.1.qrels"),
+        ({"metrics": ["AP"], "against": {"metric": "AP", "qrels": "first"}}, "against.qrels"),
+    ],
+)
+def test_the_place_of_a_fault_is_that_within_an_entry(lab: Laboratory, params: Any, place: str) -> None:
+    assert f"body.params.{place}" in _faults(lab, {"kind": "rank-correlation", "params": params})
+
+
+def test_a_qrels_version_that_is_not_there_is_not_found_at_its_place(lab: Laboratory) -> None:
+    answer = lab.ask("rank-correlation", metrics=["AP", {"metric": "AP", "qrels": 9}])
+    assert refused(answer) == (404, "not-found")
+    assert answer.json()["errors"][0]["location"] == "body.params.metrics.1.qrels"
+
+
 def test_an_unknown_parameter_is_told_which_there_are(lab: Laboratory) -> None:
     message = _faults(lab, {"kind": "stability", "params": {**SHORT, "trails": 5}})["body.params.trails"]
     assert "trials" in message

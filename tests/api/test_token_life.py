@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from app.store.database import Database
-from app.store.tables import metadata, tokens
+from app.store.metadata import metadata
+from app.store.tables import tokens
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, prepared
 from tests.api.laboratory import Laboratory

@@ -28,10 +28,10 @@ from app.jobs.work import Worker
 from app.main import open_workspace
 from app.settings import Settings
 from app.store import blobs, claims, jobs
-from app.store.records import Claim, Job
+from app.store.job_records import Claim, Job
+from app.store.job_tables import job_chunks
+from app.store.job_tables import jobs as table_of_jobs
 from app.store.tables import blobs as table_of_blobs
-from app.store.tables import job_chunks
-from app.store.tables import jobs as table_of_jobs
 from tests.api.campaign import run_text
 from tests.conftest import ADMIN
 

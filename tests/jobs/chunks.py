@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.store import claims
-from app.store.records import Claim, Job
+from app.store.job_records import Claim, Job
 from tests.jobs.bench import Bench
 
 

@@ -15,7 +15,7 @@ from app.evaluation.matrices import Matrices
 from app.jobs.process import Reply
 from app.jobs.slot import Slot
 from app.jobs.work import Worker
-from app.store.records import Claim
+from app.store.job_records import Claim
 from tests.jobs.bench import Bench, computing, is_there, is_zombie, until
 from tests.jobs.chunks import claimed
 

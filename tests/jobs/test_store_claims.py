@@ -7,7 +7,7 @@ from threading import Barrier
 
 from app.store import claims
 from app.store.claims import ATTEMPTS, INTERRUPTIONS
-from app.store.records import Claim
+from app.store.job_records import Claim
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import attempts, claimed, complete, finish, give_back, is_lost, take_over
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.store import claims
 from app.store.claims import ATTEMPTS
-from app.store.records import Job
+from app.store.job_records import Job
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import attempts, claimed, complete, finish, give_back, is_lost
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from app.jobs.watch import Watch
-from app.store.records import Job
+from app.store.job_records import Job
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import claimed, complete
 

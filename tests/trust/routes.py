@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ VARIATIONS: Mapping[str, tuple[str, ...]] = {
 """Queries to try where a route has the parameter; `NAME` stands for the collection's."""
 BODIES: Mapping[str, Any] = {
     "jobs": {"kind": "stability", "params": {"metrics": ["AP"], "trials": 5}},
+    "reports": {"name": "q-measure-appendix", "collections": ["NAME"]},
     "tokens": {"role": "reader"},
     "teams": {"name": "new"},
     "runs": "nonsense\n",
@@ -58,7 +60,7 @@ class Route:
         for name in self.parameters:
             path = path.replace(f"{{{name}}}", fill[name])
         body = BODIES.get(path.rsplit("/")[-1], {})
-        sent: dict[str, Any] = {"content": body} if isinstance(body, str) else {"json": body}
+        sent: dict[str, Any] = {"content": body} if isinstance(body, str) else {"json": _named(body, fill)}
         if self.method in ("GET", "HEAD"):
             sent = {}
         asked = {name: fill["collection"] if value == "NAME" else value for name, value in (query or {}).items()}
@@ -70,6 +72,10 @@ class Route:
         for name in self.queries:
             for value in VARIATIONS.get(name, ()):
                 yield {name: value}
+
+
+def _named(body: Any, fill: Mapping[str, str]) -> Any:
+    return json.loads(json.dumps(body).replace("NAME", fill["collection"]))
 
 
 def every_route(service: Service, *methods: str) -> list[Route]:

@@ -15,11 +15,14 @@ from tests.trust.routes import Route, every_route, seen
 
 HIDING = [{"scores": "none", "presets": ["AP"]}, {}, {"scores": "all"}]
 """Policies under which no score is shown: by their own words, and for want of presets."""
+BELOW = ("job", "report", "run", "team", "token", "version")
 ELSEWHERE = "7 0 x 1\n8 0 y 2\n"
 
 
 def _fill(campaign: Campaign, job: str) -> dict[str, str]:
-    named = {"version": "1", "run": "mine", "team": "team-0", "slug": "not-found", "token": "0" * 36}
+    sent = {"name": "q-measure-appendix", "collections": [campaign.name]}
+    report = campaign.organiser.post("/v1/reports", json=sent).json()["id"]
+    named = {"report": report, "version": "1", "run": "mine", "team": "team-0", "slug": "not-found", "token": "0" * 36}
     return {"collection": campaign.name, "job": job, "table": "curves", "figure": "curves", **named}
 
 
@@ -64,7 +67,7 @@ def test_with_other_qrels_every_route_answers_the_same_bytes(
 
 def _normal(found: dict[str, Any], campaign: Campaign, fill: dict[str, str]) -> dict[str, Any]:
     """Without names, times, ids and hashes of ours; that an ETag is the hash of its body others test."""
-    hidden = ((campaign.name, "NAME"), (fill["job"], "JOB"))
+    hidden = ((campaign.name, "NAME"), (fill["job"], "JOB"), (fill["report"], "REPORT"))
 
     def text(value: str) -> str:
         for own, common in hidden:
@@ -112,7 +115,7 @@ def test_what_is_absent_and_what_is_not_yours_get_the_same_answer_on_every_route
     job = campaign.finished(campaign.ask())["id"]
     fill = {**_fill(campaign, job), "run": "run-1", "team": "team-1", "token": token}
     client = _client(campaign, "participant") if who == "participant" else elsewhere.client("organiser")
-    tried = _below(shared, *(() if who == "participant" else ("collection",)), "job", "run", "team", "token", "version")
+    tried = _below(shared, *(() if who == "participant" else ("collection",)), *BELOW)
     for route, name in tried:
         theirs, absent = fill[name], _absent(fill[name])
         assert theirs != absent

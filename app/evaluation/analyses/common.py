@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequest
 from app.evaluation.matrices import Floats, Matrices
+from app.metrics import BoundMetric
 from app.statistics.draws import Draws, Indices
 
 LEAST_TO_HALVE = 4
@@ -34,11 +35,23 @@ def require_at_most(most: int, number: int, what: str, field: str, code: str = "
         raise refuse(field, code, f"{number:,} {what}; at most {most:,} in one job.")
 
 
+class Scored(Protocol):
+    """Scores of runs on topics, as `Matrices` has them over one qrels version, and `MixedMatrices` over several."""
+
+    @property
+    def run_count(self) -> int: ...
+    @property
+    def topics(self) -> list[str]: ...
+    def metric(self, label: str) -> BoundMetric: ...
+    def defined_for_all(self, labels: Sequence[str]) -> NDArray[np.bool_]: ...
+    def scores(self, label: str) -> Floats: ...
+
+
 @dataclass(frozen=True)
 class CommonTopics:
     """The topics for which every one of the metrics is defined: one set of resamples then serves all of them."""
 
-    matrices: Matrices
+    matrices: Scored
     defined: NDArray[np.bool_]
 
     @cached_property
@@ -68,7 +81,7 @@ class CommonTopics:
         return asked if asked is not None else self.count // 2
 
 
-def common_topics(matrices: Matrices, labels: Sequence[str], least: int = 2) -> CommonTopics:
+def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> CommonTopics:
     """The topics of resampling analyses. Raises InvalidRequest for fewer than `least`, for fewer than two runs,
     and for geometric means: an analysis that draws topics compares arithmetic ones."""
     if matrices.run_count < 2:

@@ -18,6 +18,7 @@ from app.evaluation.analyses.common import (
     refuse,
     require_at_most,
 )
+from app.evaluation.analyses.mixed import MixedMatrices
 from app.evaluation.matrices import Floats, Matrices
 from app.statistics.accuracy import resampled_taus, tau_accuracy
 from app.statistics.correlation import kendall_asls, kendall_matrix, spearman_asls, spearman_matrix
@@ -48,7 +49,10 @@ class Sweep:
 
 
 class RankCorrelation(Analysis):
-    """Coefficients between all metrics; swops against one of them; the curve of a swept parameter; accuracy."""
+    """Coefficients between all metrics; swops against one of them; the curve of a swept parameter; accuracy.
+
+    The label of a metric may name a qrels version, as `on_version` writes it.
+    """
 
     def __init__(
         self,
@@ -70,6 +74,7 @@ class RankCorrelation(Analysis):
         self.resamples = resamples if accuracy else None
         swept = [*sweep.labels, *sweep.against] if sweep else []
         self._labels = list(dict.fromkeys([*metrics, *swept]))
+        self._scored = MixedMatrices(matrices, self._labels)
         self._require_rankings()
         if against:
             # So many swops there may be, and the answer names each.
@@ -80,8 +85,11 @@ class RankCorrelation(Analysis):
         if self.matrices.run_count < 2:
             message = f"{self.matrices.run_count} runs are selected; a ranking has at least 2."
             raise refuse("runs", "too-few-runs", message)
+        if not self._scored.topics:
+            message = f"No topic is judged by all of the qrels versions {', '.join(map(str, self._scored.versions))}."
+            raise refuse("metrics", "too-few-topics", message)
         for label in self._labels:
-            if not self.matrices.defined(label).any():
+            if not self._scored.defined(label).any():
                 raise refuse("metrics", "too-few-topics", f"{label} is defined for no topic, so it ranks no run.")
 
     def _topics_of_accuracy(self) -> CommonTopics:
@@ -89,12 +97,12 @@ class RankCorrelation(Analysis):
         if (taus := len(self.metrics) ** 2 * self.resamples) > MOST_TAUS:
             message = f"{len(self.metrics)} metrics squared x {self.resamples} resamples are {taus:,} taus; at most "
             raise refuse("accuracy", "too-many", f"{message}{MOST_TAUS:,}.")
-        scores = len(self.metrics) * self.matrices.run_count * len(self.matrices.topics)
+        scores = len(self.metrics) * self.matrices.run_count * len(self._scored.topics)
         require_at_most(MOST_KEPT, scores, "scores (metrics x runs x topics) are resampled together", "accuracy")
-        return common_topics(self.matrices, self.metrics)
+        return common_topics(self._scored, self.metrics)
 
     def parts(self) -> list[float]:
-        matrix = self.matrices.run_count * len(self.matrices.topics)
+        matrix = self.matrices.run_count * len(self._scored.topics)
         first = len(self._labels) * (matrix * SECONDS_A_SCORE + len(self._labels) / 2 * SECONDS_AN_ASL)
         if self.resamples is None:
             return [first]
@@ -106,7 +114,7 @@ class RankCorrelation(Analysis):
     def work(self, part: int) -> Arrays:
         if part > 0:
             return {"taus": self._resampled(part - 1)}
-        means = np.array([self.matrices.means(label) for label in self._labels])
+        means = np.array([self._scored.means(label) for label in self._labels])
         own = means[: len(self.metrics)]
         asls = {"kendall": kendall_asls, "spearman": spearman_asls}
         wanted = {name: level(own) for name, level in asls.items() if name in self.coefficients}
@@ -128,7 +136,7 @@ class RankCorrelation(Analysis):
         asls = {name: found[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients}
         return {
             "runs": [names[run] for run in order],
-            **self._topics_described(),
+            **self._scored.described(),
             "seed": self.seed,
             "resamples": self.resamples,
             "metrics": list(self.metrics),
@@ -140,17 +148,6 @@ class RankCorrelation(Analysis):
             **(self._swops(own, names) if self.against else {}),
             **(self._sweep(means) if self.sweep else {}),
             **(self._accuracy(found[1:]) if self._topics else {}),
-        }
-
-    def _topics_described(self) -> dict[str, Any]:
-        missing = {label: ~self.matrices.defined(label) for label in self._labels}
-        undefined = {
-            label: [self.matrices.topics[topic] for topic in np.flatnonzero(row)] for label, row in missing.items()
-        }
-        return {
-            "topics": len(self.matrices.topics),
-            "topics_scored": {label: len(self.matrices.topics) - len(left) for label, left in undefined.items()},
-            "topics_undefined": undefined,
         }
 
     def _matrix(self, name: Coefficient, means: Floats) -> Floats:

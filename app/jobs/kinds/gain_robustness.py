@@ -15,13 +15,13 @@ from app.jobs.kind import Kind, Result, enter
 from app.jobs.kinds import stability, swap_rate
 from app.jobs.labels import Labels
 from app.jobs.params import Expression, Metrics
+from app.metrics import linear_ratio, steep
 
 
 def default_settings(highest_level: int) -> list[str]:
     """The paper's four, for three relevance levels; elsewhere what comes nearest: linear, flat, steep, adjusted."""
-    levels = range(highest_level, 0, -1)
-    linear, flat = ":".join(map(str, levels)), ":".join("1" for _ in levels)
-    return [linear, flat, "10:5:1" if highest_level == 3 else "exp", f"adjust({linear})"]
+    linear, flat = linear_ratio(highest_level), ":".join("1" * highest_level)
+    return [linear, flat, steep(highest_level), f"adjust({linear})"]
 
 
 class RobustnessParams(stability.StabilityParams):
@@ -43,7 +43,8 @@ class RobustnessParams(stability.StabilityParams):
         """The metrics without their gains, the settings as labels have them, and the labels of each two."""
         asked = self.settings or default_settings(label.highest_level)
         settings = list(dict.fromkeys(label.written("Q", "gains", setting) for setting in asked))
-        metrics = list(dict.fromkeys(label.without(metric, "gains", "metrics") for metric in self.metrics))
+        named = label.expanded(self.metrics)
+        metrics = list(dict.fromkeys(label.without(metric, "gains", "metrics") for metric in named))
         swept = {metric: label.swept(metric, "gains", settings, "metrics") for metric in metrics}
         return super().expressions(label) | {"metrics": metrics, "settings": settings, "labels": swept}
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, model_validator
+from pydantic import Field, model_validator
 
 from app.evaluation.analyses.rank_correlation import Coefficient, RankCorrelation, Sweep
 from app.evaluation.matrices import Matrices
+from app.evaluation.scoring import MOST_METRICS
 from app.exhibits import Axis, Column, Figure, HeatMap, Panel, Series, Table
+from app.jobs.entries import Entry, label_of, named_versions, settled_entries, settled_entry
 from app.jobs.kind import Kind, Result, enter
-from app.jobs.labels import Labels, as_value
-from app.jobs.params import Draws, Expression, MetricsParams, Seed
+from app.jobs.labels import Labels
+from app.jobs.params import Draws, Params, Seed
+from app.jobs.sweeps import AskedSweep
 
 NAMES = {
     "kendall": "Kendall's tau-b",
@@ -23,42 +26,24 @@ NAMES = {
 }
 
 
-class AskedSweep(BaseModel):
-    """A parameter of one metric that is varied: tau against beta, tau against the log base."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        json_schema_extra={
-            "examples": [{"metric": "Q", "parameter": "beta", "values": [0, 1, 10, 100, 1000], "against": ["AP", "Q"]}]
-        },
-    )
-
-    metric: Expression
-    parameter: Annotated[str, Field(max_length=100)]
-    values: Annotated[list[str | StrictInt | StrictFloat], Field(min_length=1, max_length=200)]
-    against: Annotated[list[Expression], Field(min_length=1, max_length=20)]
-    labels: list[str] = Field([], description="Filled in: the metric under each value")
-
-    def settled(self, label: Labels) -> Self:
-        """The sweep with labels in the place of expressions, that of the metric without the parameter."""
-        metric = label.without(self.metric, self.parameter, "sweep")
-        values = [as_value(label.written(metric, self.parameter, value)) for value in self.values]
-        settled = {"values": values, "labels": label.swept(metric, self.parameter, values, "sweep")}
-        return self.model_copy(update={"metric": metric, "against": label.each(self.against)} | settled)
-
-
-class CorrelationParams(MetricsParams):
+class CorrelationParams(Params):
     """Correlation of the rankings of runs by mean score, between all metrics (often the same one under several gain
     settings). Means are rounded to 12 decimals, and equal ones are ties. `against` adds the swops: pairs of runs that
     a metric orders otherwise than that one; `sweep` the curve of a parameter; `accuracy` the bootstrap standard error
     of each tau over topics (Sakai, SIGIR 2006).
+
+    A metric may name a published qrels version, `{"metric": "P@10", "qrels": 1}`, and is then called `P@10 (qrels 1)`:
+    how alike are the rankings by the judgments of two assessors (Kekalainen, IPM, 2005)? Runs are selected by the
+    version of the job, and every metric is scored on the topics that all of these versions judge.
     """
 
+    metrics: Annotated[list[Entry], Field(min_length=1, max_length=MOST_METRICS)] = Field(
+        description="Metric expressions, each of which may name a qrels version", examples=[["AP", "Q", "nDCG@10"]]
+    )
     coefficients: Annotated[list[Coefficient], Field(min_length=1, max_length=len(NAMES))] = Field(
         ["kendall", "spearman"], description="Of tau_ap, the row is the reference"
     )
-    against: Expression | None = Field(None, description="The metric against which swops are listed")
+    against: Entry | None = Field(None, description="The metric against which swops are listed")
     sweep: AskedSweep | None = Field(None, description="A parameter of one metric to be varied")
     accuracy: bool = Field(False, description="Whether each tau's standard error over topics is computed")
     resamples: Draws = Field(1000, description="Topic resamples of the accuracy")
@@ -86,19 +71,24 @@ class CorrelationParams(MetricsParams):
 
     def expressions(self, label: Labels) -> dict[str, Any]:
         """The metrics, with `against` among them, and those of the sweep."""
-        found = super().expressions(label)
-        against = label(self.against) if self.against is not None else None
-        if against is not None and against not in found["metrics"]:
-            found["metrics"] = [*found["metrics"], against]
-        return found | {"against": against, "sweep": self.sweep.settled(label) if self.sweep else None}
+        against, metrics = settled_entry(self.against, label), settled_entries(self.metrics, label)
+        if against is not None and against not in metrics:
+            metrics.append(against)
+        own = {"metrics": metrics, "against": against, "sweep": self.sweep.settled(label) if self.sweep else None}
+        return super().expressions(label) | own
+
+    def versions(self) -> dict[str, int]:
+        return named_versions(
+            {f"metrics.{place}": each for place, each in enumerate(self.metrics)} | {"against": self.against}
+        )
 
 
 def _analysis(matrices: Matrices, asked: CorrelationParams) -> RankCorrelation:
     return RankCorrelation(
         matrices,
-        asked.metrics,
+        list(map(label_of, asked.metrics)),
         coefficients=asked.coefficients,
-        against=asked.against,
+        against=label_of(asked.against) if asked.against is not None else None,
         sweep=Sweep(**asked.sweep.model_dump()) if asked.sweep else None,
         accuracy=asked.accuracy,
         resamples=asked.resamples,
@@ -204,7 +194,7 @@ def _map(result: Result, name: str) -> Figure:
 def _curves(result: Result) -> Figure:
     places = list(range(len(result["runs"])))
     series = [
-        Series(label, places, result["means"][label], highlighted=_risen(result, label)) for label in result["metrics"]
+        Series(label, places, result["means"][label], highlighted=risen(result, label)) for label in result["metrics"]
     ]
     first = result["metrics"][0]
     panel = Panel(Axis(f"runs, sorted by {first}", categories=result["runs"]), Axis("mean score"), series)
@@ -212,7 +202,8 @@ def _curves(result: Result) -> Figure:
     return Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before")
 
 
-def _risen(result: Result, label: str) -> list[int]:
+def risen(result: Result, label: str) -> list[int]:
+    """The places in the order of the first metric at which the mean is above the one before: swops with that metric."""
     means, first = result["means"][label], result["means"][result["metrics"][0]]
     return [
         place

@@ -1,0 +1,111 @@
+"""Runs that a team has sent twice, which a job leaves out where it is asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from app.errors import InvalidRequest
+from app.evaluation import collections, qrels, runs
+from app.evaluation.intake import Body
+from app.evaluation.runs import RunDetails
+from tests.analyses.conftest import Answer
+from tests.analyses.laboratory import NAME, SETTINGS, Laboratory, opened
+
+KIND = "rank-correlation"
+JUDGED = "1 0 good 2\n1 0 bad 0\n2 0 fine 1\n"
+LISTS: Mapping[str, Mapping[str, str]] = {
+    "a": {"1": "good new bad", "2": "fine new"},
+    "b": {"1": "good new bad late", "2": "fine new"},
+    "c": {"1": "good old bad", "2": "fine new"},
+    "d": {"1": "good new bad", "2": "fine"},
+    "e": {"1": "bad new good", "2": "fine new"},
+    "f": {"1": "good new bad", "2": "fine new", "9": "any"},
+}
+"""Documents by run and topic, best first. To the depth of 3, only `b` is as `a`."""
+
+
+def text(run: str, lists: Mapping[str, str], step: float) -> str:
+    """The run with its lines turned round, and scores that far from each other."""
+    lines = [
+        f"{topic} Q0 {document} 0 {-step * place:.4f} {run}\n"
+        for topic, documents in lists.items()
+        for place, document in enumerate(documents.split())
+    ]
+    return "".join(reversed(lines))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """A campaign of depth 3: one team has all of the runs, the other one that is as `a`."""
+    laboratory = opened(tmp_path_factory.mktemp("small"))
+    workspace, principal = laboratory.workspace, laboratory.principal
+    collections.create(workspace, principal, SETTINGS | {"depth": 3})
+    qrels.publish(workspace, principal, NAME, Body(BytesIO(JUDGED.encode())))
+    sent = [("one", name, lists) for name, lists in LISTS.items()] + [("two", "g", LISTS["a"])]
+    for step, (team, name, lists) in enumerate(sent, start=1):
+        body = Body(BytesIO(text(name, lists, step / 10).encode()))
+        runs.submit(workspace, principal, NAME, body, RunDetails(team, name))
+    yield laboratory
+    laboratory.workspace.database.close()
+
+
+def test_a_teams_second_identical_run_is_left_out_and_named(answer: Answer) -> None:
+    every = answer(KIND, metrics=["AP", "P@5"])
+    found = answer(KIND, metrics=["AP", "P@5"], drop_identical=True)
+    assert found["runs"] == [run for run in every["runs"] if run != "yew"]
+    assert found["runs_left_out"] == [{"run": "yew", "identical_to": "hazel"}]
+    assert "yew" in every["runs"]
+    assert "runs_left_out" not in every
+
+
+def test_runs_are_identical_whose_documents_are_the_same_to_the_depth_of_the_collection(small: Laboratory) -> None:
+    found = small.answer("gain-vectors", cutoff=3, drop_identical=True)
+    assert found["runs_left_out"] == [{"run": "b", "identical_to": "a"}]
+    assert [run["name"] for run in found["runs"]] == ["a", "c", "d", "e", "f", "g"]
+
+
+def test_an_unjudged_document_or_an_unjudged_topic_makes_a_difference(small: Laboratory) -> None:
+    found = small.answer(KIND, metrics=["AP"], runs=["a", "b", "c", "f"])
+    assert set(found["means"]["AP"]) == {1.0}
+    kept = small.answer(KIND, metrics=["AP"], runs=["a", "b", "c", "f"], drop_identical=True)
+    assert sorted(kept["runs"]) == ["a", "c", "f"]
+
+
+def test_the_first_by_name_stays_whatever_the_order_in_which_runs_are_named(answer: Answer) -> None:
+    found = answer("gain-vectors", runs=["yew", "maple", "hazel"], drop_identical=True)
+    assert [run["name"] for run in found["runs"]] == ["maple", "hazel"]
+    alone = answer("gain-vectors", runs=["yew", "maple"], drop_identical=True)
+    assert [run["name"] for run in alone["runs"]] == ["yew", "maple"]
+    assert alone["runs_left_out"] == []
+
+
+@pytest.mark.parametrize("runs", [{"top": 8, "by": "AP"}, {"top": 3, "by": "P@5"}, {"best_per_team": "RR"}])
+def test_runs_are_chosen_among_those_that_are_left(answer: Answer, runs: dict[str, Any]) -> None:
+    names = answer(KIND, metrics=["AP"], drop_identical=True)["runs"]
+    asked = {"metrics": ["AP", "RR"], "coefficients": ["kendall", "rbo"]}
+    found = answer(KIND, **asked, runs=runs, drop_identical=True)
+    by = runs.get("by") or runs["best_per_team"]
+    if "top" in runs:
+        best = answer(KIND, metrics=[by], runs=names)["runs"][: runs["top"]]
+        assert sorted(found["runs"]) == sorted(best)
+    else:
+        assert len(found["runs"]) == 4
+    assert "yew" not in found["runs"]
+
+
+def test_runs_that_are_left_out_do_not_count(answer: Answer) -> None:
+    assert len(answer(KIND, metrics=["AP"], runs=["yew", "hazel"])["runs"]) == 2
+    with pytest.raises(InvalidRequest, match="1 runs are selected"):
+        answer(KIND, metrics=["AP"], runs=["yew", "hazel"], drop_identical=True)
+
+
+def test_a_job_without_them_is_another_job(shelf: Laboratory) -> None:
+    asked: dict[str, Any] = {"metrics": ["AP", "Q"]}
+    every, some = shelf.launch("stability", **asked), shelf.launch("stability", **asked, drop_identical=True)
+    assert every.id == shelf.launch("stability", **asked, drop_identical=False).id != some.id
+    assert every.run_ids == some.run_ids
+    assert (every.params["drop_identical"], some.params["drop_identical"]) == (False, True)

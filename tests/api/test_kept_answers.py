@@ -1,0 +1,224 @@
+"""Answers that are given again from memory: only unchanged, and only to who may see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import event
+
+from app.evaluation.workspace import Workspace
+from app.main import create_app, open_workspace
+from app.settings import Settings
+from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, judged, refused
+from tests.api.laboratory import Laboratory
+from tests.conftest import ADMIN, Service, running
+
+PATHS = ["/leaderboard?metric=AP&metric=Q", "/scores?metric=AP", "/scores?topics=all&format=csv"]
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Two servers of the same database; what is in the memory of `one` is not in that of the `other`."""
+
+    one: Service
+    other: Service
+    workspace: Workspace
+    """Of `one`."""
+
+    @contextmanager
+    def statements(self) -> Iterator[list[str]]:
+        """What `one` has its database execute meanwhile, the engine of jobs included."""
+        seen: list[str] = []
+
+        def note(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+            seen.append(statement)
+
+        engine = self.workspace.database.engine
+        event.listen(engine, "before_cursor_execute", note)
+        yield seen
+        event.remove(engine, "before_cursor_execute", note)
+
+    def remembers(self, ask: Callable[[], httpx.Response]) -> bool:
+        """Whether `one` answers from memory: no version of the qrels is looked for."""
+        with self.statements() as seen:
+            assert ask().status_code in (200, 304)
+        return not any("FROM qrels" in statement for statement in seen)
+
+    def released(self) -> Campaign:
+        """A released collection with two runs, each of whose answers `one` remembers."""
+        campaign = judged(self.one)
+        campaign.submit(WORSE, team="gnu")
+        campaign.release(public=True)
+        for path in PATHS:
+            ask = partial(campaign.organiser.get, campaign.path + path)
+            ask()
+            assert self.remembers(ask)
+        return campaign
+
+
+@pytest.fixture
+def servers(database_url: str) -> Iterator[Servers]:
+    """On each kind of database."""
+    settings = Settings.read({}, database_url=database_url, admin_token=ADMIN)
+    with ExitStack() as stack:
+        workspaces = [open_workspace(settings)[0] for _ in range(2)]
+        services: list[Service] = []
+        for each in workspaces:
+            services.append(stack.enter_context(running(create_app(each, settings))))
+            services[-1].anonymous.get("/healthz")  # one after the other, as processes of their own would not need to
+        yield Servers(services[0], services[1], workspaces[0])
+
+
+def _withdraw(there: Campaign) -> httpx.Response:
+    return there.organiser.delete(f"{there.path}/runs/tag")
+
+
+def _make_anew(there: Campaign) -> httpx.Response:
+    there.organiser.delete(there.path)
+    return there.organiser.post("/v1/collections", json={"name": there.name, "levels": 2})
+
+
+CHANGES: dict[str, Callable[[Campaign], httpx.Response]] = {
+    "a run is uploaded": lambda there: there.submit(WORSE.replace("bad", "worse"), name="third"),
+    "a run is withdrawn": _withdraw,
+    "qrels are published": lambda there: there.put_qrels(OTHER_QRELS),
+    "a draft is published": lambda there: there.publish(there.draft()["version"]),
+    "gains are changed": lambda there: there.change(gains="10:1"),
+    "the collection is deleted": lambda there: there.organiser.delete(there.path),
+    "another collection has its name": _make_anew,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_another_server_changes_is_seen_at_once(servers: Servers, change: str) -> None:
+    here = servers.released()
+    there = copy(here)
+    there.service, there.organiser = servers.other, servers.other.organiser
+    before = [here.organiser.get(here.path + path).content for path in PATHS]
+    assert CHANGES[change](there).is_success
+    after = [here.organiser.get(here.path + path) for path in PATHS]
+    anew = [there.organiser.get(there.path + path) for path in PATHS]
+    assert [(each.status_code, each.content) for each in after] == [(each.status_code, each.content) for each in anew]
+    assert after[0].content != before[0]
+
+
+def test_an_older_version_that_answers_again_is_seen_at_once(servers: Servers) -> None:
+    here = servers.released()
+    first = here.get("/leaderboard").json()["rows"]
+    here.put_qrels(OTHER_QRELS)
+    assert here.get("/leaderboard").json()["rows"] != first
+    assert here.publish(1).is_success
+    assert here.get("/leaderboard").json()["rows"] == first
+
+
+def test_what_is_hidden_again_or_closed_is_given_to_nobody_from_memory(servers: Servers) -> None:
+    campaign = servers.released()
+    reader = campaign.client("reader")
+    for path in PATHS:
+        assert reader.get(campaign.path + path).status_code == 200
+        assert servers.one.anonymous.get(campaign.path + path).status_code == 200
+    campaign.change(public=False)
+    for path in PATHS:
+        assert refused(servers.one.anonymous.get(campaign.path + path)) == (401, "not-authenticated")
+        assert reader.get(campaign.path + path).status_code == 200
+    campaign.change(policy={"phase": "hidden"})
+    for path in PATHS:
+        assert campaign.organiser.get(campaign.path + path).status_code == 200
+        assert refused(reader.get(campaign.path + path)) == (403, "judgments-hidden")
+
+
+def test_a_token_that_ended_is_refused_what_others_have_in_memory(servers: Servers) -> None:
+    campaign = servers.released()
+    campaign.change(public=False)
+    made = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()
+    reader = servers.one.client(made["token"])
+    for path in PATHS:
+        ask = partial(reader.get, campaign.path + path)
+        ask()
+        assert servers.remembers(ask)
+    assert servers.other.organiser.delete(f"{campaign.path}/tokens/{made['id']}").status_code == 204
+    for path in PATHS:
+        assert refused(reader.get(campaign.path + path)) == (401, "not-authenticated")
+        assert servers.remembers(partial(campaign.organiser.get, campaign.path + path))
+
+
+def test_all_who_see_every_score_share_an_answer(servers: Servers) -> None:
+    campaign = servers.released()
+    for client in (campaign.client("participant", "gnu"), campaign.client("organiser"), servers.one.anonymous):
+        client.get(campaign.path)  # so that the use of the token is noted
+        for path in PATHS:
+            assert servers.remembers(partial(client.get, campaign.path + path))
+    assert servers.one.anonymous.get(campaign.path + PATHS[0]).headers["cache-control"] == "public, max-age=5"
+    assert campaign.organiser.get(campaign.path + PATHS[0]).headers["cache-control"] == "private, no-cache"
+
+
+def test_of_a_hidden_collection_a_team_is_never_answered_from_memory(servers: Servers) -> None:
+    campaign = judged(servers.one, policy={"presets": ["AP"], "answers": 1, "coverage": 0})
+    own = campaign.client("participant", "lemur")
+    asked = f"{campaign.path}/scores?metric=AP"
+    assert [run["mean"] for run in campaign.organiser.get(asked).json()["runs"]] != []
+    for _ in range(3):
+        assert own.get(asked).json()["topics_scored"] is None
+        assert not servers.remembers(partial(own.get, asked))
+        assert own.get("/v1/me/limits").json()["answers_left"] == 0
+    assert servers.remembers(partial(campaign.organiser.get, asked))
+
+
+def test_a_draft_is_never_answered_from_memory(servers: Servers) -> None:
+    campaign = servers.released()
+    number = campaign.draft()["version"]
+    asked = f"{campaign.path}/scores?qrels={number}"
+    assert campaign.organiser.get(asked).status_code == 200
+    assert campaign.discard(number).status_code == 204
+    assert refused(campaign.organiser.get(asked)) == (404, "not-found")
+
+
+def test_the_groups_of_a_leaderboard_are_there_once_their_job_is_over(sqlite_service: Service) -> None:
+    lab = Laboratory(sqlite_service)
+    shown = [lab.get("/leaderboard").json() for _ in range(2)]
+    assert [each["groups_job"]["state"] for each in shown] == [None, None]
+    job = shown[0]["groups_job"]
+    assert lab.finished(lab.ask(job["kind"], **job["params"]))["id"] == job["id"]
+    for _ in range(2):
+        after = lab.get("/leaderboard").json()
+        assert after["groups_job"]["state"] == "succeeded"
+        assert all(row["groups"] for row in after["rows"])
+
+
+def test_an_answer_from_memory_has_the_headers_of_the_first_and_an_id_of_its_own(servers: Servers) -> None:
+    campaign = servers.released()
+    fresh = servers.other.organiser
+    for path in PATHS:
+        for sent in ({"Accept-Encoding": "identity"}, {"Accept-Encoding": "gzip"}):
+            first = fresh.get(campaign.path + path, headers=sent)
+            campaign.organiser.get(campaign.path + path, headers=sent)
+            again = campaign.organiser.get(campaign.path + path, headers={**sent, "X-Request-ID": "mine"})
+            own = {"date", "x-request-id"}
+            assert [each for each in again.headers.items() if each[0] not in own] == [
+                each for each in first.headers.items() if each[0] not in own
+            ]
+            assert again.content == first.content
+            assert again.headers["x-request-id"] == "mine"
+
+
+def test_an_answer_from_memory_is_counted_under_its_route(servers: Servers) -> None:
+    campaign = servers.released()
+    text = campaign.organiser.get("/metrics").text
+    line = 'gainboard_requests_total{method="GET",route="/v1/collections/{collection}/leaderboard",status="200"} 2.0'
+    assert line in text.splitlines()
+
+
+def test_of_changed_and_unchanged_queries_each_has_its_own_answer(servers: Servers) -> None:
+    campaign = servers.released()
+    asked: list[dict[str, Any]] = [{}, {"beta": "10"}, {"gains": "10:1"}, {"format": "csv"}]
+    first = [campaign.get("/scores", metric="Q", **each).content for each in asked]
+    assert len(set(first)) == len(asked)
+    assert [campaign.get("/scores", metric="Q", **each).content for each in asked] == first
+    assert refused(campaign.get("/scores", metric="Q", nonsense="1")) == (422, "unknown-parameter")

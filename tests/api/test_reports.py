@@ -1,0 +1,247 @@
+"""Reports asked for, waited for, read, listed and cancelled."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+
+from app.settings import Settings
+from tests.api.campaign import Campaign, codes, refused
+from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
+from tests.conftest import ADMIN, Service, serving
+
+DRAWN = "controlling-late-arrival-penalty"
+"""A report of several jobs, some of which draw resamples."""
+
+
+@pytest.fixture
+def idle(database_url: str) -> Iterator[Service]:
+    """Gainboard where nobody works jobs, on each kind of database."""
+    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN, job_slots=0)) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    return Laboratory(shared)
+
+
+@pytest.fixture(scope="module")
+def report(lab: Laboratory) -> Any:
+    """A report that has succeeded."""
+    return finished(lab, lab.report())
+
+
+def finished(lab: Laboratory, asked: httpx.Response) -> Any:
+    """The report that a request has made, once it has succeeded."""
+    report = lab.organiser.get(asked.headers["location"], params={"wait": 30}).json()
+    assert report["state"] == "succeeded", report
+    return report
+
+
+def states(lab: Laboratory, report: Any) -> list[str]:
+    """Those of the report's jobs."""
+    return [lab.organiser.get(job["url"]).json()["state"] for job in report["jobs"]]
+
+
+def test_an_equal_request_is_the_report_that_is_there_already(service: Service) -> None:
+    lab = Laboratory(service)
+    asked = lab.report()
+    assert (asked.status_code, asked.headers["retry-after"]) == (202, "1")
+    report = finished(lab, asked)
+    again = lab.report(seed=0, qrels={lab.name: 1})
+    assert (again.status_code, again.headers["location"], again.json()) == (200, asked.headers["location"], report)
+    assert lab.report(drop_identical=True).json()["id"] != report["id"]
+    lab.submit(rotated(5), team="new")
+    assert lab.report().json()["id"] != report["id"]
+
+
+def test_a_report_shows_its_jobs_and_how_far_they_are_together(idle: Service) -> None:
+    lab = Laboratory(idle)
+    report = lab.report(DRAWN).json()
+    assert (report["name"], report["collections"], report["state"]) == (DRAWN, [lab.name], "queued")
+    jobs = [lab.organiser.get(job["url"]).json() for job in report["jobs"]]
+    assert len({job["kind"] for job in jobs}) > 1
+    assert report["progress"] == {"done": 0, "total": sum(job["progress"]["total"] for job in jobs)}
+    assert (report["result_url"], report["error"], report["tables"], report["figures"]) == (None, None, None, None)
+    assert refused(lab.organiser.get(f"/v1/reports/{report['id']}/result")) == (409, "job-not-finished")
+
+
+def test_a_job_that_was_there_serves_the_report_too(lab: Laboratory, report: Any) -> None:
+    (job,) = report["jobs"]
+    known = lab.organiser.get(job["url"]).json()
+    again = lab.organiser.post(f"{lab.path}/jobs", json={"kind": known["kind"], "params": known["params"]})
+    assert (again.status_code, again.json()["id"]) == (200, job["id"])
+
+
+def test_every_table_is_json_csv_and_latex_and_every_figure_svg(lab: Laboratory, report: Any) -> None:
+    pytest.importorskip("matplotlib")
+    result = lab.organiser.get(report["result_url"]).json()
+    assert [each["name"] for each in result["tables"]] == [each["name"] for each in report["tables"]]
+    for shown, table in zip(report["tables"], result["tables"], strict=True):
+        found = list(csv.reader(StringIO(lab.organiser.get(shown["csv"]).text)))
+        assert len(found) == len(table["rows"]) + 1
+        assert r"\begin{tabular}" in lab.organiser.get(shown["latex"]).text
+        assert (shown["number"], shown["collection"]) == (table["number"], lab.name)
+    assert [each["name"] for each in result["figures"]] == [each["name"] for each in report["figures"]] != []
+    for figure in report["figures"]:
+        assert ElementTree.fromstring(lab.organiser.get(figure["svg"]).text).tag.endswith("svg")
+    whole = lab.organiser.get(report["result_url"], params={"format": "latex"})
+    assert whole.headers["content-type"] == "application/x-tex"
+    assert whole.text.count(r"\begin{table") >= len(report["tables"])
+
+
+def test_several_collections_have_a_table_each_and_one_of_averages(shared: Service) -> None:
+    first, second = Laboratory(shared), Laboratory(shared)
+    second.put_qrels(qrels_text(shift=1))
+    asked = first.report(collections=[first.name, second.name])
+    report = finished(first, asked)
+    result = first.organiser.get(report["result_url"]).json()
+    of_each = {each["name"]: each for each in result["tables"]}
+    one, other = (of_each[f"tables-3-6a.{name}"] for name in (first.name, second.name))
+    for mine, theirs, mean in zip(one["rows"], other["rows"], of_each["table-7a"]["rows"], strict=True):
+        assert mine[0] == theirs[0] == mean[0]
+        numbers = zip(mine[1:], theirs[1:], mean[1:], strict=True)
+        assert all(c is None if a is None else c == pytest.approx((a + b) / 2) for a, b, c in numbers)
+    assert of_each["table-7a"]["collection"] is None
+
+
+def test_a_cancelled_report_takes_with_it_the_jobs_that_nobody_else_waits_for(idle: Service) -> None:
+    lab = Laboratory(idle)
+    long, short = lab.report(DRAWN), lab.report(DRAWN, resamples=500)
+    shared = {job["id"] for job in long.json()["jobs"]} & {job["id"] for job in short.json()["jobs"]}
+    assert shared
+    answers = [lab.organiser.delete(long.headers["location"]) for _ in range(2)]
+    assert [each.status_code for each in answers] == [202, 200]
+    assert {each.json()["state"] for each in answers} == {"cancelled"}
+    found = {job["id"]: state for job, state in zip(long.json()["jobs"], states(lab, long.json()), strict=True)}
+    assert {state for job, state in found.items() if job in shared} == {"queued"}
+    assert {state for job, state in found.items() if job not in shared} == {"cancelled"}
+    lab.organiser.delete(short.headers["location"])
+    assert set(states(lab, short.json())) == {"cancelled"}
+
+
+def test_a_job_that_somebody_asked_for_alone_outlives_the_report(idle: Service) -> None:
+    lab = Laboratory(idle)
+    params = lab.organiser.get(lab.report().json()["jobs"][0]["url"]).json()["params"]
+    other = Laboratory(idle)
+    job = other.organiser.post(f"{other.path}/jobs", json={"kind": "rank-correlation", "params": params}).json()
+    report = other.report()
+    assert [each["id"] for each in report.json()["jobs"]] == [job["id"]]
+    assert other.organiser.delete(report.headers["location"]).json()["state"] == "cancelled"
+    assert other.organiser.get(f"/v1/jobs/{job['id']}").json()["state"] == "queued"
+
+
+def test_a_cancelled_report_begins_again_by_the_same_request(service: Service) -> None:
+    lab = Laboratory(service)
+    asked = lab.report(DRAWN, resamples=2000)
+    lab.organiser.delete(asked.headers["location"])
+    again = lab.report(DRAWN, resamples=2000)
+    assert again.json()["id"] == asked.json()["id"]
+    assert finished(lab, again)["error"] is None
+
+
+def test_a_report_fails_with_the_first_of_its_jobs(idle: Service) -> None:
+    lab = Laboratory(idle)
+    asked = lab.report(DRAWN)
+    lost = asked.json()["jobs"][0]
+    lab.organiser.delete(lost["url"])
+    report = lab.organiser.get(asked.headers["location"]).json()
+    assert report["state"] == "failed"
+    assert report["error"] == f"Its job {lost['id']} ({lost['kind']}) was cancelled"
+    answer = lab.organiser.get(f"{asked.headers['location']}/result")
+    assert refused(answer) == (409, "no-result")
+    again = lab.report(DRAWN)
+    assert (again.status_code, again.json()["state"], again.json()["id"]) == (202, "queued", report["id"])
+
+
+def test_a_report_is_followed_to_its_end(lab: Laboratory) -> None:
+    asked = lab.report(DRAWN, resamples=1500)
+    with lab.organiser.stream("GET", f"{asked.headers['location']}/events") as answer:
+        lines = [line for line in answer.iter_lines() if line.startswith(("event:", "data:"))]
+    assert {line for line in lines if line.startswith("event:")} == {"event: report"}
+    last = json.loads(lines[-1].removeprefix("data:"))
+    assert (last["state"], last["progress"]["done"]) == ("succeeded", last["progress"]["total"])
+    assert last["tables"]
+
+
+def test_reports_are_listed_newest_first_in_pages(idle: Service) -> None:
+    lab, other = Laboratory(idle), Laboratory(idle)
+    asked = [lab.report(seed=seed).json()["id"] for seed in range(3)]
+    both = lab.report(DRAWN, collections=[other.name, lab.name]).json()["id"]
+    page = lab.organiser.get("/v1/reports", params={"limit": 2, "collection": lab.name})
+    assert [each["id"] for each in page.json()["items"]] == [both, asked[2]]
+    rest = lab.organiser.get(page.links["next"]["url"]).json()
+    assert ([each["id"] for each in rest["items"]], rest["next_cursor"]) == (asked[1::-1], None)
+
+    def found(client: httpx.Client, **query: str) -> list[str]:
+        return [each["id"] for each in client.get("/v1/reports", params=query).json()["items"]]
+
+    assert found(lab.organiser, collection=other.name) == found(lab.organiser, name=DRAWN) == [both]
+    own = lab.client("organiser")
+    assert found(own) == asked[::-1]  # of the other collection it knows nothing
+    assert refused(lab.organiser.get("/v1/reports", params={"name": "none"})) == (422, "invalid-request")
+
+
+def test_only_who_sees_all_of_its_collections_sees_a_report(idle: Service) -> None:
+    lab, other = Laboratory(idle), Laboratory(idle)
+    location = lab.report(collections=[lab.name, other.name]).headers["location"]
+    own = lab.client("organiser")
+    assert refused(own.get(location)) == (404, "not-found")
+    assert refused(lab.report(client=own, collections=[lab.name, other.name])) == (404, "not-found")
+    other.release(public=True)
+    assert own.get(location).json()["collections"] == [lab.name, other.name]
+    assert refused(own.delete(location)) == (403, "forbidden")
+    other.organiser.delete(other.path)
+    assert refused(lab.organiser.get(location)) == (404, "not-found")
+
+
+def test_what_is_wrong_with_a_request_is_said(lab: Laboratory, campaign: Campaign) -> None:
+    binary = "binary-and-graded-relevance"
+    assert codes(lab.report(collections=[lab.name, lab.name])) == ["repeated"]
+    assert codes(lab.report(qrels={"elsewhere": 1})) == ["unknown-collection"]
+    assert codes(lab.report(binary, original={"elsewhere": 1})) == ["unknown-collection"]
+    assert codes(lab.report(binary, original={lab.name: 1})) == ["same-version"]
+    assert codes(lab.report(binary, curves={"top": 5, "by": "nonsense"})) == ["bad-expression"]
+    assert refused(lab.report(qrels={lab.name: 9})) == (404, "not-found")
+    assert refused(lab.report(collections=["absent"])) == (404, "not-found")
+    assert refused(lab.report(collections=[])) == (422, "invalid-request")
+    assert refused(lab.report("no-such-report")) == (422, "invalid-request")
+    assert refused(lab.report(strange=1)) == (422, "invalid-request")
+    assert refused(lab.report(collections=[campaign.name])) == (409, "no-qrels")
+
+
+def test_where_nothing_can_be_shown_the_reasons_are(campaign: Campaign, lab: Laboratory) -> None:
+    campaign.put_qrels()
+    campaign.submit()
+    answer = lab.report(collections=[campaign.name])
+    assert codes(answer) == ["nothing-to-show"]
+    (fault,) = answer.json()["errors"]
+    assert fault["location"] == "body.collections.0"
+    assert "1 runs are selected; a ranking has at least 2" in fault["message"]
+
+
+def test_an_unknown_table_or_figure_is_404_with_those_there_are(lab: Laboratory, report: Any) -> None:
+    for path in ("tables/none.csv", "tables/none.tex", "figures/none.svg"):
+        answer = lab.organiser.get(f"/v1/reports/{report['id']}/{path}")
+        assert refused(answer) == (404, "not-found")
+        assert lab.name in answer.json()["detail"]
+
+
+def test_the_catalogue_describes_every_kind(shared: Service) -> None:
+    kinds = shared.anonymous.get("/v1/report-kinds").json()["items"]
+    names = [kind["name"] for kind in kinds]
+    assert names == sorted(names)
+    assert {REPORT, DRAWN} <= set(names)
+    for kind in kinds:
+        assert kind["title"]
+        assert kind["reference"]
+        assert kind["definition"]
+        assert {"qrels", "seed", "drop_identical"} <= set(kind["params"]["properties"])

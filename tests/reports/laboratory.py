@@ -1,0 +1,87 @@
+"""A report's layout without a server: its jobs worked in this process, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.errors import InvalidRequest
+from app.exhibits import Figure, Table
+from app.jobs.kind import find_kind
+from app.reports import papers  # noqa: F401 (importing it fills the catalogue)
+from app.reports.kind import About, Found, Needed, find_report_kind
+from app.reports.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
+from app.store import qrels, runs
+from tests.analyses.laboratory import Laboratory
+
+
+def about(laboratory: Laboratory) -> About:
+    """The facts about the laboratory's collection, as the plan of a report is given them."""
+    collection = laboratory.collection()
+    with laboratory.workspace.database.reading() as tx:
+        stored = runs.page(tx, collection.id)
+        newest = qrels.find(tx, collection.id, None)
+    assert newest is not None
+    return About(
+        collection=collection.name,
+        highest_level=collection.highest_level,
+        depth=collection.depth,
+        qrels_version=newest.version,
+        versions=tuple(range(1, newest.version + 1)),
+        topics=newest.topics,
+        runs=len(stored),
+        teams=len({run.team_id for run in stored}),
+    )
+
+
+def found(laboratory: Laboratory, name: str, **params: Any) -> tuple[Found, list[LeftOut]]:
+    """The results of a report's jobs, and what was left out already when they were planned."""
+    report = find_report_kind(name)
+    asked = report.params.model_validate(params)
+    facts, results, left_out = about(laboratory), {}, []
+    for each in report.plan(facts, asked):
+        if isinstance(each, LeftOut):
+            left_out.append(each)
+            continue
+        try:
+            results[each.key] = laboratory.answer(each.kind, **_joined(each, asked.seed, asked.drop_identical))
+        except InvalidRequest as error:
+            left_out.append(LeftOut(each.shows, error.message))
+    return Found(facts, results), left_out
+
+
+def _joined(needed: Needed, seed: int, drop_identical: bool) -> Mapping[str, Any]:
+    fields = _fields(needed.kind)
+    own = {"seed": seed, "drop_identical": drop_identical}
+    return {name: value for name, value in own.items() if name in fields} | dict(needed.params)
+
+
+def _fields(kind: str) -> set[str]:
+    return set(find_kind(kind).params.model_fields)
+
+
+def laid(laboratory: Laboratory, name: str, **params: Any) -> list[Laid]:
+    """What the report lays out for the laboratory's collection, with what was left out before first."""
+    results, left_out = found(laboratory, name, **params)
+    report = find_report_kind(name)
+    return [*left_out, *report.lay_out(results, report.params.model_validate(params))]
+
+
+def tables(among: list[Laid]) -> dict[str, Table]:
+    """The tables by the paper's numbers, sorted and marked."""
+    return {each.number: each.finished() for each in among if isinstance(each, PaperTable)}
+
+
+def figures(among: list[Laid]) -> dict[str, Figure]:
+    """The figures by the paper's numbers."""
+    return {each.number: each.figure for each in among if isinstance(each, PaperFigure)}
+
+
+def left_out(among: list[Laid]) -> dict[str, str]:
+    """What is not there, and why."""
+    return {each.what: each.why for each in among if isinstance(each, LeftOut)}
+
+
+def remarks(among: list[Laid]) -> list[str]:
+    """What readers are told to beware of."""
+    return [each.text for each in among if isinstance(each, Remark)]

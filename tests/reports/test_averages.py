@@ -1,0 +1,23 @@
+"""What every report says of averages over collections with other numbers of levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.reports.kind import every_report_kind, find_report_kind
+from tests.analyses.laboratory import Laboratory, beside
+from tests.reports.laboratory import laid, tables
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in every_report_kind()])
+def test_what_tables_are_captioned_holds_for_other_numbers_of_levels(laboratory: Laboratory, name: str) -> None:
+    few: dict[str, Any] = {"top": 4, "trials": 10, "resamples": 10}
+    params = {key: few[key] for key in few if key in find_report_kind(name).params.model_fields}
+    one, other = (
+        {number: table.caption for number, table in tables(laid(each, name, **params)).items()}
+        for each in (laboratory, beside(laboratory, name, highest_level=2))
+    )
+    assert len(one.keys() & other.keys()) > 3
+    assert [one[number] for number in other] == list(other.values())

@@ -1,0 +1,260 @@
+"""binary-and-graded-relevance: its numbers are those of jobs and of qrels files, its layout is the paper's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from app.errors import InvalidRequest, NotFound
+from app.exhibits import Marked, Table
+from app.exhibits.tables import value_of
+from app.metrics import Scale, resolve
+from app.reports.kind import Found, Needed, find_report_kind
+from app.reports.laid import LeftOut
+from app.reports.papers.binary_and_graded_relevance import measures, schemes
+from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
+from tests.analyses.test_judgments import lines
+from tests.exhibits.compiling import compiles
+from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
+from tests.reports.laboratory import found as worked
+
+NAME = "binary-and-graded-relevance"
+GAINS = {"w1": "1:1:1", "w3": "3:2:1", "w10": "10:5:1", "w100": "100:10:1"}
+MEASURES = ("CG", "DCG", "nDCG")
+DISTINCT = [run for run in SYSTEMS if run != "yew"]
+"""`yew` is `hazel` again."""
+
+
+def expression(name: str) -> str:
+    """The metric of a name as `DCG w10 @100` or `P @10`."""
+    measure, *scheme, cutoff = name.split()
+    return f"{measure}(gains={GAINS[scheme[0]]}){cutoff}" if scheme else f"{measure}{cutoff}"
+
+
+def assert_taus(laboratory: Laboratory, found: dict[tuple[str, str], Any]) -> None:
+    """Each cell is the tau of a job on its two metrics, in bold from 0.9 on, and in italics below 0.8."""
+    names = sorted({name for pair in found for name in pair})
+    asked = {"metrics": list(map(expression, names)), "coefficients": ["kendall"], "runs": DISTINCT}
+    answer = laboratory.answer("rank-correlation", **asked)["coefficients"]["kendall"]
+    for (one, other), cell in found.items():
+        expected = answer[names.index(one)][names.index(other)]
+        assert value_of(cell) == pytest.approx(expected, abs=1e-12)
+        style = cell.style if isinstance(cell, Marked) else None
+        assert style == ("bold" if round(expected, 9) >= 0.9 else "italic" if expected < 0.8 else None)
+
+
+def shown(table: Table) -> list[list[Any]]:
+    return [[value_of(cell) for cell in row] for row in table.rows]
+
+
+def test_table_1_crosses_the_levels_of_the_original_version_with_those_of_the_new_one(laboratory: Laboratory) -> None:
+    there, here = lines(laboratory, 1), lines(laboratory, 2)
+    counts = Counter((there[document], here[document]) for document in there.keys() & here.keys())
+    rows = shown(tables(laid(laboratory, NAME))["Table 1"])
+    assert [row[0] for row in rows] == ["nonrelevant (L0)", "L1", "L2", "L3", "all levels"]
+    for level, (_, *numbers) in enumerate(rows[:-1]):
+        expected = [counts[level, other] for other in range(4)]
+        assert numbers[:5] == [*expected, sum(expected)]
+        assert numbers[5:] == pytest.approx([count / sum(expected) for count in expected])
+    assert rows[-1][5] == counts.total()
+
+
+def test_every_number_is_one_that_a_job_answers(laboratory: Laboratory) -> None:
+    results, _ = worked(laboratory, NAME)
+    answered = {number for result in results.values() for number in numbers(result)}
+    for number, table in tables(laid(laboratory, NAME)).items():
+        cells = {cell for row in shown(table) for cell in row if isinstance(cell, int | float)}
+        assert number == "Table 2" or cells <= answered
+
+
+def numbers(node: Any) -> Iterator[float]:
+    """Every number in JSON, at any depth."""
+    if isinstance(node, dict | list):
+        for each in node.values() if isinstance(node, dict) else node:
+            yield from numbers(each)
+    elif isinstance(node, int | float):
+        yield node
+
+
+def test_table_2_has_the_runs_that_are_left(laboratory: Laboratory) -> None:
+    found = laid(laboratory, NAME)
+    assert shown(tables(found)["Table 2"]) == [["grove", 8, 1, 7]]
+    assert any("yew (as hazel)" in remark for remark in remarks(found))
+    every = laid(laboratory, NAME, drop_identical=False)
+    assert shown(tables(every)["Table 2"]) == [["grove", 8, 0, 8]]
+
+
+def test_table_3_is_the_correlation_of_precision_between_the_versions(laboratory: Laboratory) -> None:
+    found = tables(laid(laboratory, NAME))["Table 3"]
+    assert [row[0] for row in found.rows] == ["P@10", "P@100"]
+    for metric, cell in found.rows:
+        entries = [{"metric": metric, "qrels": 1}, metric]
+        answer = laboratory.answer("rank-correlation", metrics=entries, runs=DISTINCT)
+        assert value_of(cell) == pytest.approx(answer["coefficients"]["kendall"][0][1], abs=1e-12)
+    assert any("judged by qrels versions 1 and 2" in note for note in found.notes)
+
+
+def test_table_4_holds_precision_against_cumulated_gain(laboratory: Laboratory) -> None:
+    found = tables(laid(laboratory, NAME))["Table 4"]
+    headings = [(column.group.removeprefix("dcv "), column.title) for column in found.columns[1:]]
+    assert headings == [(cutoff, scheme) for cutoff in ("10", "100") for scheme in GAINS]
+    cells = {
+        (f"P @{cutoff}", f"{row[0]} {scheme} @{cutoff}"): cell
+        for row in found.rows
+        for (cutoff, scheme), cell in zip(headings, row[1:], strict=True)
+    }
+    assert len(cells) == 24
+    assert_taus(laboratory, cells)
+    # CG-w1 is precision times the rank: an order preserving transformation, as the paper has it.
+    assert [value_of(found.rows[0][place]) for place in (1, 5)] == pytest.approx([1, 1])
+
+
+def test_table_5_holds_the_measures_against_each_other(laboratory: Laboratory) -> None:
+    found = tables(laid(laboratory, NAME))["Table 5"]
+    headings = [f"{column.group} {column.title} @100" for column in found.columns[1:]]
+    cells = {
+        (f"{row[0]} @100", heading): cell
+        for row in found.rows
+        for heading, cell in zip(headings, row[1:], strict=True)
+        if value_of(cell) is not None
+    }
+    expected = [
+        (f"{one} {scheme} @100", f"{other} {second} @100")
+        for one, other in combinations(MEASURES, 2)
+        for scheme in GAINS
+        for second in GAINS
+    ]
+    assert sorted(cells) == sorted(expected)
+    assert_taus(laboratory, cells)
+
+
+def test_table_6_holds_the_weighting_schemes_against_each_other(laboratory: Laboratory) -> None:
+    found = tables(laid(laboratory, NAME))["Table 6"]
+    headings = [column.title for column in found.columns[2:]]
+    cells = {
+        (f"{row[0]} {row[1]} @100", f"{row[0]} {heading} @100"): cell
+        for row in found.rows
+        for heading, cell in zip(headings, row[2:], strict=True)
+        if value_of(cell) is not None
+    }
+    pairs = [(f"{each} {x} @100", f"{each} {y} @100") for each in MEASURES for x, y in combinations(GAINS, 2)]
+    assert sorted(cells) == sorted(pairs)
+    assert_taus(laboratory, cells)
+
+
+def test_every_table_of_taus_says_from_which_on_they_are_significant(laboratory: Laboratory) -> None:
+    found = tables(laid(laboratory, NAME))
+    for number in ("Table 3", "Table 4", "Table 5", "Table 6"):
+        # 21 pairs of 7 runs: with one discordant, 2 x 7 / 7! is 0.0028; with two, 2 x 27 / 7! is 0.0107.
+        assert any(f"tau of {1 - 2 / 21:.3f} on" in note for note in found[number].notes)
+        assert found[number].mark
+        assert found[number].second_mark
+
+
+def test_the_figures_are_curves_of_the_five_best_by_precision_at_100(laboratory: Laboratory) -> None:
+    found = figures(laid(laboratory, NAME))
+    assert list(found) == [f"Figures 1-2 ({letter})" for letter in "abcdefg"]
+    best = sorted(DISTINCT, key=lambda run: (-round(laboratory.means("P@100")[run], 12), run))[:5]
+    for letter, measure, scheme in (
+        ("b", "CG", "w1"),
+        ("e", "DCG", "w100"),
+        ("f", "nDCG", "w1"),
+        ("g", "nDCG", "w100"),
+    ):
+        series = found[f"Figures 1-2 ({letter})"].series
+        assert [each.label for each in series] == best
+        for rank in (1, 10, 100):
+            means = laboratory.means(f"{measure}(gains={GAINS[scheme]})@{rank}")
+            assert [each.y[rank - 1] for each in series] == pytest.approx([means[run] for run in best], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("curves", "runs"),
+    [
+        (["birch", "oak"], ["birch", "oak"]),
+        ({"grove": ["oak"]}, ["oak"]),
+        ({"top": 2, "by": "RR"}, None),
+    ],
+)
+def test_the_runs_of_the_figures_may_be_chosen(laboratory: Laboratory, curves: Any, runs: list[str] | None) -> None:
+    by_rr = laboratory.means("RR")
+    best = sorted(DISTINCT, key=lambda run: (-round(by_rr[run], 12), run))[:2]
+    found = figures(laid(laboratory, NAME, curves=curves))["Figures 1-2 (a)"]
+    assert found.labels == (runs or best)
+
+
+def test_the_original_judgments_may_be_named(laboratory: Laboratory) -> None:
+    named, unnamed = (tables(laid(laboratory, NAME, original=each)) for each in ({"grove": 1}, {}))
+    assert named["Table 3"] == unnamed["Table 3"]
+    with pytest.raises(InvalidRequest, match="is of qrels version 2"):
+        laid(laboratory, NAME, original={"grove": 2})
+    with pytest.raises(NotFound, match="no published qrels version 9") as raised:
+        laid(laboratory, NAME, original={"grove": 9})
+    assert raised.value.details["errors"][0]["location"] == "body.params.original.grove"
+
+
+@pytest.mark.parametrize("highest_level", [2, 3, 4, 9, 50])
+def test_on_every_scale_the_schemes_are_different_ones_from_1_up(laboratory: Laboratory, highest_level: int) -> None:
+    facts = replace(about(laboratory), highest_level=highest_level)
+    scale = Scale(highest_level)
+    labels = [resolve(each, scale).label for each in measures(facts).values()]
+    assert len(set(labels)) == len(labels) == 26
+    for name, highest in (("w1", 1), ("w3", highest_level), ("w10", 10), ("w100", 100)):
+        gains = list(map(float, schemes(highest_level)[name].split(":")))
+        assert (gains[0], gains[-1], gains) == (highest, 1, sorted(gains, reverse=True))
+
+
+def test_the_schemes_of_three_levels_are_the_papers_and_others_are_said() -> None:
+    assert schemes(3) == GAINS
+    assert schemes(2) == {"w1": "1:1", "w3": "2:1", "w10": "10:1", "w100": "100:1"}
+    assert schemes(4)["w10"] == "10:6.67:3.33:1"
+
+
+def test_with_two_levels_the_gains_are_told(laboratory: Laboratory) -> None:
+    found = laid(beside(laboratory, "two", highest_level=2), NAME)
+    assert any("w10 is 10:1; w100 is 100:1" in remark for remark in remarks(found))
+    assert left_out(found)["Tables 1 and 3"] == "There is one published qrels version; they compare two."
+
+
+def test_with_binary_levels_there_is_only_w1(laboratory: Laboratory) -> None:
+    found = laid(beside(laboratory, "binary", highest_level=1), NAME)
+    assert list(tables(found)) == ["Table 2", "Table 4", "Table 5"]
+    assert [column.title for column in tables(found)["Table 4"].columns[1:]] == ["w1", "w1"]
+    assert list(figures(found)) == [f"Figures 1-2 ({letter})" for letter in "abdf"]
+    assert any("all weighting schemes are w1" in why for why in left_out(found).values())
+
+
+@pytest.mark.parametrize(
+    ("depth", "missing", "metrics"),
+    [(1000, [], 26), (999, ["P@1000 in Table 3"], 26), (99, ["P@100", "P@1000"], 13), (9, ["Tables 2-6"], 0)],
+)
+def test_cutoffs_beyond_the_depth_of_runs_are_left_out(
+    laboratory: Laboratory, depth: int, missing: list[str], metrics: int
+) -> None:
+    kind = find_report_kind(NAME)
+    plan = list(kind.plan(replace(about(laboratory), depth=depth), kind.params()))
+    said = [each.what for each in plan if isinstance(each, LeftOut)]
+    assert all(any(what in each for each in said) for what in missing)
+    needed = {each.key: each.params for each in plan if isinstance(each, Needed)}
+    assert len(needed["measures"]["metrics"] if metrics else []) == metrics
+    assert ("measures" in needed) == bool(metrics)
+    assert needed["w1"]["cutoff"] == min(200, depth)
+
+
+@pytest.mark.parametrize(("relevant", "warned"), [([0, 2, 5], False), ([7, 1, 0], True)])
+def test_a_log_base_above_the_smallest_number_of_relevant_documents_is_warned_of(
+    laboratory: Laboratory, relevant: list[int], warned: bool
+) -> None:
+    kind, (results, _) = find_report_kind(NAME), worked(laboratory, NAME)
+    judgments = {**results["judgments"], "by_topic": [{"relevant": each} for each in relevant]}
+    laid_out = kind.lay_out(Found(results.about, {"judgments": judgments}), kind.params())
+    assert any("log base 2 exceeds" in remark for remark in remarks(list(laid_out))) == warned
+
+
+def test_the_tables_compile(laboratory: Laboratory) -> None:
+    compiles(tables(laid(laboratory, NAME)).values())

@@ -1,0 +1,125 @@
+"""What a report makes of the tables and figures that its kind lays out for each collection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.exhibits import Axis, Column, Figure, Marked, Panel, Series, Share, Table
+from app.reports.composing import compose
+from app.reports.laid import LeftOut, PaperFigure, PaperTable, Remark, mark_where, slug, sorted_by
+
+COLUMNS = (Column("metric"), Column("tau", digits=2), Column("significant"))
+
+
+def table(*rows: tuple[str, float | None, Share], number: str = "Tables 2-3 (a)", average: str = "") -> PaperTable:
+    """Sorted by tau, and marked where it is above 0.9; Shares are at most 0.8."""
+    made = Table("any", "Of metrics.", COLUMNS, rows, mark="above 0.9")
+    above = mark_where(lambda number: number > 0.9)
+    return PaperTable(number, made, lambda each: above(sorted_by(1)(each)), average)
+
+
+FIRST = table(("AP", 0.8, Share(1, 4)), ("Q", 0.98, Share(2, 4)), ("RR", None, Share(0, 4)))
+SECOND = table(
+    ("Q", 0.88, Share(6, 10)), ("AP", 0.98, Share(8, 10)), ("RR", 0.5, Share(0, 10)), ("P", 1.0, Share(1, 2))
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [("Tables 3-6 (a)", "tables-3-6a"), ("Table 1", "table-1"), ("Figures 1-2 (g)", "figures-1-2g")],
+)
+def test_the_papers_number_is_a_name(number: str, name: str) -> None:
+    assert slug(number) == name
+
+
+def test_each_collection_has_its_table_sorted_and_marked() -> None:
+    (placed,) = compose({"c": [FIRST]}).tables
+    assert (placed.number, placed.collection, placed.exhibit.name) == ("Tables 2-3 (a)", "c", "tables-2-3a.c")
+    assert [row[:2] for row in placed.exhibit.rows] == [["Q", Marked(0.98)], ["AP", 0.8], ["RR", None]]
+    assert placed.exhibit.caption == "Tables 2-3 (a), c. Of metrics."
+
+
+def test_an_average_is_over_rows_of_the_same_name_and_is_sorted_and_marked_itself() -> None:
+    *_, mean = compose({"c": [FIRST], "e": [SECOND]}).tables
+    assert (mean.collection, mean.exhibit.name) == (None, "average-tables-2-3a")
+    assert mean.exhibit.rows == [
+        ["Q", Marked(pytest.approx(0.93)), pytest.approx(0.55)],  # type: ignore[arg-type]
+        ["AP", pytest.approx(0.89), pytest.approx(0.525)],
+        ["RR", None, 0.0],
+    ]
+    assert mean.exhibit.caption.endswith("over 2 collections: c, e.")
+
+
+def test_an_average_has_the_papers_own_number_where_there_is_one() -> None:
+    first, second = replace(FIRST, average="Table 7 (a)"), replace(SECOND, average="Table 7 (a)")
+    names = [each.exhibit.name for each in compose({"c": [first], "e": [second]}).tables]
+    assert names == ["tables-2-3a.c", "tables-2-3a.e", "table-7a"]
+
+
+def test_no_average_where_no_row_is_in_all_tables() -> None:
+    other = table(("ERR", 0.3, Share(1, 2)))
+    assert len(compose({"c": [FIRST], "e": [other]}).tables) == 2
+
+
+def test_no_average_where_no_number_is_in_all_tables() -> None:
+    columns = [(Column("metric"), Column(gains)) for gains in ("Q2:1", "Q3:2:1")]
+    laid = [PaperTable("Table 7", Table("any", "Of metrics.", own, [("AP", 0.9)])) for own in columns]
+    assert [each.collection for each in compose({"c": [laid[0]], "e": [laid[1]]}).tables] == ["c", "e"]
+
+
+def test_a_table_that_the_first_collection_lacks_is_where_the_paper_has_it() -> None:
+    one, two, three, four = (table(("AP", 0.1, Share(0, 1)), number=f"Table {number}") for number in range(1, 5))
+    found = compose({"c": [two, four], "e": [one, two, three, four], "k": [one, three]})
+    numbers = list(dict.fromkeys(each.number for each in found.tables if each.collection))
+    assert numbers == ["Table 1", "Table 2", "Table 3", "Table 4"]
+
+
+def test_a_joined_table_has_the_rows_of_all_collections() -> None:
+    joined = [replace(each, number="Table 1", is_joined=True) for each in (FIRST, SECOND)]
+    (placed,) = compose({"c": [joined[0]], "e": [joined[1]]}).tables
+    assert (placed.collection, placed.exhibit.name, len(placed.exhibit.rows)) == (None, "table-1", 7)
+
+
+def test_a_joined_table_has_a_dash_where_a_collection_has_no_such_column() -> None:
+    columns = [(Column("set"), Column("low"), Column("high")), (Column("set"), Column("low"), Column("middle"))]
+    rows = [("c", 5, 1), ("e", 4, 3)]
+    laid = [
+        PaperTable("Table 1", Table("any", "Of sets.", own, [row]), is_joined=True)
+        for own, row in zip(columns, rows, strict=True)
+    ]
+    (placed,) = compose({"c": [laid[0]], "e": [laid[1]]}).tables
+    assert [column.title for column in placed.exhibit.columns] == ["set", "low", "high", "middle"]
+    assert placed.exhibit.rows == [["c", 5, 1, None], ["e", 4, None, 3]]
+
+
+def test_an_average_has_the_notes_that_hold_for_all_collections() -> None:
+    noted = [
+        replace(each, table=replace(each.table, notes=["tau-b", own])) for each, own in ((FIRST, "1"), (SECOND, "2"))
+    ]
+    *_, mean = compose({"c": [noted[0]], "e": [noted[1]]}).tables
+    assert mean.exhibit.notes == ["tau-b"]
+
+
+def test_a_mark_may_be_of_the_second_kind() -> None:
+    finish = mark_where(lambda number: number < 0.9, "italic")
+    low = finish(replace(FIRST.table, second_mark="noticeable"))
+    assert [row[1] for row in low.rows] == [Marked(0.8, "italic"), 0.98, None]
+
+
+def test_tables_and_figures_are_in_the_order_of_the_paper_then_of_the_collections() -> None:
+    later = table(("AP", 0.1, Share(0, 1)), number="Table 10")
+    panel = Panel(Axis("rank"), Axis("gain"), [Series("a", [1], [2])])
+    drawn = [PaperFigure(number, Figure("any", "Gain.", [panel])) for number in ("Figure 1", "Figure 2")]
+    found = compose({"c": [FIRST, later, *drawn], "e": [SECOND, later, *drawn]})
+    numbers = [(each.number, each.collection) for each in found.tables if each.collection]
+    assert numbers == [("Tables 2-3 (a)", "c"), ("Tables 2-3 (a)", "e"), ("Table 10", "c"), ("Table 10", "e")]
+    names = [each.exhibit.name for each in found.figures]
+    assert names == ["figure-1.c", "figure-1.e", "figure-2.c", "figure-2.e"]
+
+
+def test_what_is_left_out_and_remarked_names_its_collection() -> None:
+    found = compose({"c": [FIRST, Remark("beware")], "e": [LeftOut("Table 2", "too few runs")]})
+    assert found.remarks == [("c", Remark("beware"))]
+    assert found.left_out == [("e", LeftOut("Table 2", "too few runs"))]

@@ -1,0 +1,278 @@
+"""controlling-late-arrival-penalty: its numbers are those of the jobs, its layout and marks are the paper's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.exhibits import Cell, Column, Figure, HeatMap, Marked, Panel, Share, Table
+from app.exhibits.tables import value_of
+from app.reports.composing import compose
+from app.reports.laid import Laid
+from app.reports.papers.controlling_late_arrival_penalty import most_sensitive_first
+from app.statistics.correlation import least_significant_tau
+from tests.analyses.laboratory import Laboratory, beside
+from tests.exhibits.compiling import compiles
+from tests.reports.laboratory import figures, laid, left_out, remarks, tables
+
+NAME = "controlling-late-arrival-penalty"
+FEW = {"top": 6, "resamples": 200}
+TOP = {"top": 6, "by": "AP"}
+BETAS, BASES = (0.1, 1, 10, 100, 1000), (2, 5, 10, 50, 100)
+METRICS = ["AP", *(f"Q(beta={beta:g})" for beta in BETAS), *(f"nDCG(base={base:g})" for base in BASES), "genAP"]
+COMPARED = ["AP", "Q(beta=1)", "nDCG(base=2)", "genAP"]
+GAINS = {
+    "3:2:1": ("Figures 1-2", "Figures 5-6", "Figures 9-10"),
+    "10:5:1": ("Figures 3-4", "Figures 7-8", "Figures 11-12"),
+}
+SETTING = pytest.mark.parametrize("gains", GAINS)
+PAPER_2 = {
+    "a": {
+        "genAP": 80,
+        "Q1": 79,
+        "Q10": 78,
+        "Q0.1": 78,
+        "n5": 78,
+        "Q100": 77,
+        "Q1000": 77,
+        "AP": 77,
+        "n10": 74,
+        "n2": 74,
+    },
+    "b": {
+        "Q1": 68,
+        "Q10": 67,
+        "Q100": 67,
+        "Q1000": 67,
+        "Q0.1": 65,
+        "genAP": 64,
+        "AP": 64,
+        "n5": 62,
+        "n10": 60,
+        "n2": 59,
+    },
+    "c": {
+        "genAP": 81,
+        "Q1": 80,
+        "Q10": 79,
+        "Q0.1": 79,
+        "Q100": 78,
+        "n5": 78,
+        "n10": 78,
+        "n2": 77,
+        "AP": 77,
+        "Q1000": 76,
+    },
+    "d": {
+        "Q10": 69,
+        "Q1": 68,
+        "Q100": 67,
+        "Q1000": 67,
+        "n5": 67,
+        "Q0.1": 65,
+        "AP": 64,
+        "n2": 63,
+        "n10": 63,
+        "genAP": 63,
+    },
+}
+"""Table 2 of the paper, of 105 pairs, without the log bases of 50 and 100, which are the least sensitive."""
+
+
+@pytest.fixture(scope="module")
+def shown(laboratory: Laboratory) -> list[Laid]:
+    return laid(laboratory, NAME, **FEW)
+
+
+def numbers(table: Table) -> dict[str, list[Any]]:
+    """The cells after the name of each row, without marks."""
+    return {str(row[0]): [value_of(cell) for cell in row[1:]] for row in table.rows}
+
+
+def panel(figure: Figure) -> Panel:
+    (only,) = figure.panels
+    assert isinstance(only, Panel)
+    return only
+
+
+def test_tables_and_figures_are_those_of_the_paper(shown: list[Laid]) -> None:
+    in_order = [number for place in range(3) for number in (figure[place] for figure in GAINS.values())]
+    assert list(figures(shown)) == [*in_order, "Figures 13-14"]
+    assert list(tables(shown)) == ["Table 1", *in_order, "Tables 2-3"]
+
+
+def test_table_1_has_the_means_and_the_minimum_of_r(laboratory: Laboratory, shown: list[Laid]) -> None:
+    ((name, *cells),) = tables(shown)["Table 1"].rows
+    per_level = [row["per_level"] for row in laboratory.answer("judgments")["by_topic"]]
+    of_level = [sum(row[level] for row in per_level) / len(per_level) for level in (3, 2, 1)]
+    relevant = [sum(row[1:]) for row in per_level]
+    assert name == laboratory.name
+    assert cells == [12, sum(relevant) / 12, min(relevant), *map(pytest.approx, of_level), "6 (4)"]
+
+
+def test_table_1_has_a_row_for_each_collection(laboratory: Laboratory, shown: list[Laid]) -> None:
+    two_levels = laid(beside(laboratory, "two-levels", highest_level=2), NAME, **FEW)
+    placed = compose({"grove": shown, "two-levels": two_levels})
+    joined = next(each for each in placed.tables if each.number == "Table 1")
+    assert joined.collection is None
+    assert [row[0] for row in joined.exhibit.rows] == ["grove", "two-levels"]
+    place = [column.title for column in joined.exhibit.columns].index("R(L3)")
+    assert [row[place] is None for row in joined.exhibit.rows] == [False, True]
+
+
+@SETTING
+def test_metrics_are_correlated_as_by_a_job_of_these_four(
+    laboratory: Laboratory, shown: list[Laid], gains: str
+) -> None:
+    job = laboratory.answer("rank-correlation", metrics=COMPARED, gains=gains, runs=TOP)
+    (heat,) = figures(shown)[GAINS[gains][0]].panels
+    assert isinstance(heat, HeatMap)
+    assert list(heat.rows) == list(heat.columns) == COMPARED
+    for row, expected in zip(heat.values, job["coefficients"]["kendall"], strict=True):
+        assert row == pytest.approx(expected, abs=1e-12)
+    table = numbers(tables(shown)[GAINS[gains][0]])
+    assert table == dict(zip(COMPARED, heat.values, strict=True))
+
+
+@SETTING
+@pytest.mark.parametrize(
+    ("place", "metric", "parameter", "values"), [(1, "Q", "beta", BETAS), (2, "nDCG", "base", BASES)]
+)
+def test_a_parameter_is_swept_as_by_the_sweep_of_a_job(
+    laboratory: Laboratory, shown: list[Laid], gains: str, place: int, metric: str, parameter: str, values: tuple[float]
+) -> None:
+    against = ["AP", f"{metric}({parameter}={values[BETAS.index(1) if metric == 'Q' else 0]:g})"]
+    sweep = {"metric": metric, "parameter": parameter, "values": values, "against": against}
+    job = laboratory.answer("rank-correlation", metrics=["AP"], gains=gains, runs=TOP, sweep=sweep)
+    drawn = panel(figures(shown)[GAINS[gains][place]])
+    assert [series.label for series in drawn.series] == [f"with {name}" for name in against]
+    for series, found in zip(drawn.series, job["sweep"]["against"].values(), strict=True):
+        assert list(series.x) == list(values)
+        assert series.y == pytest.approx(found["kendall"], abs=1e-12)
+    columns = zip(*(series.y for series in drawn.series), strict=True)
+    assert list(numbers(tables(shown)[GAINS[gains][place]]).values()) == [list(column) for column in columns]
+
+
+def test_it_is_said_from_which_tau_on_rankings_are_significantly_correlated(shown: list[Laid]) -> None:
+    least = least_significant_tau(6, 0.01)
+    assert least is not None
+    assert [line.value for line in panel(figures(shown)["Figures 5-6"]).references] == [least]
+    assert f"significantly correlated at 0.01 (two-sided) from a tau of {least:.3f} on" in " ".join(
+        tables(shown)["Figures 1-2"].notes
+    )
+
+
+def test_asl_curves_are_those_of_a_job_under_the_first_gains(laboratory: Laboratory, shown: list[Laid]) -> None:
+    best = {"best_per_team": "AP"}
+    job = laboratory.answer("bootstrap-sensitivity", metrics=COMPARED, gains="3:2:1", runs=best, resamples=200)
+    drawn = panel(figures(shown)["Figures 13-14"])
+    assert [series.label for series in drawn.series] == COMPARED
+    for series, found in zip(drawn.series, job["metrics"], strict=True):
+        assert list(series.y) == found["asl_curve"]
+        assert list(series.x) == [1, 2, 3, 4, 5, 6]
+    assert [line.value for line in drawn.references] == [0.05, 0.01]
+
+
+@SETTING
+def test_sensitivities_are_those_of_a_job_of_one_setting_sorted(
+    laboratory: Laboratory, shown: list[Laid], gains: str
+) -> None:
+    best = {"best_per_team": "AP"}
+    job = laboratory.answer("bootstrap-sensitivity", metrics=METRICS, gains=gains, runs=best, resamples=200)
+    levels = {name: found["levels"] for name, found in zip(METRICS, job["metrics"], strict=True)}
+    for place, alpha in enumerate((0.05, 0.01)):
+        rows = [row[1:] for row in tables(shown)["Tables 2-3"].rows if f"ratio = {gains}, ASL < {alpha}" in str(row[0])]
+        assert {str(value_of(name)): [share, difference] for name, share, difference in rows} == {
+            name: [Share(level[place]["significant_pairs"], 6), level[place]["estimated_difference"]]
+            for name, level in levels.items()
+        }
+        shares = [float(share) for _, share, _ in rows]  # type: ignore[arg-type]
+        assert shares == sorted(shares, reverse=True)
+
+
+def test_the_four_parts_are_lettered_as_in_the_paper(shown: list[Laid]) -> None:
+    parts = list(dict.fromkeys(row[0] for row in tables(shown)["Tables 2-3"].rows))
+    assert parts == [
+        "(a) gain value ratio = 3:2:1, ASL < 0.05",
+        "(b) gain value ratio = 3:2:1, ASL < 0.01",
+        "(c) gain value ratio = 10:5:1, ASL < 0.05",
+        "(d) gain value ratio = 10:5:1, ASL < 0.01",
+    ]
+
+
+def sensitivities(parts: dict[str, dict[str, int]]) -> Table:
+    rows: list[list[Cell]] = [
+        [part, name, Share(pairs, 105), 0.1] for part, found in parts.items() for name, pairs in found.items()
+    ]
+    columns = [Column("condition", section=True), Column("metric"), Column("sensitivity"), Column("diff.")]
+    return Table("sensitivity", "As printed.", columns, rows[::-1], mark="more sensitive than AP")
+
+
+def test_the_table_of_the_paper_is_sorted_and_in_bold_as_it_is_printed() -> None:
+    table = most_sensitive_first(sensitivities(PAPER_2))
+    assert {row[1].value for row in table.rows if isinstance(row[1], Marked)} == {"Q0.1", "Q1", "Q10"}
+    for part, found in PAPER_2.items():
+        of_part = [float(row[2]) for row in table.rows if row[0] == part]  # type: ignore[arg-type]
+        assert of_part == [pairs / 105 for pairs in found.values()]
+
+
+def test_a_metric_as_sensitive_as_ap_is_not_more_sensitive() -> None:
+    table = most_sensitive_first(sensitivities({"a": {"Q10": 78, "AP": 74}, "c": {"Q10": 74, "AP": 74}}))
+    assert not any(isinstance(cell, Marked) for row in table.rows for cell in row)
+
+
+def test_averages_are_sorted_and_marked_by_their_own_numbers(laboratory: Laboratory, shown: list[Laid]) -> None:
+    other = laid(beside(laboratory, "again"), NAME, **FEW, seed=1)
+    placed = compose({"grove": shown, "again": other})
+    mean = next(each.exhibit for each in placed.tables if each.exhibit.name == "average-tables-2-3")
+    own = {(row[0], value_of(row[1])): row[2] for row in mean.rows}
+    assert len(own) == 48
+    for (part, metric), value in own.items():
+        shares = [
+            float(row[2])  # type: ignore[arg-type]
+            for found in (shown, other)
+            for row in tables(found)["Tables 2-3"].rows
+            if (row[0], value_of(row[1])) == (part, metric)
+        ]
+        assert value == pytest.approx(sum(shares) / 2)
+    bold = {str(row[1].value) for row in mean.rows if isinstance(row[1], Marked)}
+    parts = {part for part, _ in own}
+    assert bold == {name for name in METRICS if all(own[part, name] > own[part, "AP"] for part in parts)}  # type: ignore[operator]
+
+
+def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory: Laboratory, shown: list[Laid]) -> None:
+    relevant = [row["relevant"] for row in laboratory.answer("judgments")["by_topic"] if row["relevant"]]
+    (_, remark) = remarks(shown)
+    said = [f"{base} (in {count} of them)" for base in BASES if (count := sum(each < base for each in relevant))]
+    assert (
+        f"smallest R of the topics is {min(relevant)}, and these log bases of nDCG exceed R: {', '.join(said)}."
+        in remark
+    )
+
+
+def test_it_is_remarked_which_topics_have_nothing_to_find(shown: list[Laid]) -> None:
+    assert remarks(shown)[0].startswith("No document is relevant for 1 of 12 topics (112)")
+
+
+def test_with_binary_levels_there_is_one_gain_setting(laboratory: Laboratory) -> None:
+    found = laid(beside(laboratory, "flat", highest_level=1), NAME, **FEW)
+    assert list(figures(found)) == [*GAINS["3:2:1"], "Figures 13-14"]
+    assert {row[0] for row in tables(found)["Tables 2-3"].rows} == {
+        "(a) gain value ratio = 1, ASL < 0.05",
+        "(b) gain value ratio = 1, ASL < 0.01",
+    }
+    assert list(left_out(found)) == ["Figures 3-4, 7-8 and 11-12, Tables 2-3 (c) and (d)"]
+
+
+def test_one_team_has_no_other_to_be_compared_with(laboratory: Laboratory) -> None:
+    found = laid(beside(laboratory, "alone", team="coast"), NAME, **FEW)
+    ((what, why),) = left_out(found).items()
+    assert what == "Figures 13-14 and Tables 2-3"
+    assert "1 team" in why
+    assert list(figures(found)) == [number for place in range(3) for number in (each[place] for each in GAINS.values())]
+    assert tables(found)["Table 1"].rows[0][-1] == "6"
+
+
+def test_the_tables_compile(shown: list[Laid]) -> None:
+    compiles(tables(shown).values())

@@ -1,0 +1,158 @@
+"""q-measure-appendix and reliability-of-q-measure: their numbers are those of the jobs, their layout is the papers'."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.exhibits import Marked
+from app.exhibits.tables import value_of
+from app.metrics import Scale, resolve
+from app.reports.papers.q_measure import q_metrics, r_metrics
+from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
+from tests.exhibits.compiling import compiles
+from tests.reports.laboratory import figures, laid, left_out, tables
+
+APPENDIX, RELIABILITY = "q-measure-appendix", "reliability-of-q-measure"
+PARTS = {
+    "Tables 3-6 (a)": (["Relaxed", "Rigid", "Q-measure", "AWP"], ["Rigid", "Q-measure", "AWP"]),
+    "Tables 3-6 (b)": (["Relaxed", "Rigid", "Q-measure"], ["Q30:20:10", "Q0.3:0.2:0.1", "Q1:1:1", "Q10:5:1"]),
+    "Tables 8-11 (a)": (
+        ["Relaxed", "Q-measure", "R-Precision", "R-measure", "R-WP"], ["R-Precision", "R-measure", "R-WP"]
+    ),
+    "Tables 8-11 (b)": (["Relaxed", "R-Precision", "R-measure"], ["R30:20:10", "R0.3:0.2:0.1", "R10:5:1"]),
+}  # fmt: skip
+"""The rows and columns that the appendix prints."""
+METRICS = {
+    "Relaxed": "AP",
+    "Rigid": "AP(rel=2)",
+    "Q-measure": "Q(gains=3:2:1)",
+    "AWP": "AWP(gains=3:2:1)",
+    "Q30:20:10": "Q(gains=3:2:1,beta=10)",
+    "Q0.3:0.2:0.1": "Q(gains=3:2:1,beta=0.1)",
+    "Q1:1:1": "Q(gains=1:1:1)",
+    "Q10:5:1": "Q(gains=10:5:1)",
+    "R-Precision": "Rprec",
+    "R-measure": "Rmeasure(gains=3:2:1)",
+    "R-WP": "RWP(gains=3:2:1)",
+    "R30:20:10": "Rmeasure(gains=3:2:1,beta=10)",
+    "R0.3:0.2:0.1": "Rmeasure(gains=3:2:1,beta=0.1)",
+    "R10:5:1": "Rmeasure(gains=10:5:1)",
+}
+"""What stands for each name; ten times and a tenth of the gains are beta 10 and 0.1 by equations (17) and (18)."""
+
+
+def cells(laboratory: Laboratory, number: str) -> dict[tuple[str, str, str], object]:
+    """By row, column and coefficient, with its mark; dashes are not there."""
+    table = tables(laid(laboratory, APPENDIX))[number]
+    headings = [(column.group, column.title) for column in table.columns[1:]]
+    return {
+        (str(row[0]), *heading): cell
+        for row in table.rows
+        for heading, cell in zip(headings, row[1:], strict=True)
+        if value_of(cell) is not None
+    }
+
+
+@pytest.mark.parametrize("number", PARTS)
+def test_rows_and_columns_are_those_of_the_appendix(laboratory: Laboratory, number: str) -> None:
+    rows, columns = PARTS[number]
+    table = tables(laid(laboratory, APPENDIX))[number]
+    assert [row[0] for row in table.rows] == rows
+    groups = [(column.group, column.title) for column in table.columns[1:]]
+    assert groups == [(column, title) for column in columns for title in ("Spearman", "Kendall")]
+
+
+@pytest.mark.parametrize("number", PARTS)
+def test_every_number_is_that_of_a_job_and_bold_above_99_percent(laboratory: Laboratory, number: str) -> None:
+    backwards = list(METRICS)[::-1]
+    answer = laboratory.answer("rank-correlation", metrics=[METRICS[name] for name in backwards])
+    found = cells(laboratory, number)
+    assert found
+    for (row, column, title), cell in found.items():
+        expected = answer["coefficients"][title.lower()][backwards.index(row)][backwards.index(column)]
+        assert value_of(cell) == pytest.approx(expected, abs=1e-12)  # type: ignore[arg-type]
+        assert isinstance(cell, Marked) == (expected > 0.99), (row, column, title)
+
+
+def test_the_diagonal_and_what_is_below_it_are_dashes(laboratory: Laboratory) -> None:
+    pairs = {(row, column) for row, column, _ in cells(laboratory, "Tables 8-11 (a)")}
+    assert pairs == {
+        *((row, column) for row in ("Relaxed", "Q-measure") for column in ("R-Precision", "R-measure", "R-WP")),
+        ("R-Precision", "R-measure"), ("R-Precision", "R-WP"), ("R-measure", "R-WP"),
+    }  # fmt: skip
+
+
+def test_the_curves_are_mean_scores_in_the_order_of_relaxed_ap_with_every_increase_ringed(
+    laboratory: Laboratory,
+) -> None:
+    figure = figures(laid(laboratory, APPENDIX))["Figures 4-7"]
+    by_ap = laboratory.means("AP")
+    order = sorted(by_ap, key=lambda run: (-round(by_ap[run], 12), run))
+    assert figure.caption.endswith(", ".join(f"{place} {run}" for place, run in enumerate(order, 1)) + ".")
+    assert figure.labels == list(METRICS)[:8]
+    for series in figure.series:
+        means = laboratory.means(METRICS[series.label])
+        assert list(series.x) == list(range(1, len(SYSTEMS) + 1))
+        assert series.y == pytest.approx([means[run] for run in order], abs=1e-12)
+        # `yew` and `hazel` are ties under every metric, so no rise between them.
+        rises = [
+            place
+            for place in range(1, len(order))
+            if means[order[place]] > means[order[place - 1]] + 1e-12
+            and by_ap[order[place]] < by_ap[order[place - 1]] - 1e-12
+        ]
+        assert list(series.highlighted) == rises
+    assert any(series.highlighted for series in figure.series)
+    assert not figure.series[0].highlighted
+
+
+def test_both_papers_show_the_same_numbers_each_in_its_own_style(laboratory: Laboratory) -> None:
+    appendix, other = tables(laid(laboratory, APPENDIX)), tables(laid(laboratory, RELIABILITY))
+    numbers = ["Tables 1-3 (a)", "Tables 1-3 (b)", "Tables 5-7 (a)", "Tables 5-7 (b)"]
+    assert list(other) == numbers
+    for mine, theirs in zip(appendix.values(), other.values(), strict=True):
+        assert [[value_of(cell) for cell in row] for row in mine.rows] == [
+            [value_of(cell) for cell in row] for row in theirs.rows
+        ]
+        styles = [
+            {cell.style for row in each.rows for cell in row if isinstance(cell, Marked)} for each in (mine, theirs)
+        ]
+        assert styles == [{"bold"}, {"italic"}]
+
+
+def test_averages_have_the_numbers_that_the_papers_give_them(laboratory: Laboratory) -> None:
+    for name, averages in ((APPENDIX, "Table 7,Table 12"), (RELIABILITY, "Table 4,Table 8")):
+        found = [each.average for each in laid(laboratory, name) if hasattr(each, "average")]
+        assert found == [f"{table} {part}" for table in averages.split(",") for part in ("(a)", "(b)")]
+
+
+@pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 9])
+def test_on_every_scale_the_metrics_are_different_ones(highest_level: int) -> None:
+    families = [*q_metrics(highest_level), *r_metrics(highest_level)]
+    labels = [resolve(each, Scale(highest_level)).label for family in families for each in family.values()]
+    assert len(labels) == len(set(labels))
+
+
+def test_with_two_levels_the_gains_are_what_comes_nearest() -> None:
+    assert list(q_metrics(2)[1]) == ["Q20:10", "Q0.2:0.1", "Q1:1", "Qexp"]
+    assert list(r_metrics(4)[1]) == ["R40:30:20:10", "R0.4:0.3:0.2:0.1", "Rexp"]
+
+
+def test_with_binary_levels_a_report_says_what_it_cannot_show(laboratory: Laboratory) -> None:
+    found = laid(beside(laboratory, "binary", highest_level=1), APPENDIX)
+    assert list(tables(found)) == ["Tables 3-6 (a)", "Tables 3-6 (b)"]
+    (what, why), *others = left_out(found).items()
+    assert (what, others) == ("Tables 8-11 and Table 12", [])
+    assert "R-measure and R-WP are R-Precision" in why
+    assert [row[0] for row in tables(found)["Tables 3-6 (a)"].rows] == ["Relaxed", "Q-measure", "AWP"]
+    assert figures(found)["Figures 4-7"].labels == ["Relaxed", "Q-measure", "AWP", "Q10", "Q0.1"]
+
+
+def test_one_run_has_no_ranking_to_compare(laboratory: Laboratory) -> None:
+    found = laid(beside(laboratory, "lonely", systems=["maple"]), APPENDIX)
+    assert not tables(found)
+    assert "a ranking has at least 2" in next(iter(left_out(found).values()))
+
+
+def test_the_tables_compile(laboratory: Laboratory) -> None:
+    compiles(table for name in (APPENDIX, RELIABILITY) for table in tables(laid(laboratory, name)).values())

@@ -1,0 +1,275 @@
+"""reliability-of-graded-metrics: its numbers are those of the jobs, its layout is the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from app.exhibits import Marked, Panel, as_svg
+from app.exhibits.tables import Cell, value_of
+from app.metrics import Scale, resolve
+from app.reports.composing import compose
+from app.reports.kind import Needed, find_report_kind
+from app.reports.laid import Laid, PaperFigure, PaperTable
+from tests.analyses.laboratory import Laboratory, beside, planted
+from tests.exhibits.compiling import compiles
+from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables
+
+NAME = "reliability-of-graded-metrics"
+ASKED: dict[str, Any] = {"top": 6, "trials": 100}
+TOP: dict[str, Any] = {"runs": {"top": 6, "by": "AP"}, "trials": 100}
+RELAXED = {"Relaxed AveP": "AP", "Relaxed R-Prec": "Rprec", "Relaxed PDoc10": "P@10", "Relaxed PDoc100": "P@100"}
+RIGID = {
+    "Rigid AveP": "AP(rel=2)",
+    "Rigid R-Prec": "Rprec(rel=2)",
+    "Rigid PDoc10": "P(rel=2)@10",
+    "Rigid PDoc100": "P(rel=2)@100",
+}
+GRADED = {
+    "Q-measure": "Q",
+    "R-measure": "Rmeasure",
+    "nCG10": "nCG@10",
+    "nCG100": "nCG@100",
+    "AnCG10": "AnCG@10",
+    "AnCG100": "AnCG@100",
+    "nDCG10": "nDCG@10",
+    "nDCG100": "nDCG@100",
+    "AnDCG10": "AnDCG@10",
+    "AnDCG100": "AnDCG@100",
+}
+EVERY = RELAXED | RIGID | GRADED
+SETTINGS = {"default": "3:2:1", "flat": "1:1:1", "steep": "10:5:1", "adjust": "adjust(3:2:1)"}
+NUMBERS = [
+    *("Figure 3", "Figure 4", "Table 1", "Tables 2-3 (a)", "Tables 2-3 (b)", "Tables 4-5", "Tables 6-7"),
+    *("Figure 5", "Figure 6", "Table 8", "Table 9", "Table 10"),
+]
+
+
+@pytest.fixture(scope="module")
+def forest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """Forty topics, on which most metrics reach a swap rate of 5 %."""
+    laboratory = planted(tmp_path_factory.mktemp("forest"), topics=40)
+    yield laboratory
+    laboratory.workspace.database.close()
+
+
+@pytest.fixture(scope="module")
+def report(forest: Laboratory) -> list[Laid]:
+    return laid(forest, NAME, **ASKED)
+
+
+@pytest.fixture(scope="module")
+def binary(forest: Laboratory) -> Laboratory:
+    """Twelve topics with one level above 0, on which few metrics reach a swap rate of 5 %."""
+    return beside(forest, "binary", highest_level=1)
+
+
+def rows(among: list[Laid], number: str) -> dict[str, list[Cell]]:
+    """The cells of a table by the names of its rows."""
+    return {str(value_of(row[0])): list(row[1:]) for row in tables(among)[number].rows}
+
+
+def tau(laboratory: Laboratory, one: str, other: str) -> float:
+    first, second = laboratory.means(one), laboratory.means(other)
+    rounded = [[round(means[run], 12) for run in first] for means in (first, second)]
+    return float(stats.kendalltau(*rounded).statistic)
+
+
+def test_everything_is_there_in_the_order_of_the_paper(report: list[Laid]) -> None:
+    assert [each.number for each in report if isinstance(each, PaperTable | PaperFigure)] == NUMBERS
+    assert left_out(report) == {
+        "Metrics cut at 1000 in Figures 3-5 and Tables 1-9": "The collection is judged on rankings of 100 documents."
+    }
+
+
+def test_the_metrics_are_the_papers_10_and_14_and_called_by_their_labels(forest: Laboratory) -> None:
+    plan = find_report_kind(NAME).plan
+    params = find_report_kind(NAME).params()
+    needed = {each.key: each for each in plan(replace(about(forest), depth=1000), params) if isinstance(each, Needed)}
+    metrics = needed["stability"].params["metrics"]
+    assert (len(metrics), len(needed["gains"].params["metrics"])) == (10 + 14, 14)
+    assert len(set(needed["gains-correlation"].params["metrics"])) == 4 * 14
+    assert [resolve(metric, Scale(3, 1000)).label for metric in metrics] == metrics
+    expected = {resolve(metric, Scale(3, 1000), collection={"gains": "3:2:1"}).label for metric in EVERY.values()}
+    thousands = {metric for metric in metrics if metric.endswith("@1000")}
+    assert set(metrics) - thousands == expected
+    assert len(thousands) == 2 + 4
+
+
+@pytest.mark.parametrize("levels", [1, 3])
+def test_table_1_groups_the_metrics_by_their_ties(forest: Laboratory, binary: Laboratory, levels: int) -> None:
+    laboratory, names = (forest, EVERY) if levels == 3 else (binary, RELAXED | GRADED)
+    job = laboratory.answer("stability", metrics=list(names.values()), **TOP)
+    ties = {name: metric["ties_at_5_percent"] for name, metric in zip(names, job["metrics"], strict=True)}
+    table = tables(laid(laboratory, NAME, **ASKED))["Table 1"]
+    seen = []
+    for collection, band, members in table.rows:
+        assert collection == laboratory.name
+        for member in str(members).split(", "):
+            name, _, shown = member.rpartition(" ") if member[-4:].strip("*")[-1:].isdigit() else (member, "", "")
+            seen.append(name)
+            if band == "never at 5 %":
+                assert ties[name] is None
+                continue
+            low, high = map(float, str(band).split(" to "))
+            assert low <= ties[name] < high
+            assert shown.rstrip("*") == f"{ties[name]:.3f}"
+    assert sorted(seen) == sorted(names)
+
+
+@pytest.mark.parametrize(("number", "part"), [("(a)", RELAXED | RIGID), ("(b)", GRADED)])
+def test_tables_2_and_3_are_the_swap_rates_by_discrimination_power(
+    forest: Laboratory, report: list[Laid], number: str, part: dict[str, str]
+) -> None:
+    job = forest.answer("swap-rate", metrics=list(EVERY.values()), **TOP)
+    columns = ("absolute_difference_required", "maximum_performance", "relative_difference_required")
+    metrics = dict(zip(EVERY, job["metrics"], strict=True))
+    found = rows(report, f"Tables 2-3 {number}")
+    for name, cells in found.items():
+        assert cells == [metrics[name][column] for column in (*columns, "discrimination_power")]
+    power = [metrics[name]["discrimination_power"] or -1 for name in found]
+    assert set(found) == set(part)
+    assert power == sorted(power, reverse=True)
+    assert len(set(power)) > 3
+
+
+def test_metrics_that_never_reach_a_swap_rate_of_5_percent_have_dashes_and_are_named(binary: Laboratory) -> None:
+    found = laid(binary, NAME, **ASKED)
+    table = tables(found)["Tables 2-3 (b)"]
+    never = [row[0] for row in table.rows if row[4] is None]
+    assert never
+    assert [row[1] for row in table.rows if row[0] in never] == [None] * len(never)
+    assert {str(name) for name in never} == set(table.notes[0].rstrip(".").partition(": ")[2].split(", "))
+
+
+def test_tables_4_to_7_are_the_taus_of_all_runs_and_what_is_above_09_is_bold(
+    forest: Laboratory, report: list[Laid]
+) -> None:
+    against, among = rows(report, "Tables 4-5"), rows(report, "Tables 6-7")
+    assert list(against) == list(GRADED)
+    headings = [f"{column.group} {column.title}" for column in tables(report)["Tables 4-5"].columns[1:]]
+    assert headings == [*RELAXED, *RIGID]
+    for row, cells in against.items():
+        for column, cell in zip(headings, cells, strict=True):
+            expected = tau(forest, EVERY[row], EVERY[column])
+            assert value_of(cell) == pytest.approx(expected, abs=1e-12)
+            assert isinstance(cell, Marked) == (expected > 0.9 + 1e-12)
+    assert list(among) == [
+        "(A) Q-measure",
+        *(f"({letter}) {name}" for letter, name in zip("BCDFGIJL", LATER, strict=True)),
+    ]
+    for place, cells in enumerate(among.values()):
+        assert [cell is None for cell in cells] == [other < place for other in range(len(cells))]
+    assert value_of(among["(A) Q-measure"][0]) == pytest.approx(tau(forest, "Q", "Rmeasure"), abs=1e-12)
+    assert value_of(among["(L) AnDCG10"][-1]) == pytest.approx(tau(forest, "AnDCG@10", "AnDCG@100"), abs=1e-12)
+
+
+LATER = ["R-measure", "nCG10", "nCG100", "AnCG10", "AnCG100", "nDCG10", "nDCG100", "AnDCG10"]
+"""The rows of Tables 6 and 7 after the first; (E), (H) and (K) are cut at 1000."""
+
+
+@pytest.mark.parametrize(("number", "part"), [("Figure 3", RELAXED | RIGID), ("Figure 4", GRADED)])
+def test_figures_3_and_4_are_the_stability_curves(
+    forest: Laboratory, report: list[Laid], number: str, part: dict[str, str]
+) -> None:
+    job = forest.answer("stability", metrics=list(EVERY.values()), **TOP)
+    metrics = dict(zip(EVERY, job["metrics"], strict=True))
+    series = figures(report)[number].series
+    assert [each.label for each in series] == list(part)
+    for each in series:
+        curve = metrics[each.label]["curve"]
+        assert list(each.x) == [point["proportion_of_ties"] for point in curve]
+        assert list(each.y) == [point["minority_rate"] for point in curve]
+
+
+def test_figure_5_has_the_systems_by_relaxed_ap_and_rings_every_increase(laboratory: Laboratory) -> None:
+    (panel,) = figures(laid(laboratory, NAME, **ASKED))["Figure 5"].panels
+    assert isinstance(panel, Panel)
+    ranked = list(panel.x.categories)
+    relaxed = laboratory.means("AP")
+    assert ranked == sorted(relaxed, key=lambda run: (-round(relaxed[run], 12), run))
+    assert [each.label for each in panel.series] == ["Relaxed AveP", "Rigid AveP", "Q-measure", "AnDCG100", "nDCG100"]
+    pairs = list(enumerate(pairwise(ranked), start=1))
+    for each in panel.series:
+        means = laboratory.means(EVERY[each.label])
+        assert list(each.y) == pytest.approx([means[run] for run in ranked], abs=1e-12)
+        risen = [at for at, (x, y) in pairs if means[y] > means[x] + 1e-9 and relaxed[y] < relaxed[x] - 1e-9]
+        assert list(each.highlighted) == risen
+    assert any(each.highlighted for each in panel.series)
+
+
+def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest: Laboratory, report: list[Laid]) -> None:
+    found = rows(report, "Table 8")
+    curves = {each.label: each for each in figures(report)["Figure 6"].series}
+    assert list(curves) == ["Q3:2:1", "Q1:1:1", "Q10:5:1", "Qadjust"]
+    for place, (setting, curve) in enumerate(zip(SETTINGS.values(), curves.values(), strict=True)):
+        jobs = [
+            forest.answer(kind, metrics=list(GRADED.values()), gains=setting, **TOP)
+            for kind in ("swap-rate", "stability")
+        ]
+        power = [metric["discrimination_power"] for metric in jobs[0]["metrics"]]
+        assert [value_of(cells[place]) for cells in found.values()] == power
+        bold = [isinstance(cells[place], Marked) for cells in found.values()]
+        assert bold == [each is not None and each > 0.2 for each in power]
+        assert list(curve.y) == [point["minority_rate"] for point in jobs[1]["metrics"][0]["curve"]]
+    assert list(found) == list(GRADED)
+
+
+def test_table_9_compares_the_rankings_of_all_runs_with_those_of_the_default(
+    forest: Laboratory, report: list[Laid]
+) -> None:
+    found = rows(report, "Table 9")
+    assert [column.title for column in tables(report)["Table 9"].columns] == ["metric", "flat", "steep", "adjust"]
+    for name, expression in GRADED.items():
+        metric, at, cutoff = expression.partition("@")
+        under = [f"{metric}(gains={gains}){at}{cutoff}" for gains in SETTINGS.values()]
+        expected = [tau(forest, under[0], other) for other in under[1:]]
+        assert found[name] == pytest.approx(expected, abs=1e-12)
+    assert len({cell for cells in found.values() for cell in cells}) > 2
+
+
+def test_table_10_is_the_agreement_of_the_three_tests(forest: Laboratory, report: list[Laid]) -> None:
+    job = forest.answer("test-agreement", metrics=["AP", "Q", "AnDCG@100"], **TOP)
+    expected = [list(metric["kendall"].values()) for metric in job["metrics"]]
+    assert rows(report, "Table 10") == dict(zip(["Relaxed AveP", "Q-measure", "AnDCG100"], expected, strict=True))
+
+
+def test_a_remark_says_where_the_default_column_is_of_other_topics(report: list[Laid]) -> None:
+    # No document of topic 111 is relevant to rigid metrics.
+    (remark,) = remarks(report)
+    assert "only 38 of its 39 topics" in remark
+    assert "6 runs on 39 topics, 100 trials with subsets of 19." in tables(report)["Table 8"].notes
+    assert "6 runs on 38 topics, 100 trials with subsets of 19." in tables(report)["Tables 2-3 (b)"].notes
+
+
+def test_with_binary_levels_there_are_neither_rigid_metrics_nor_gain_settings(binary: Laboratory) -> None:
+    found = laid(binary, NAME, **ASKED)
+    missing = {"Figure 6", "Table 8", "Table 9"}
+    assert {*tables(found), *figures(found)} == set(NUMBERS) - missing
+    assert [each for each in left_out(found) if "Rigid" in each or "Table 8" in each or "Tables 8-9" in each] == [
+        "Rigid metrics in Figures 3 and 5 and Tables 1-5",
+        "Figure 6 and Tables 8-9",
+    ]
+    assert [each.label for each in figures(found)["Figure 3"].series] == list(RELAXED)
+    assert "Rigid AveP" not in [each.label for each in figures(found)["Figure 5"].series]
+
+
+def test_averages_say_nothing_that_holds_for_one_collection_alone(report: list[Laid], binary: Laboratory) -> None:
+    answer = compose({"grove": report, "binary": laid(binary, NAME, **ASKED)})
+    shared = {each.number: each.exhibit for each in answer.tables if each.collection is None}
+    assert set(shared) == {number for number in NUMBERS if number.startswith("Tables")} | {"Table 1", "Table 10"}
+    said = [text for table in shared.values() for text in (table.caption, *table.notes)]
+    assert [text for text in said if "runs on" in text or "subsets" in text] == []
+    assert list(dict.fromkeys(row[0] for row in shared["Table 1"].rows)) == ["grove", "binary"]
+
+
+def test_every_table_compiles_and_every_figure_is_drawn(report: list[Laid], tmp_path: Path) -> None:
+    for number, figure in figures(report).items():
+        assert as_svg(figure).startswith(b"<?xml"), number
+    compiles(tables(report).values())

@@ -1,0 +1,95 @@
+"""The `fast` extra from outside: it changes no answer, and its absence or failure none either."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app import compiled
+from app.compiled import Twin
+from app.main import start_compiled
+from app.settings import Settings
+from app.trec import READING
+from tests.conftest import Service
+
+FILES = {
+    "ordinary": b"1 Q0 d2 1 2.5 tag\n1 Q0 d1 2 1.5 tag\n2 Q0 d1 1 7e-1 tag\n",
+    "unordered": b"1\tQ0\td2\t2\t0.5\ttag\n1\tQ0\td1\t1\t0.5\ttag\n9\tQ0\td1\t1\t1\ttag\n",
+    "interleaved": b"1 Q0 d2 1 2.5 tag\n2 Q0 d1 1 0.7 tag\n1 Q0 d1 2 1.5 tag\n",
+    "odd": b"# by hand\r\n1 Q0 d\xc3\xa9 1 2.5 tag\r\n1 Q0 d1 2 1.5 other",
+    "faulty": b"1 Q0 d2 1 2.5 tag\n1 Q0 d2 2 1.5 tag\n2 Q0 d1 1 nan tag\n2 Q0 d1\n",
+    "cut": b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03",
+    "foreign": b"8 Q0 d2 1 2.5 tag\n",
+    "empty": b"",
+}
+UNLIKE = ("created_at", "collection", "instance", "request_id")
+
+
+@pytest.fixture
+def reading() -> Iterator[Twin[Any]]:
+    """The compiled reader, unloaded at first and at last."""
+    if not compiled.is_installed():
+        pytest.skip("the fast extra is not installed")
+    READING.unload()
+    yield READING
+    READING.unload()
+
+
+def answers(service: Service, collection: str) -> dict[str, Any]:
+    """What the uploads of all files answer, and the scores of those that were stored."""
+    url = f"/v1/collections/{collection}"
+    service.organiser.post("/v1/collections", json={"name": collection, "levels": 2})
+    service.organiser.put(f"{url}/qrels", content=b"1 0 d1 2\n1 0 d2 0\n2 0 d1 1\n")
+    found: dict[str, Any] = {}
+    for name, content in FILES.items():
+        answer = service.organiser.post(f"{url}/runs?team=lemur&name={name}", content=content)
+        found[name] = answer.status_code, {k: v for k, v in answer.json().items() if k not in UNLIKE}
+    found["scores"] = service.organiser.get(f"{url}/scores?metric=Q&metric=ADM&topics=all").json()["runs"]
+    alike: dict[str, Any] = json.loads(json.dumps(found).replace(f"'{collection}'", "'NAME'"))
+    return alike
+
+
+def test_every_file_is_answered_as_without_it(sqlite_service: Service, reading: Twin[Any]) -> None:
+    plainly = answers(sqlite_service, "plain")
+    reading.load()
+    assert answers(sqlite_service, "fast") == plainly
+    assert [plainly[name][0] for name in FILES] == [201, 201, 201, 201, 422, 422, 422, 422]
+
+
+def test_stored_runs_are_judged_by_new_qrels_as_without_it(sqlite_service: Service, reading: Twin[Any]) -> None:
+    levels = b"1 0 d2 1\n1 0 d1 -1\n9 0 d1 2\n"
+    scores: list[Any] = []
+    for name, is_fast in (("plain", False), ("fast", True)):
+        answers(sqlite_service, name)
+        if is_fast:
+            reading.load()
+        sqlite_service.organiser.put(f"/v1/collections/{name}/qrels", content=levels)
+        query = "metric=AP&metric=ADM&topics=all"
+        scores.append(sqlite_service.organiser.get(f"/v1/collections/{name}/scores?{query}").json()["runs"])
+    assert scores[0] == scores[1] != []
+
+
+def test_switched_off_it_is_not_loaded(reading: Twin[Any]) -> None:
+    start_compiled(Settings.read({"GAINBOARD_FAST": "off"}))
+    assert reading.get() is None
+
+
+def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not compiled.is_installed():
+        pytest.skip("the fast extra is not installed")
+    monkeypatch.setattr(Twin, "every", [])
+    broken, sound = Twin("broken", lambda: 1 // 0), Twin("sound", lambda: 7)
+    with caplog.at_level(logging.WARNING, "gainboard.compiled"):
+        thread = compiled.start(None)
+        assert thread is not None
+        thread.join()
+    assert (broken.get(), sound.get()) == (None, 7)
+    assert [record.getMessage() for record in caplog.records] == [
+        "not compiled, the plain code serves: ZeroDivisionError: integer division or modulo by zero"
+    ]

@@ -1,0 +1,96 @@
+"""Every report over HTTP, on the demo's runs and on 37 real ones: each number is one that its jobs answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+
+from app import demo
+from app.evaluation.principals import authenticate
+from app.main import create_app, open_workspace
+from app.reports.kind import every_report_kind
+from app.settings import Settings
+from tests import real
+from tests.conftest import ADMIN, Service, running, serving
+from tests.exhibits.compiling import compiles_text
+
+KINDS = [kind.name for kind in every_report_kind()]
+
+
+@pytest.fixture(scope="module", params=["demo", "dl19"])
+def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, str]]:
+    """A server with the collection of this name."""
+    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)
+    if request.param == "demo":
+        workspace, _ = open_workspace(settings)
+        list(demo.load(workspace, authenticate(workspace, ADMIN)))
+        with running(create_app(workspace, settings)) as service:
+            yield service, "demo"
+        return
+    real.folder()
+    with serving(settings) as service:
+        real.load(service, "dl19", order_by="score32")
+        yield service, "dl19"
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def report(request: pytest.FixtureRequest, campaign: tuple[Service, str]) -> tuple[httpx.Client, Any]:
+    """A client, and a report that has succeeded."""
+    service, name = campaign
+    sent = {"name": request.param, "collections": [name]}
+    found = service.organiser.post("/v1/reports", json=sent).json()
+    while found["state"] in ("queued", "running"):
+        found = service.organiser.get(f"/v1/reports/{found['id']}", params={"wait": 30}).json()
+    assert found["state"] == "succeeded", found["error"]
+    return service.organiser, found
+
+
+def numbers(node: Any) -> Iterator[float]:
+    """Every number in JSON, at any depth."""
+    if isinstance(node, dict | list):
+        for each in node.values() if isinstance(node, dict) else node:
+            yield from numbers(each)
+    elif isinstance(node, int | float) and not isinstance(node, bool):
+        yield float(node)
+
+
+def test_every_number_of_a_table_is_one_that_a_job_answers(report: tuple[httpx.Client, Any]) -> None:
+    client, found = report
+    result = client.get(found["result_url"]).json()
+    answered = {number for job in found["jobs"] for number in numbers(client.get(f"{job['url']}/result").json())}
+    facts = set(numbers(result["collections"]))
+    assert result["tables"]
+    for table in result["tables"]:
+        cells = [cell["count"] if isinstance(cell, dict) else cell for row in table["rows"] for cell in row]
+        strange = {cell for cell in cells if isinstance(cell, int | float)} - answered - facts
+        assert strange == set(), table["name"]
+
+
+def test_every_figure_is_drawn_with_titles_on_its_axes(report: tuple[httpx.Client, Any]) -> None:
+    pytest.importorskip("matplotlib")
+    client, found = report
+    result = client.get(found["result_url"]).json()
+    assert result["figures"]
+    for shown, figure in zip(found["figures"], result["figures"], strict=True):
+        drawn = ElementTree.fromstring(client.get(shown["svg"]).text)
+        assert drawn.tag.endswith("svg")
+        for panel in figure["panels"]:
+            axes = [panel["scale"]] if "values" in panel else [panel["x"], panel["y"]]
+            assert all(axis["title"] for axis in axes)
+            assert all(math.isfinite(number) for number in numbers(panel))
+
+
+def test_the_tables_compile(report: tuple[httpx.Client, Any]) -> None:
+    client, found = report
+    compiles_text(client.get(found["result_url"], params={"format": "latex"}).text)
+
+
+def test_nothing_of_a_graded_campaign_is_left_out_but_what_takes_two_versions(report: tuple[httpx.Client, Any]) -> None:
+    client, found = report
+    left_out = client.get(found["result_url"]).json()["left_out"]
+    assert all("version" in each["why"] for each in left_out), left_out
