@@ -134,6 +134,7 @@ def measure_jobs(client: httpx.Client, runs: int) -> list[Row]:
     _answered(client, "stability", {"metrics": ["AP"], "trials": 10})  # a process is there from now on
     asked: dict[str, dict[str, Any]] = {
         "gain-vectors": {"cutoff": 1000},
+        "judgments": {},
         "gain-robustness": {"metrics": ["Q", "Rmeasure", *GRADED]},
         "rank-correlation": {"metrics": PAPER, "accuracy": True},
     }

@@ -7,7 +7,7 @@ from itertools import product
 
 from app.metrics import BoundMetric, Scale, resolve
 from app.metrics.trec_eval import trec_eval_name
-from benchmarks.data import LEVELS, RETRIEVED
+from benchmarks.data import LEVELS, TREC
 
 EXPRESSIONS = (
     *(
@@ -29,8 +29,8 @@ EXPRESSIONS = (
     *("AnCG@10", "AnDCG@10", "AnDCG@1000", "MSnDCG@10", "MSnDCG(gains=linear)@10", "MSnDCG(gains=linear)@1000"),
     *("AWP", "RWP", "genAP", "genP@10", "WRR", "NWRR", "ADM"),
 )
-SCALE = Scale(LEVELS, RETRIEVED)
-_SHARED_BESIDES = {"Rprec": "Rprec", "ndcg": f"MSnDCG(gains=linear)@{RETRIEVED}"}
+SCALE = Scale(LEVELS, TREC.retrieved)
+_SHARED_BESIDES = {"Rprec": "Rprec", "ndcg": f"MSnDCG(gains=linear)@{TREC.retrieved}"}
 """trec_eval's names that are not aliases: `ndcg` reads the whole ranking, which ends here at the depth."""
 
 

@@ -1,0 +1,50 @@
+"""Every report over HTTP, from the request to its answer: on the generated runs, and on real ones where there are."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import httpx
+
+from benchmarks.report import Row, Target, timed
+from benchmarks.servers import ServerFailed
+
+REAL = "trec-dl19-pass"
+
+
+def measure_reports(client: httpx.Client, collection: str, runs: int, target: Target | None = None) -> list[Row]:
+    """A row for each report, each by itself and its jobs new; then all of them together."""
+    # A job that another report has asked for already would be there: another seed makes it a new one.
+    names = [kind["name"] for kind in client.get("/v1/report-kinds").json()["items"]]
+    rows = [
+        Row(f"report {name}, {runs} runs of {collection}", timed(_answered, client, name, collection, seed))
+        for seed, name in enumerate(names, start=1)
+    ]
+    return [*rows, Row(f"all {len(names)} reports", sum(row.ours for row in rows), target=target)]
+
+
+def _answered(client: httpx.Client, name: str, collection: str, seed: int) -> bytes:
+    sent = {"name": name, "collections": [collection], "params": {"seed": seed}}
+    report = client.post("/v1/reports", json=sent).raise_for_status().json()
+    while report["state"] in ("queued", "running"):
+        report = client.get(f"/v1/reports/{report['id']}", params={"wait": 30}).raise_for_status().json()
+    if report["state"] != "succeeded":
+        raise ServerFailed(f"report {name}: {report['error']}")
+    return client.get(report["result_url"]).raise_for_status().content
+
+
+def load_real(client: httpx.Client, folder: Path) -> int:
+    """Makes the collection of the real campaign in this folder; how many runs it has."""
+    data = folder / REAL
+    sent = {"name": REAL, "levels": 3, "gains": "linear", "order_by": "score32"}
+    client.post("/v1/collections", json=sent).raise_for_status()
+    qrels = (data / "qrels.dl19-passage.txt").read_bytes()
+    client.put(f"/v1/collections/{REAL}/qrels", content=qrels).raise_for_status()
+    with (data / "runs-metadata.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        query = {"team": row["team"], "name": row["run"]}
+        body = (data / "runs" / f"input.{row['run']}.gz").read_bytes()
+        client.post(f"/v1/collections/{REAL}/runs", params=query, content=body).raise_for_status()
+    return len(rows)
