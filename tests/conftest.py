@@ -9,8 +9,10 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -20,10 +22,17 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
 from app.cli import Server
+from app.evaluation.workspace import Workspace
 from app.main import create_app, open_workspace
 from app.settings import Settings
+from app.store.database import Database
 
 ADMIN = "the-admin-token-of-the-tests"
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One process more than cores for `-n auto`: a third of the time goes into waiting for servers to end."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")
@@ -121,16 +130,45 @@ def serving(settings: Settings) -> Iterator[Service]:
         yield service
 
 
+class Announced(Server):
+    """A server that tells other threads when its start has ended, well or not."""
+
+    def __init__(self, application: FastAPI, root_path: str) -> None:
+        super().__init__(application, root_path)
+        self.start_ended = threading.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts, and tells it."""
+        await super().startup(sockets)
+        self.start_ended.set()
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serves to its end, which ends the start too where that failed."""
+        try:
+            super().run(sockets)
+        finally:
+            self.start_ended.set()
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    """OpenAPI's, which is every application's and takes longer to make than all the rest of a start."""
+    return create_app(Workspace(Database("sqlite://"))).openapi()
+
+
 @contextmanager
 def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
     """A server of this application, on a free port of this machine, in a thread of its own."""
-    server = Server(application, root_path)
+    setattr(application, "openapi", _schema)  # noqa: B010 (mypy refuses to assign a method)
+    server = Announced(application, root_path)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    # The socket listens already, so a client waits for its answer and no one has to wait for the start.
     service = Service(f"http://127.0.0.1:{listener.getsockname()[1]}")
     try:
+        # A start completes routes that all applications of this process share: no second one may begin meanwhile.
+        server.start_ended.wait()
+        assert server.started
         yield service
     finally:
         service.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -18,6 +17,8 @@ from typing import Any
 
 import httpx
 import pytest
+
+from tests.outside import outside
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -43,16 +44,14 @@ def command(name: str) -> list[str]:
 
 
 @contextmanager
-def running(arguments: list[str], folder: Path, **environment: str) -> Iterator[str]:
+def running(arguments: list[str], folder: Path, **settings: str) -> Iterator[str]:
     """The address of a server that this command line starts on a free port; it ends as Ctrl+C ends it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
-    outside |= {"PYTHONPATH": str(ROOT)} | environment
-    command = [*arguments, "--port", str(port)]
+    command, environment = [*arguments, "--port", str(port)], outside(PYTHONPATH=str(ROOT), **settings)
     with (
         (folder / PRINTED_BY_IT).open("w") as printed,
-        subprocess.Popen(command, cwd=folder, env=outside, stdout=printed) as server,
+        subprocess.Popen(command, cwd=folder, env=environment, stdout=printed) as server,
     ):
         try:
             wait_for(f"http://127.0.0.1:{port}", server)

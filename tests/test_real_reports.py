@@ -38,7 +38,7 @@ def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         yield service, "dl19"
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(params=KINDS)
 def report(request: pytest.FixtureRequest, campaign: tuple[Service, str]) -> tuple[httpx.Client, Any]:
     """A client, and a report that has succeeded."""
     service, name = campaign

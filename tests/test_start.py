@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 import sqlite3
@@ -19,6 +18,7 @@ from app.errors import Conflict
 from app.main import open_workspace
 from app.settings import Settings
 from tests.conftest import ADMIN, Service, serving
+from tests.outside import outside
 
 OTHER = "another-admin-token-of-the-tests"
 
@@ -132,9 +132,8 @@ def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -
 
 
 def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path: Path) -> None:
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
     command = [sys.executable, "-m", "app", "demo", "--port", "0"]
-    with subprocess.Popen(command, env=outside | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE) as demo:
+    with subprocess.Popen(command, env=outside(TMPDIR=str(tmp_path)), stderr=subprocess.PIPE) as demo:
         assert demo.stderr is not None
         assert b"takes some seconds" in demo.stderr.readline()
         assert [path.name for path in tmp_path.iterdir()]
@@ -164,7 +163,7 @@ def test_the_demo_shows_an_address_that_can_be_opened(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this machine has no IPv6")
     command = [sys.executable, "-m", "app", "demo", "--host", "::1", "--port", "0", "--data", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
+    with subprocess.Popen(command, env=outside(), stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         line = next(line for line in demo.stdout if "serves" in line)
         demo.terminate()
@@ -173,10 +172,9 @@ def test_the_demo_shows_an_address_that_can_be_opened(tmp_path: Path) -> None:
 
 def gainboard(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A command that ends by itself."""
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
     return subprocess.run(
         [sys.executable, "-m", "app", *arguments],
-        env=outside | environment,
+        env=outside(**environment),
         capture_output=True,
         text=True,
         timeout=60,

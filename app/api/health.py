@@ -45,6 +45,7 @@ class Door(BaseModel):
     metrics: str = "/v1/metrics"
     collections: str = "/v1/collections"
     job_kinds: str = "/v1/job-kinds"
+    report_kinds: str = "/v1/report-kinds"
 
 
 @router.get("/")

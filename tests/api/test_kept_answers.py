@@ -69,11 +69,8 @@ def servers(database_url: str) -> Iterator[Servers]:
     settings = Settings.read({}, database_url=database_url, admin_token=ADMIN)
     with ExitStack() as stack:
         workspaces = [open_workspace(settings)[0] for _ in range(2)]
-        services: list[Service] = []
-        for each in workspaces:
-            services.append(stack.enter_context(running(create_app(each, settings))))
-            services[-1].anonymous.get("/healthz")  # one after the other, as processes of their own would not need to
-        yield Servers(services[0], services[1], workspaces[0])
+        one, other = (stack.enter_context(running(create_app(each, settings))) for each in workspaces)
+        yield Servers(one, other, workspaces[0])
 
 
 def _withdraw(there: Campaign) -> httpx.Response:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from app.jobs.engine import Engine
 from tests.conftest import ADMIN
 from tests.jobs.bench import Bench, computing, is_there, is_zombie, until
+from tests.outside import outside
 
 
 class Server:
@@ -22,11 +23,10 @@ class Server:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        outside = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
         settings = {"DATABASE_URL": database_url, "ADMIN_TOKEN": ADMIN, "JOB_SLOTS": str(slots)}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "app", "serve", "--port", str(port)],
-            env=outside | {f"GAINBOARD_{name}": value for name, value in settings.items()},
+            env=outside(**{f"GAINBOARD_{name}": value for name, value in settings.items()}),
             stderr=subprocess.DEVNULL,
         )
 
