@@ -9,12 +9,12 @@ from app.metrics import blended, cumulative, distance, precision, reciprocal, we
 from app.metrics.bound import BoundMetric, mean_all, score_all
 from app.metrics.catalogue import Metric, every_metric, query_parameters
 from app.metrics.curves import gain_curves, precision_recall
-from app.metrics.distance import min_max
 from app.metrics.expressions import resolve, without
 from app.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from app.metrics.parameters import Parameter
 from app.metrics.presets import Preset, every_preset, expand
 from app.metrics.rankings import UNJUDGED, JudgedRun, Judgments, RetrievalScores, Scale
+from app.metrics.retrieval import min_max
 from app.metrics.trec_eval import trec_eval_name
 from app.metrics.views import JudgedRankings
 

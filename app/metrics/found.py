@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,12 @@ from app.metrics.arrays import Scores
 from app.metrics.discounts import Discount
 from app.metrics.ideal import IdealRankings, worth
 from app.metrics.rankings import JudgedRun
+from app.metrics.segments import Segments
 
 Upto = int | Scores | None
 """A rank to stop after: the same for all topics, one for each (float64 [n]), or none."""
 
 Value = TypeVar("Value", bound=np.generic)
-
-_LONG: Final = 16
-"""Rows a topic from which sums are faster segment by segment than row by row."""
 
 
 class RelevantRows:
@@ -33,7 +31,7 @@ class RelevantRows:
         self.row = np.flatnonzero(run.level >= levels.start)
         self.topic = row_topic.take(self.row)
         self.level = run.level.take(self.row)
-        self.segments = Segments(self.topic, np.bincount(self.topic, minlength=len(run.retrieved)))
+        self.segments = Segments(np.bincount(self.topic, minlength=len(run.retrieved)))
 
     @cached_property
     def _above(self) -> NDArray[np.intp]:
@@ -58,50 +56,6 @@ class RelevantRows:
             np.cumsum(self.level >= level, out=running[1:])
             np.subtract(running[1:], running.take(self._above), out=counts[place])
         return counts
-
-
-class Segments:
-    """Rows that lie topic by topic, in `counts` [n], some topics without any: what is summed over each."""
-
-    def __init__(self, topic: NDArray[np.intp], counts: NDArray[np.intp]) -> None:
-        self.topic = topic
-        self._counts = counts
-        self._is_long = len(topic) >= _LONG * len(counts) > 0
-
-    @cached_property
-    def number(self) -> Scores:
-        """How many rows each topic has, float64 [n]."""
-        return self._counts.astype(np.float64)
-
-    @cached_property
-    def starts(self) -> NDArray[np.intp]:
-        """The first row of each topic, or where it would be: intp [n]."""
-        return np.asarray(np.cumsum(self._counts) - self._counts)
-
-    @cached_property
-    def filled(self) -> NDArray[np.intp]:
-        """The topics that have rows."""
-        return np.flatnonzero(self._counts)
-
-    def spread(self, values: Scores) -> Scores:
-        """The value of each row's topic, float64 [rows], of `values` float64 [n]."""
-        return np.repeat(values, self._counts)
-
-    @property
-    def topics(self) -> int:
-        """The number of topics, n."""
-        return len(self._counts)
-
-    def sum(self, values: Scores) -> Scores:
-        """The sum of `values` float64 [rows] over each topic, float64 [n]."""
-        if not self._is_long:
-            # Of nothing, bincount makes integers.
-            return np.bincount(self.topic, values, self.topics).astype(np.float64, copy=False)
-        if len(self.filled) == self.topics:
-            return np.asarray(np.add.reduceat(values, self.starts))
-        sums = np.zeros(self.topics)
-        sums[self.filled] = np.add.reduceat(values, self.starts[self.filled])
-        return sums
 
 
 class RankedRows:
@@ -142,7 +96,7 @@ class Columns:
         self.topic = self.pick(rows.topic)
         self.segments = rows.segments
         if self._chosen is not None:
-            self.segments = Segments(self.topic, np.bincount(self.topic, minlength=rows.segments.topics))
+            self.segments = Segments(np.bincount(self.topic, minlength=rows.segments.topics))
 
     def pick(self, column: NDArray[Value]) -> NDArray[Value]:
         """Those of the column of all relevant rows that are left."""

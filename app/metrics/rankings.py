@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from app.metrics.arrays import Scores
 from app.metrics.gains import GainSetting
 from app.metrics.ideal import IdealRankings, LevelCounts
+from app.metrics.retrieval import SystemScores
 
 UNJUDGED: Final = -128
 """The level code (int8) of a retrieved document that the qrels do not mention; real levels are -127 to 127."""
@@ -97,8 +98,14 @@ class RetrievalScores:
     unjudged_scaled: Scores
     unjudged_absolute: Scores
 
+    @property
+    def nbytes(self) -> int:
+        """What they take in memory, with all that may be remembered of them."""
+        by_topic = (self.lowest, self.highest, self.unjudged_scaled, self.unjudged_absolute)
+        return self.judged.nbytes + sum(each.nbytes for each in by_topic) + SystemScores.remembered(len(self.lowest))
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, eq=False)
 class JudgedRun:
     """One run joined with one qrels version: a row for every judged document retrieved, by topic, then rank.
 
@@ -115,6 +122,26 @@ class JudgedRun:
 
     @property
     def nbytes(self) -> int:
-        """What it takes in memory."""
-        scores = self.retrieval_scores.judged.nbytes if self.retrieval_scores is not None else 0
+        """What it takes in memory, with all that it may remember."""
+        scores = self.retrieval_scores.nbytes if self.retrieval_scores is not None else 0
         return self.starts.nbytes + self.rank.nbytes + self.level.nbytes + self.retrieved.nbytes + scores
+
+    @property
+    def loaded_scores(self) -> RetrievalScores:
+        """`retrieval_scores`; ValueError if they were not loaded."""
+        if self.retrieval_scores is None:
+            raise ValueError("this metric needs the run's retrieval scores: see BoundMetric.needs_retrieval_scores")
+        return self.retrieval_scores
+
+    @cached_property
+    def system_scores(self) -> SystemScores:
+        """The same as metrics read them, and what is remembered of them; ValueError if they were not loaded."""
+        scores = self.loaded_scores
+        return SystemScores(scores.judged, scores.lowest, scores.highest, np.diff(self.starts))
+
+    def system_distance(self, raw: bool, condensed: bool) -> Scores:
+        """The sum of |system score| over the judged documents retrieved, float64 [n], as `SystemScores` has them.
+
+        It is found once and remembered. Raises ValueError if the scores were not loaded.
+        """
+        return self.system_scores.distance(raw, condensed)

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.metrics.arrays import Scores
-from app.metrics.found import Found, GradedFound, RankedRows, RelevantRows, RowGains, Segments, Upto
+from app.metrics.found import Found, GradedFound, RankedRows, RelevantRows, RowGains, Upto
 from app.metrics.gains import FLAT, GainSetting
 from app.metrics.ideal import IdealRankings
 from app.metrics.rankings import JudgedRun, Judgments, RetrievalScores
+from app.metrics.segments import Segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +89,18 @@ class GradedRankings(BinaryRankings):
 class ScoredRankings(GradedRankings):
     """A run as a metric reads it that needs the run's own retrieval scores too."""
 
-    def __init__(self, rankings: JudgedRankings, reading: Reading) -> None:
-        super().__init__(rankings, reading)
-        self.judged = rankings.judged
-
     @property
     def retrieval_scores(self) -> RetrievalScores:
         """The scores that the run gave its documents; ValueError if they were not loaded."""
-        if self.run.retrieval_scores is None:
-            raise ValueError("this metric needs the run's retrieval scores: see BoundMetric.needs_retrieval_scores")
-        return self.run.retrieval_scores
+        return self.run.loaded_scores
+
+    def system_scores(self, found: Found, *, raw: bool) -> Scores:
+        """The run's scores of the documents found, `raw` or scaled to [0, 1] over their ranking."""
+        return self.run.system_scores.at(found.row, found.topic, raw, self.reading.condensed)
+
+    def system_distance(self, *, raw: bool) -> Scores:
+        """The sum of |score| over all judged documents retrieved, float64 [n]."""
+        return self.run.system_distance(raw, self.reading.condensed)
 
 
 View = TypeVar("View", bound=BinaryRankings)
@@ -113,7 +116,7 @@ class JudgedRankings:
         self.run = run
         self.judgments = judgments
         counts = np.diff(run.starts)
-        self.judged = Segments(np.repeat(np.arange(len(counts)), counts), counts)
+        self.judged = Segments(counts)
         """All rows of the run."""
         self._views: dict[tuple[type[BinaryRankings], Reading], BinaryRankings] = {}
         self._rows: dict[int, RelevantRows] = {}
