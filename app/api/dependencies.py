@@ -17,10 +17,11 @@ from app.evaluation.workspace import Workspace
 from app.jobs.engine import Engine
 from app.jobs.watch import Watch
 
+# Whatever waits for nothing is `async`: FastAPI has all else done by a thread, at the price of two changes of threads.
 _bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")
 
 
-def _workspace(request: Request) -> Workspace:
+async def _workspace(request: Request) -> Workspace:
     found: Workspace = request.app.state.workspace
     return found
 
@@ -28,7 +29,7 @@ def _workspace(request: Request) -> Workspace:
 WorkspaceDep = Annotated[Workspace, Depends(_workspace)]
 
 
-def _engine(request: Request) -> Engine:
+async def _engine(request: Request) -> Engine:
     found: Engine = request.app.state.engine
     return found
 
@@ -36,7 +37,7 @@ def _engine(request: Request) -> Engine:
 EngineDep = Annotated[Engine, Depends(_engine)]
 
 
-def _watch(request: Request) -> Watch:
+async def _watch(request: Request) -> Watch:
     found: Watch = request.app.state.watch
     return found
 
@@ -63,7 +64,7 @@ def _principal(
 PrincipalDep = Annotated[Principal, Depends(_principal)]
 
 
-def known_query(request: Request) -> None:
+async def known_query(request: Request) -> None:
     """Refuses query parameters that the route does not have, which would be without effect unnoticed."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute) or not request.query_params:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, or_, select, update
+from sqlalchemy import Row, bindparam, or_, select, update
 
 from app.errors import CollectionExists
 from app.store.database import Transaction, insert_for
@@ -14,6 +14,7 @@ from app.store.records import Collection
 from app.store.tables import collections as table
 
 _LIVE = table.c.deleted_at.is_(None)
+_BY_NAME = select(table).where(table.c.name == bindparam("name"), _LIVE)
 
 
 def _record(row: Row[Any]) -> Collection:
@@ -32,7 +33,7 @@ def create(tx: Transaction, now: datetime, **values: Any) -> Collection:
 
 def find(tx: Transaction, name: str) -> Collection | None:
     """The live collection of this name."""
-    row = tx.execute(select(table).where(table.c.name == name, _LIVE)).first()
+    row = tx.execute(_BY_NAME, {"name": name}).first()
     return _record(row) if row else None
 
 

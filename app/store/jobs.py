@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import Row, Select, case, func, insert, select, update
+from sqlalchemy import Row, Select, bindparam, case, func, insert, select, update
 
 from app.store.database import Transaction, insert_for
 from app.store.job_records import Claim, Job, JobState
@@ -27,13 +27,16 @@ def _select() -> Select[Any]:
     return kept.join(qrels, qrels.c.id == table.c.qrels_id)
 
 
+_BY_ID = _select().where(table.c.id == bindparam("id"), qrels.c.discarded_at.is_(None))
+
+
 def _record(row: Row[Any]) -> Job:
     return Job(**row._mapping)
 
 
 def find(tx: Transaction, identity: str) -> Job | None:
     """The job of this id; none that is about a discarded draft."""
-    row = tx.execute(_select().where(table.c.id == identity, qrels.c.discarded_at.is_(None))).first()
+    row = tx.execute(_BY_ID, {"id": identity}).first()
     return _record(row) if row else None
 
 

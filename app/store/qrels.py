@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, delete, func, insert, select, update
+from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
 
 from app.store.database import Transaction
 from app.store.records import Qrels
@@ -14,6 +14,14 @@ from app.store.tables import qrels as table
 
 _RECORD = [column for column in table.c if column.name not in ("counts", "discarded_at")]
 _LIVE = table.c.discarded_at.is_(None)
+# Those that every request executes are built once: to build one costs more than to execute it.
+_OF_COLLECTION = select(*_RECORD).where(table.c.collection_id == bindparam("collection_id"), _LIVE)
+_BY_VERSION = _OF_COLLECTION.where(table.c.version == bindparam("version"))
+_NEWEST = (
+    _OF_COLLECTION.where(table.c.published_at.is_not(None))
+    .order_by(table.c.published_at.desc(), table.c.version.desc())
+    .limit(1)
+)
 
 
 def _select(collection_id: int) -> Select[Any]:
@@ -34,13 +42,11 @@ def add(tx: Transaction, collection_id: int, **values: Any) -> Qrels:
 
 def find(tx: Transaction, collection_id: int, version: int | None = None) -> Qrels | None:
     """A version, drafts too; or the one published last, by which everybody is answered."""
-    query = _select(collection_id)
     if version:
-        query = query.where(table.c.version == version)
+        found = tx.execute(_BY_VERSION, {"collection_id": collection_id, "version": version})
     else:
-        newest_first = (table.c.published_at.desc(), table.c.version.desc())
-        query = query.where(table.c.published_at.is_not(None)).order_by(*newest_first).limit(1)
-    row = tx.execute(query).first()
+        found = tx.execute(_NEWEST, {"collection_id": collection_id})
+    row = found.first()
     return _record(row) if row else None
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, Select, insert, or_, select, update
+from sqlalchemy import Row, Select, bindparam, insert, or_, select, update
 
 from app.errors import Conflict
 from app.store.database import Transaction
@@ -29,6 +29,9 @@ def digest(token: str) -> str:
 def _select() -> Select[Any]:
     kept = [column for column in table.c if column.name != "hash"]
     return select(*kept, teams.c.name.label("team")).outerjoin(teams, teams.c.id == table.c.team_id)
+
+
+_BY_HASH = _select().where(table.c.hash == bindparam("hash"))
 
 
 def _record(row: Row[Any]) -> Token:
@@ -67,7 +70,7 @@ def create(
 
 def find(tx: Transaction, token: str) -> Token | None:
     """The record of this token, valid or not."""
-    row = tx.execute(_select().where(table.c.hash == digest(token))).first()
+    row = tx.execute(_BY_HASH, {"hash": digest(token)}).first()
     return _record(row) if row else None
 
 
