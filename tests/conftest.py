@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from app.cli import Server
+from app.cli.serving import Server
 from app.evaluation.workspace import Workspace
 from app.main import create_app, open_workspace
 from app.settings import Settings

@@ -16,6 +16,7 @@ RINGS = (
     {"jobs"},
     {"reports"},
     {"api", "dashboard"},
+    {"client"},
     {"main"},
     {"cli"},
     {"__main__"},

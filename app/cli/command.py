@@ -1,0 +1,83 @@
+"""What a command is: a value, from which the parser, its help and the tests of its examples follow."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from inspect import cleandoc
+from typing import Any
+
+Options = Callable[[argparse.ArgumentParser], None]
+"""Adds what a command may be told to its parser."""
+
+
+def _no_options(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Example:
+    """A command line that works, which the tests run, and what it is good for."""
+
+    line: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command. `run` does it and gives the exit code, and its docstring is the long help; `help` is the short one.
+
+    Its own options are read from the arguments by the names that `options` gives them.
+    """
+
+    name: str
+    help: str
+    run: Callable[[argparse.Namespace], int]
+    options: Options = _no_options
+    examples: Sequence[Example] = ()
+
+    def add_to(self, commands: Any) -> None:
+        """Makes its parser one of those in an argparse group of subparsers."""
+        parser = commands.add_parser(
+            self.name,
+            help=self.help,
+            description=cleandoc(self.run.__doc__ or ""),
+            epilog=_epilog(self.examples),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self.options(parser)
+        parser.set_defaults(run=self.run)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands of one noun: `gainboard NAME COMMAND`."""
+
+    name: str
+    help: str
+    commands: Sequence[Command]
+
+    def add_to(self, commands: Any) -> None:
+        """As a command is added."""
+        parser = commands.add_parser(self.name, help=self.help, description=f"{self.help[0].upper()}{self.help[1:]}.")
+        listed = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+        for each in self.commands:
+            each.add_to(listed)
+
+
+def together(*several: Options) -> Options:
+    """All of these options."""
+
+    def options(parser: argparse.ArgumentParser) -> None:
+        for each in several:
+            each(parser)
+
+    return options
+
+
+def _epilog(examples: Sequence[Example]) -> str | None:
+    if not examples:
+        return None
+    widest = max(len(example.line) for example in examples if example.why) if any(e.why for e in examples) else 0
+    return "examples:\n" + "\n".join(f"  {each.line:{widest}}  {each.why}".rstrip() for each in examples)

@@ -1,0 +1,1 @@
+"""The commands. Each module has one: `COMMAND`, a `Command` or `Group` of the module's name."""

@@ -1,0 +1,33 @@
+"""`gainboard migrate`"""
+
+from __future__ import annotations
+
+import argparse
+
+from app.cli.command import Command, Example
+from app.cli.stored import settings_of, stored
+from app.main import open_database
+from app.store.schema import migrate
+
+
+def _migrate(parsed: argparse.Namespace) -> int:
+    """Bring the database to this version's schema, and say what was done."""
+    database = open_database(settings_of(parsed))
+    try:
+        before, after = migrate(database)
+    finally:
+        database.close()
+    print(f"schema {after}: nothing to do" if before == after else f"schema {before or 'none'} -> {after}")
+    return 0
+
+
+COMMAND = Command(
+    "migrate",
+    "bring the database up to date",
+    _migrate,
+    stored,
+    [
+        Example("gainboard migrate"),
+        Example("GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard migrate", "on PostgreSQL"),
+    ],
+)
