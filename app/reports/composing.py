@@ -32,7 +32,8 @@ class Answer:
 
     tables: Sequence[Placed[Table]]
     figures: Sequence[Placed[Figure]]
-    left_out: Sequence[tuple[str, LeftOut]]
+    left_out: Sequence[tuple[str | None, LeftOut]]
+    """By collection; None for what would have been of all of them."""
     remarks: Sequence[tuple[str, Remark]]
 
     @property
@@ -46,15 +47,19 @@ def compose(chapters: Chapters) -> Answer:
     """The report's answer. `tables-3-6a` of collection C is `tables-3-6a.C`, and the average over several collections
     has the paper's own number for it, or is `average-tables-3-6a`."""
     everything = [(name, each) for name, laid in chapters.items() for each in laid]
+    tables = list(_tables([(name, each) for name, each in everything if isinstance(each, PaperTable)]))
     return Answer(
-        list(_tables([(name, each) for name, each in everything if isinstance(each, PaperTable)])),
+        [each for each in tables if isinstance(each, Placed)],
         list(_figures([(name, each) for name, each in everything if isinstance(each, PaperFigure)])),
-        [(name, each) for name, each in everything if isinstance(each, LeftOut)],
+        [
+            *((name, each) for name, each in everything if isinstance(each, LeftOut)),
+            *((None, each) for each in tables if isinstance(each, LeftOut)),
+        ],
         [(name, each) for name, each in everything if isinstance(each, Remark)],
     )
 
 
-def _tables(laid: Sequence[tuple[str, PaperTable]]) -> Iterator[Placed[Table]]:
+def _tables(laid: Sequence[tuple[str, PaperTable]]) -> Iterator[Placed[Table] | LeftOut]:
     for number, of_each in _by_number(laid).items():
         first = next(iter(of_each.values()))
         if first.is_joined:
@@ -62,8 +67,12 @@ def _tables(laid: Sequence[tuple[str, PaperTable]]) -> Iterator[Placed[Table]]:
             continue
         for name, each in of_each.items():
             yield Placed(number, name, _named(each.finished(), f"{slug(number)}.{name}", f"{number}, {name}"))
-        if len(of_each) > 1 and first.has_average and _has_numbers(mean := _average(of_each)):
-            yield Placed(first.average or number, None, mean)
+        if len(of_each) > 1 and first.has_average:
+            what, mean = first.average or f"{number}, averages", _average(of_each)
+            if _has_numbers(mean):
+                yield Placed(first.average or number, None, mean)
+            else:
+                yield LeftOut(what, f"the tables of {', '.join(of_each)} share no row and column with a number")
 
 
 def _joined(of_each: Mapping[str, PaperTable]) -> Table:

@@ -58,15 +58,19 @@ def test_an_average_has_the_papers_own_number_where_there_is_one() -> None:
     assert names == ["tables-2-3a.c", "tables-2-3a.e", "table-7a"]
 
 
-def test_no_average_where_no_row_is_in_all_tables() -> None:
-    other = table(("ERR", 0.3, Share(1, 2)))
-    assert len(compose({"c": [FIRST], "e": [other]}).tables) == 2
+def test_no_average_where_no_row_is_in_all_tables_which_is_said() -> None:
+    answer = compose({"c": [FIRST], "e": [table(("ERR", 0.3, Share(1, 2)))]})
+    assert [each.collection for each in answer.tables] == ["c", "e"]
+    why = "the tables of c, e share no row and column with a number"
+    assert answer.left_out == [(None, LeftOut("Tables 2-3 (a), averages", why))]
 
 
 def test_no_average_where_no_number_is_in_all_tables() -> None:
     columns = [(Column("metric"), Column(gains)) for gains in ("Q2:1", "Q3:2:1")]
     laid = [PaperTable("Table 7", Table("any", "Of metrics.", own, [("AP", 0.9)])) for own in columns]
-    assert [each.collection for each in compose({"c": [laid[0]], "e": [laid[1]]}).tables] == ["c", "e"]
+    answer = compose({"c": [laid[0]], "e": [laid[1]]})
+    assert [each.collection for each in answer.tables] == ["c", "e"]
+    assert [each.what for _, each in answer.left_out] == ["Table 7, averages"]
 
 
 def test_a_table_that_the_first_collection_lacks_is_where_the_paper_has_it() -> None:
