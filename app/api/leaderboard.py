@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from app.api.answers import place
 from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from app.api.kept import note_origin
+from app.api.pieces import Piece, Pieced, piece
 from app.api.problems import documented
 from app.api.scores import ON_SCORING, Asked
 from app.evaluation.leaderboard import Leaderboard, Row, leaderboard
@@ -85,10 +86,10 @@ def read_leaderboard(
     found = leaderboard(workspace, principal, collection, question, asked.by)
     grouping = groups_job(workspace, found)
     note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))
-    return Response(_json(request, workspace, found, grouping), media_type="application/json")
+    return Pieced(list(_json(request, workspace, found, grouping)))
 
 
-def _json(request: Request, workspace: Workspace, found: Leaderboard, grouping: GroupsJob | None) -> bytes:
+def _json(request: Request, workspace: Workspace, found: Leaderboard, grouping: GroupsJob | None) -> Iterator[Piece]:
     scores = found.scores
     groups = (grouping and grouping.groups) or {}
     before = {
@@ -103,14 +104,17 @@ def _json(request: Request, workspace: Workspace, found: Leaderboard, grouping: 
         "withheld": scores.withheld,
         "groups_job": grouping and _show(request, grouping),
     }
-    rows = b",".join(
-        b'{"rank":%d,%b,"groups":%b}' % (row.rank, row_json, to_json(groups.get(row.run.name)))
-        for row, row_json in _rows(workspace, found)
-    )
-    return b'%b,"rows":[%b],%b' % (to_json(before)[:-1], rows, to_json(after)[1:])
+    yield piece(b'%b,"rows":[' % to_json(before)[:-1])
+    comma = b""
+    for row, said in _rows(workspace, found):
+        yield piece(b'%b{"rank":%d,' % (comma, row.rank))
+        yield said
+        yield piece(b',"groups":%b}' % to_json(groups.get(row.run.name)))
+        comma = b","
+    yield piece(b"],%b" % to_json(after)[1:])
 
 
-def _rows(workspace: Workspace, found: Leaderboard) -> Iterator[tuple[Row, bytes]]:
+def _rows(workspace: Workspace, found: Leaderboard) -> Iterator[tuple[Row, Piece]]:
     """Each row, and what is said of its run: nearly all of the answer, and the same wherever others place the run."""
     scores, labels = found.scores, tuple(found.scores.labels())
     for row in found.rows:
@@ -121,7 +125,7 @@ def _rows(workspace: Workspace, found: Leaderboard) -> Iterator[tuple[Row, bytes
             yield row, workspace.rows.get(key, partial(_row, found, labels, row))
 
 
-def _row(found: Leaderboard, labels: Sequence[str], row: Row) -> bytes:
+def _row(found: Leaderboard, labels: Sequence[str], row: Row) -> Piece:
     """Members of a JSON object."""
     said = {
         "name": row.run.name,
@@ -129,7 +133,7 @@ def _row(found: Leaderboard, labels: Sequence[str], row: Row) -> bytes:
         "mean": dict(zip(labels, found.means_of(row), strict=True)),
         "interval": dict(zip(labels, found.intervals_of(row), strict=True)),
     }
-    return to_json(said, inf_nan_mode="null")[1:-1]
+    return piece(to_json(said, inf_nan_mode="null")[1:-1])
 
 
 def _show(request: Request, grouping: GroupsJob) -> ShownGroupsJob:

@@ -8,6 +8,7 @@ import hashlib
 import logging
 import re
 import time
+from collections.abc import Sequence
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.conditions import OF_THE_BODY, cache_control, has_already, takes_gzip
 from app.api.kept import note_sent
+from app.api.pieces import PIECES, Piece, gzipped
 from app.api.problems import problem
 from app.errors import TooLarge, Unexpected
 
@@ -131,6 +133,7 @@ class _Answer:
         self._request = Headers(scope=scope)
         self._start: Message = {}
         self._body: list[bytes] = []
+        self._pieces: Sequence[Piece] | None = None
         self._streams = self._is_over = False
 
     async def send(self, message: Message) -> None:
@@ -166,6 +169,7 @@ class _Answer:
             await self._send(message)
             return
         self._body.append(message.get("body", b""))
+        self._pieces = message.get(PIECES)
         if not message.get("more_body", False):
             await self._finish(b"".join(self._body))
 
@@ -175,9 +179,9 @@ class _Answer:
         if is_packed:
             headers["Content-Encoding"] = "gzip"
         if len(body) < ASIDE_FROM_BYTES:
-            body, headers["ETag"] = _encoded(body, is_packed)
+            body, headers["ETag"] = _encoded(body, is_packed, self._pieces)
         else:
-            body, headers["ETag"] = await asyncio.to_thread(_encoded, body, is_packed)
+            body, headers["ETag"] = await asyncio.to_thread(_encoded, body, is_packed, self._pieces)
         headers["Content-Length"] = str(len(body))
         note_sent(self._scope, self._start, body, headers["ETag"])
         if has_already(self._request, headers["ETag"]):
@@ -194,8 +198,12 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": b""})
 
 
-def _encoded(body: bytes, is_packed: bool) -> tuple[bytes, str]:
+def _encoded(body: bytes, is_packed: bool, pieces: Sequence[Piece] | None) -> tuple[bytes, str]:
     """The bytes to be sent, and their ETag."""
-    # A fixed time in the gzip header, for equal answers must be equal bytes.
-    sent = gzip.compress(body, compresslevel=1, mtime=0) if is_packed else body
+    sent = (gzipped(body, pieces) if pieces else _gzipped(body)) if is_packed else body
     return sent, f'"{hashlib.sha256(sent).hexdigest()}"'
+
+
+def _gzipped(body: bytes) -> bytes:
+    # A fixed time in the header, for equal answers must be equal bytes.
+    return gzip.compress(body, compresslevel=1, mtime=0)

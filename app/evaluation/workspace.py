@@ -34,7 +34,7 @@ MOST_SCORED_BYTES = 64 << 20
 """Of scores: those of 43 metrics for some 4,000 runs of TREC's size."""
 
 MOST_ROW_BYTES = 32 << 20
-"""Of rows of leaderboards: some 7,000 under 43 metrics."""
+"""Of rows of leaderboards: some 5,000 under 43 metrics."""
 
 MOST_LISTED = 50_000
 """Records of runs: some kilobytes each, warnings included."""
@@ -118,8 +118,10 @@ class Workspace:
         default_factory=lambda: Recent(MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes)
     )
     """By the ids of the qrels version and the run, and the labels of the metrics."""
-    rows: Recent[tuple[int, int, tuple[str, ...]], bytes] = field(default_factory=lambda: Recent(MOST_ROW_BYTES, len))
-    """What a leaderboard says of a run but for its place, as JSON; by the same."""
+    rows: Recent[tuple[int, int, tuple[str, ...]], tuple[bytes, bytes]] = field(
+        default_factory=lambda: Recent(MOST_ROW_BYTES, lambda row: sum(map(len, row)))
+    )
+    """What a leaderboard says of a run but for its place, as JSON, plain and compressed; by the same."""
     undefined: Recent[tuple[int, tuple[str, ...]], NDArray[np.bool_]] = field(default_factory=lambda: Recent(256))
     """[metrics, topics]: where no run has a score, by the id of the qrels version and the labels of the metrics."""
     stored_runs: Recent[tuple[int, int], Sequence[Run]] = field(
