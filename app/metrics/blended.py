@@ -10,6 +10,7 @@ from app.metrics.found import GradedFound
 from app.metrics.parameters import Beta, Cutoff, RecallBase
 from app.metrics.precision import recall_divisor
 from app.metrics.views import GradedRankings
+from app.metrics.weighted import gain_of
 
 _NTCIR4 = "Sakai, New performance metrics based on multigrade relevance, NTCIR-4, 2004"
 _FIRST = "Sakai, On the task of finding one highly relevant document with high precision, IPSJ TOD 47(SIG4), 2006"
@@ -21,18 +22,6 @@ def blended_ratio(found: GradedFound, beta: float) -> Scores:
     return (beta * found.cumulative_gain + found.count) / (beta * found.ideal_cumulative_gain + found.rank)
 
 
-def preferred_rank(found: GradedFound) -> Scores:
-    """The rank of the topmost document among those of the highest level found, float64 [n]; 0 if none is."""
-    ranks = np.zeros(len(found.number))
-    if len(found.topic):
-        opens = found.count == 1
-        highest = np.maximum.reduceat(found.level, np.flatnonzero(opens))[np.cumsum(opens) - 1]
-        best = np.flatnonzero(found.level == highest)[::-1]
-        # Assigned bottom up, so that the topmost of each topic is what stays.
-        ranks[found.topic[best]] = found.rank[best]
-    return ranks
-
-
 @metric("Q", aliases=["Q-measure"], title="Q-measure", reference=_NTCIR4)
 def q_measure(
     rankings: GradedRankings, *, beta: Beta = 1.0, recall_base: RecallBase = "relevant", cutoff: Cutoff = None
@@ -41,35 +30,32 @@ def q_measure(
 
     `beta` 0 makes it Average Precision.
     """
-    found = rankings.relevant(upto=cutoff)
-    return found.sum_by_topic(blended_ratio(found, beta)) / recall_divisor(rankings, recall_base, cutoff)
+    return rankings.sum(blended_ratio, beta, upto=cutoff) / recall_divisor(rankings, recall_base, cutoff)
 
 
 @metric("Rmeasure", aliases=["R-measure"], title="R-measure", reference=_NTCIR4)
 def r_measure(rankings: GradedRankings, *, beta: Beta = 1.0) -> Scores:
     """The blended ratio at rank R. `beta` 0 makes it R-Precision."""
-    found = rankings.relevant(upto=rankings.relevant_count)
-    blended = beta * found.sum_by_topic(found.gain) + found.number
+    gained = rankings.sum(gain_of, upto=rankings.relevant_count)
+    blended = beta * gained + rankings.relevant(upto=rankings.relevant_count).number
     return blended / (beta * rankings.ideal.total + rankings.relevant_count)
 
 
 @metric("O-measure", title="O-measure", reference=_FIRST)
 def o_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Scores:
     """The blended ratio at the first relevant document, 0 if none is retrieved. `beta` 0 makes it RR."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum_by_topic((found.count == 1) * blended_ratio(found, beta))
+    return rankings.at_first(blended_ratio, beta, upto=cutoff)
 
 
 @metric("P-measure", title="P-measure", reference=_PREFERRED)
 def p_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Scores:
     """The blended ratio at the preferred rank, that of the topmost document of the highest level retrieved."""
-    found = rankings.relevant(upto=cutoff)
-    preferred = found.rank == preferred_rank(found)[found.topic]
-    return found.sum_by_topic(preferred * blended_ratio(found, beta))
+    return rankings.at_preferred(blended_ratio, beta, upto=cutoff)
 
 
 @metric("Pplus", aliases=["P+"], title="P-plus", reference=_PREFERRED)
 def p_plus(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Scores:
     """The mean of the blended ratio over the relevant documents down to the preferred rank of P-measure."""
-    found = rankings.relevant(upto=preferred_rank(rankings.relevant(upto=cutoff)))
-    return found.sum_by_topic(blended_ratio(found, beta)) / np.maximum(found.number, 1)
+    preferred_rank = rankings.relevant(upto=cutoff).preferred_rank
+    number = rankings.relevant(upto=preferred_rank).number
+    return rankings.sum(blended_ratio, beta, upto=preferred_rank) / np.maximum(number, 1)

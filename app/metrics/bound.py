@@ -105,12 +105,11 @@ def _mean_plainly(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
     if geometric:
         table = table.copy()
         table[geometric] = np.log(np.maximum(table[geometric], _FLOOR))
-    undefined = np.isnan(table)
     with np.errstate(invalid="ignore"):
-        if undefined.any():
+        means = table.sum(axis=-1) / np.float64(table.shape[-1])
+        if np.isnan(means).any():
+            undefined = np.isnan(table)
             means = np.where(undefined, 0.0, table).sum(axis=-1) / (table.shape[-1] - undefined.sum(axis=-1))
-        else:
-            means = table.sum(axis=-1) / np.float64(table.shape[-1])
     if geometric:
         means[geometric] = np.exp(means[geometric])
     return np.asarray(means)

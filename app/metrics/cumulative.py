@@ -5,16 +5,21 @@ from __future__ import annotations
 from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
 from app.metrics.discounts import MICROSOFT, NO_DISCOUNT, Discount
+from app.metrics.found import GradedFound
 from app.metrics.parameters import Base
 from app.metrics.views import GradedRankings
 
 _TOIS = "Jarvelin and Kekalainen, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4), 2002"
 
 
+def discounted_gain(found: GradedFound, discount: Discount) -> Scores:
+    """g(r), discounted, of each document found."""
+    return found.gain * found.discount(discount)
+
+
 def gain_to(rankings: GradedRankings, cutoff: int, discount: Discount) -> Scores:
     """The discounted gain of the first `cutoff` ranks."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum_by_topic(found.gain * found.discount(discount))
+    return rankings.sum(discounted_gain, discount, upto=cutoff)
 
 
 def normalised_gain(rankings: GradedRankings, cutoff: int, discount: Discount) -> Scores:
@@ -28,9 +33,8 @@ def averaged_normalised_gain(rankings: GradedRankings, cutoff: int, discount: Di
     A gain at rank i counts at every rank from i on, divided by the ideal there: sums of reciprocals suffice.
     """
     found = rankings.relevant(upto=cutoff)
-    reciprocals = rankings.ideal.reciprocal_sums(discount, cutoff).at(slice(None), cutoff)
-    counted = reciprocals[found.topic] - found.reciprocals_above(discount, cutoff)
-    return found.sum_by_topic(found.gain * found.discount(discount) * counted) / cutoff
+    gain = found.pick(rankings.column(discounted_gain, discount))
+    return found.sum_by_topic(gain * found.reciprocals(discount, cutoff)) / cutoff
 
 
 @metric("CG", title="Cumulative Gain", reference=_TOIS, bounded=False)

@@ -32,6 +32,9 @@ class GainSetting:
     values: tuple[float, ...]
     adjusted: bool = False
 
+    def __hash__(self) -> int:
+        return hash(self.label)
+
     @property
     def highest(self) -> float:
         """The gain of the scale's highest level, without adjustment: what ERR, RBP and ADM divide by."""

@@ -6,8 +6,19 @@ import numpy as np
 
 from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
+from app.metrics.found import Found
 from app.metrics.parameters import Cutoff, RecallBase
 from app.metrics.views import BinaryRankings
+
+
+def precision_at(found: Found) -> Scores:
+    """count(r)/r at each document found."""
+    return found.count / found.rank
+
+
+def reciprocal_of(found: Found) -> Scores:
+    """1/r of each document found."""
+    return 1.0 / found.rank
 
 
 def recall_divisor(rankings: BinaryRankings, recall_base: str, cutoff: Cutoff) -> Scores:
@@ -27,8 +38,7 @@ def average_precision(
     rankings: BinaryRankings, *, recall_base: RecallBase = "relevant", cutoff: Cutoff = None
 ) -> Scores:
     """Precision at each relevant document retrieved, averaged over all that are relevant."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum_by_topic(found.count / found.rank) / recall_divisor(rankings, recall_base, cutoff)
+    return rankings.sum(precision_at, upto=cutoff) / recall_divisor(rankings, recall_base, cutoff)
 
 
 @metric(
@@ -72,5 +82,4 @@ def recall(rankings: BinaryRankings, *, cutoff: int) -> Scores:
 )
 def reciprocal_rank(rankings: BinaryRankings, *, cutoff: Cutoff = None) -> Scores:
     """One over the rank of the first relevant document, 0 if none is retrieved."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum_by_topic((found.count == 1) / found.rank)
+    return rankings.at_first(reciprocal_of, upto=cutoff)

@@ -46,7 +46,7 @@ class Judgments:
         self.negative_counts = negative_counts
         self.ideal = lru_cache(maxsize=8)(self._ideal)
         self.relevant_count = lru_cache(maxsize=8)(self._relevant_count)
-        self._relevant = lru_cache(maxsize=8)(lambda rel: LevelCounts(self.relevant_levels(rel)))
+        self.counts = lru_cache(maxsize=8)(self._counts)
 
     @property
     def topics(self) -> int:
@@ -78,8 +78,11 @@ class Judgments:
     def _relevant_count(self, rel: int) -> Scores:
         return np.asarray(self.level_counts[:, rel:].sum(axis=1), dtype=np.float64)
 
+    def _counts(self, rel: int) -> LevelCounts:
+        return LevelCounts(self.relevant_levels(rel), rel)
+
     def _ideal(self, gains: GainSetting, rel: int) -> IdealRankings:
-        counts = self._relevant(rel)
+        counts = self.counts(rel)
         return IdealRankings(counts, gains.by_topic(counts.relevant))
 
 

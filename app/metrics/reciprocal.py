@@ -6,6 +6,7 @@ import numpy as np
 
 from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
+from app.metrics.found import Found
 from app.metrics.parameters import Cutoff, Penalties
 from app.metrics.views import BinaryRankings
 
@@ -17,19 +18,22 @@ def bonus(b: Penalties) -> Scores:
     return 1.0 / np.array(b[::-1])
 
 
+def weighted_reciprocal_of(found: Found, b: Penalties) -> Scores:
+    """1/(r - 1/b(X)) of each document found, of level X."""
+    return 1.0 / (found.rank - bonus(b).take(found.level - 1))
+
+
 @metric("WRR", title="Weighted Reciprocal Rank", reference=_WEB, bounded=False)
 def weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None) -> Scores:
     """1/(r - 1/b(X)) for the first relevant document, of level X at rank r; 0 if none is retrieved.
 
     The higher the level, the smaller its penalty b(X), and the more is taken off the rank.
     """
-    found = rankings.relevant(upto=cutoff)
-    return found.sum_by_topic((found.count == 1) / (found.rank - bonus(b)[found.level - 1]))
+    return rankings.at_first(weighted_reciprocal_of, b, upto=cutoff)
 
 
 @metric("NWRR", title="Normalised Weighted Reciprocal Rank", reference=_WEB)
 def normalised_weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None) -> Scores:
     """WRR over that of a document of the topic's highest level at rank 1."""
-    found = rankings.relevant(upto=cutoff)
-    weighted = found.sum_by_topic((found.count == 1) / (found.rank - bonus(b)[found.level - 1]))
+    weighted = rankings.at_first(weighted_reciprocal_of, b, upto=cutoff)
     return weighted * (1.0 - bonus(b)[rankings.judgments.highest_level - 1])

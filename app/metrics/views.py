@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.metrics.arrays import Scores
-from app.metrics.found import Found, GradedFound, RankedRows, RelevantRows, RowGains, Upto
+from app.metrics.found import Found, GradedFound, RowGains
 from app.metrics.gains import FLAT, GainSetting
 from app.metrics.ideal import IdealRankings
 from app.metrics.rankings import JudgedRun, Judgments, RetrievalScores
+from app.metrics.rows import RankedRows, RelevantRows, Upto
 from app.metrics.segments import Segments
 
 
@@ -26,11 +28,17 @@ class Reading:
     condensed: bool = False
 
 
+Values = Callable[..., Scores]
+"""A formula that takes the relevant documents found, and whatever else it needs, and gives each a value."""
+
+
 class BinaryRankings:
     """A run as metrics of binary relevance read it: documents are relevant (level >= `rel`) or not."""
 
     def __init__(self, rankings: JudgedRankings, reading: Reading) -> None:
         self._found: dict[int | None, Found] = {}
+        self._columns: dict[tuple[Any, ...], Scores] = {}
+        self._sums: dict[tuple[Any, ...], Scores] = {}
         self._ranked = rankings.relevant_rows(reading.rel, reading.condensed)
         self.reading = reading
         self.run = rankings.run
@@ -52,6 +60,35 @@ class BinaryRankings:
         if key not in self._found:
             self._found[key] = self._find(upto)
         return self._found[key]
+
+    def sum(self, values: Values, *settings: Hashable, upto: Upto = None) -> Scores:
+        """The sum of `values` over the relevant documents retrieved at ranks <= `upto`: float64 [n], for all to read.
+
+        `values(found, *settings)` is worked out once for all of them, and so for all cut-offs.
+        """
+        found = self.relevant(upto=upto)
+        key = (found, values, *settings)
+        if key not in self._sums:
+            self._sums[key] = found.sum_by_topic(found.pick(self.column(values, *settings)))
+        return self._sums[key]
+
+    def at_first(self, values: Values, *settings: Hashable, upto: Upto = None) -> Scores:
+        """`values` at the first relevant document, 0 if none is retrieved at ranks <= `upto`: float64 [n]."""
+        found = self.relevant(upto=upto)
+        return found.at_first(found.pick(self.column(values, *settings)))
+
+    def at_preferred(self, values: Values, *settings: Hashable, upto: Upto = None) -> Scores:
+        """`values` at the topmost among the documents of the highest level retrieved at ranks <= `upto`, 0 if no
+        relevant one is: float64 [n]."""
+        found = self.relevant(upto=upto)
+        return found.at_preferred(found.pick(self.column(values, *settings)))
+
+    def column(self, values: Values, *settings: Hashable) -> Scores:
+        """`values(found, *settings)` for all relevant documents retrieved."""
+        key = (values, *settings)
+        if key not in self._columns:
+            self._columns[key] = values(self.relevant(), *settings)
+        return self._columns[key]
 
     def _find(self, upto: Upto) -> Found:
         return Found(self._ranked.cut(upto))
@@ -149,6 +186,7 @@ class JudgedRankings:
 
     def _rows_of(self, rel: int) -> RelevantRows:
         if rel not in self._rows:
-            levels = range(rel, self.judgments.level_counts.shape[1])
-            self._rows[rel] = RelevantRows(self.run, self.judged.topic, levels)
+            counts = self.judgments.counts(rel)
+            lower = RelevantRows.of(self.run, self.judged, counts) if rel == 1 else self._rows_of(1).above(counts)
+            self._rows[rel] = lower
         return self._rows[rel]

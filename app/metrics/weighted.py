@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
+from app.metrics.found import GradedFound
 from app.metrics.parameters import Cutoff
 from app.metrics.views import GradedRankings
 
 _NTCIR = "Kando, Kuriyama and Yoshioka, Information retrieval system evaluation using multi-grade relevance, 2001"
+
+
+def gain_of(found: GradedFound) -> Scores:
+    """g(r) of each document found."""
+    return found.gain
+
+
+def weighted_precision_at(found: GradedFound) -> Scores:
+    """cg(r)/cg_I(r) at each document found."""
+    return found.cumulative_gain / found.ideal_cumulative_gain
+
+
+def average_gain_at(found: GradedFound) -> Scores:
+    """cg(r)/r at each document found."""
+    return found.cumulative_gain / found.rank
 
 
 @metric("AWP", title="Average Weighted Precision", reference=_NTCIR)
@@ -16,16 +32,13 @@ def average_weighted_precision(rankings: GradedRankings, *, cutoff: Cutoff = Non
 
     Below rank R it does not tell ranks apart, because the ideal gain has stopped growing; Q-measure does.
     """
-    found = rankings.relevant(upto=cutoff)
-    precision = found.cumulative_gain / found.ideal_cumulative_gain
-    return found.sum_by_topic(precision) / rankings.relevant_count
+    return rankings.sum(weighted_precision_at, upto=cutoff) / rankings.relevant_count
 
 
 @metric("RWP", aliases=["R-WP"], title="R-Weighted Precision", reference=_NTCIR)
 def r_weighted_precision(rankings: GradedRankings) -> Scores:
     """Weighted precision at rank R, where the ideal ranking has gained all there is."""
-    found = rankings.relevant(upto=rankings.relevant_count)
-    return found.sum_by_topic(found.gain) / rankings.ideal.total
+    return rankings.sum(gain_of, upto=rankings.relevant_count) / rankings.ideal.total
 
 
 @metric(
@@ -36,8 +49,7 @@ def r_weighted_precision(rankings: GradedRankings) -> Scores:
 )
 def generalised_average_precision(rankings: GradedRankings, *, cutoff: Cutoff = None) -> Scores:
     """Average gain cg(r)/r at each relevant document retrieved, summed, over the same sum of the ideal ranking."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum_by_topic(found.cumulative_gain / found.rank) / rankings.ideal.generalised_precision_sum
+    return rankings.sum(average_gain_at, upto=cutoff) / rankings.ideal.generalised_precision_sum
 
 
 @metric(
@@ -48,5 +60,4 @@ def generalised_average_precision(rankings: GradedRankings, *, cutoff: Cutoff = 
 )
 def generalised_precision(rankings: GradedRankings, *, cutoff: int) -> Scores:
     """The average gain of the first l ranks."""
-    found = rankings.relevant(upto=cutoff)
-    return found.sum_by_topic(found.gain) / cutoff
+    return rankings.sum(gain_of, upto=cutoff) / cutoff

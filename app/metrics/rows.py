@@ -1,0 +1,175 @@
+"""The rows of a run that hold relevant documents, and what all gain settings share of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.metrics.arrays import Scores
+from app.metrics.discounts import Discount
+from app.metrics.ideal import LevelCounts
+from app.metrics.rankings import JudgedRun
+from app.metrics.segments import Segments
+
+Upto = int | Scores | None
+"""A rank to stop after: the same for all topics, one for each (float64 [n]), or none."""
+
+Value = TypeVar("Value", bound=np.generic)
+
+
+class RelevantRows:
+    """The relevant rows of a run, by topic, then rank, and what neither gains nor unjudged documents change of them.
+
+    `row`, `topic` and `level` are parallel; `counts` are those of all topics from the lowest relevant level up.
+    """
+
+    def __init__(
+        self, counts: LevelCounts, row: NDArray[np.intp], topic: NDArray[np.intp], level: NDArray[np.int8]
+    ) -> None:
+        self.counts = counts
+        self.row = row
+        self.topic = topic
+        self.level = level
+        self.segments = Segments(np.bincount(topic, minlength=len(counts.topic_class)))
+
+    @classmethod
+    def of(cls, run: JudgedRun, judged: Segments, counts: LevelCounts) -> RelevantRows:
+        """All that are relevant at some level."""
+        row = np.flatnonzero(run.level >= counts.lowest)
+        return cls(counts, row, judged.topic.take(row), run.level.take(row))
+
+    def above(self, counts: LevelCounts) -> RelevantRows:
+        """Those that still are where fewer levels count."""
+        chosen = np.flatnonzero(self.level >= counts.lowest)
+        return RelevantRows(counts, self.row.take(chosen), self.topic.take(chosen), self.level.take(chosen))
+
+    @cached_property
+    def topic_class(self) -> NDArray[np.intp]:
+        """The class of the topic in `counts`."""
+        return self.counts.topic_class.take(self.topic)
+
+    @cached_property
+    def _above(self) -> NDArray[np.intp]:
+        """The number of rows of the topics above that of each row."""
+        return self.segments.starts.take(self.topic)
+
+    @cached_property
+    def count(self) -> Scores:
+        """count(r): the relevant documents at this rank and above it."""
+        return (np.arange(1, len(self.row) + 1) - self._above).astype(np.float64)
+
+    @cached_property
+    def level_counts(self) -> Scores:
+        """count(r) of the documents of each level or a higher one, float64 [levels, rows].
+
+        Whole numbers, so that sums of gains made of them carry no accumulated error.
+        """
+        counts = np.empty((len(self.counts.relevant), len(self.row)))
+        counts[0] = self.count
+        running = np.zeros(len(self.row) + 1, dtype=np.intp)
+        for place in range(1, len(counts)):
+            np.cumsum(self.level >= self.counts.lowest + place, out=running[1:])
+            np.subtract(running[1:], running.take(self._above), out=counts[place])
+        return counts
+
+
+class RankedRows:
+    """The relevant rows at their ranks, which `condensed` counts among the judged documents only."""
+
+    def __init__(self, run: JudgedRun, rows: RelevantRows, condensed: bool) -> None:
+        self.rows = rows
+        if condensed:
+            self.place: NDArray[np.intp] = rows.row - run.starts.take(rows.topic) + 1
+        else:
+            self.place = run.rank.take(rows.row).astype(np.intp)
+        self.rank: Scores = self.place.astype(np.float64)
+        self._deepest = int(self.place.max(initial=0))
+        self._cut: dict[int | None, Columns] = {}
+        self._weights: dict[Discount, Scores] = {}
+
+    @cached_property
+    def ideal_counts(self) -> Scores:
+        """The documents of each level or a higher one among as many of the ideal ranking: float64 [levels, rows]."""
+        return np.minimum(self.rank, self.rows.counts.last.take(self.rows.topic_class, axis=1))
+
+    def weights(self, discount: Discount) -> Scores:
+        """The discount at the rank of each row."""
+        if discount not in self._weights:
+            self._weights[discount] = discount.at(self.place)
+        return self._weights[discount]
+
+    def cut(self, upto: Upto) -> Columns:
+        """The rows at ranks <= `upto`."""
+        if isinstance(upto, np.ndarray):
+            return Columns(self, np.flatnonzero(self.rank <= upto.take(self.rows.topic)))
+        upto = None if upto is None or upto >= self._deepest else upto
+        if upto not in self._cut:
+            self._cut[upto] = Columns(self, None if upto is None else np.flatnonzero(self.place <= upto))
+        return self._cut[upto]
+
+
+class Columns:
+    """What all gain settings share of the rows that are left of a ranking: parallel columns."""
+
+    def __init__(self, ranked: RankedRows, chosen: NDArray[np.intp] | None) -> None:
+        rows = ranked.rows
+        self._ranked = ranked
+        self._chosen = chosen
+        self.topic = self.pick(rows.topic)
+        self.segments = rows.segments
+        if chosen is not None:
+            self.segments = Segments(np.bincount(self.topic, minlength=rows.segments.topics))
+
+    def pick(self, column: NDArray[Value]) -> NDArray[Value]:
+        """Those of the column of all relevant rows that are left."""
+        return column if self._chosen is None else column.take(self._chosen, axis=-1)
+
+    @cached_property
+    def place(self) -> NDArray[np.intp]:
+        """The rank as an integer."""
+        return self.pick(self._ranked.place)
+
+    @cached_property
+    def rank(self) -> Scores:
+        return self.pick(self._ranked.rank)
+
+    @cached_property
+    def level(self) -> NDArray[np.int8]:
+        return self.pick(self._ranked.rows.level)
+
+    @cached_property
+    def count(self) -> Scores:
+        return self.pick(self._ranked.rows.count)
+
+    @cached_property
+    def row(self) -> NDArray[np.intp]:
+        return self.pick(self._ranked.rows.row)
+
+    @cached_property
+    def topic_class(self) -> NDArray[np.intp]:
+        return self.pick(self._ranked.rows.topic_class)
+
+    @cached_property
+    def ideal_counts(self) -> Scores:
+        return self.pick(self._ranked.ideal_counts)
+
+    def weights(self, discount: Discount) -> Scores:
+        """The discount at each rank."""
+        return self.pick(self._ranked.weights(discount))
+
+    @cached_property
+    def first(self) -> NDArray[np.intp]:
+        """The place of the topmost of each topic's rows among them all, topics without any left out."""
+        return self.segments.starts.take(self.segments.filled)
+
+    @cached_property
+    def preferred(self) -> NDArray[np.intp]:
+        """The same of the topmost row of the highest level."""
+        # The higher the level and, of one level, the fewer the rows above, the greater the number.
+        rows = len(self.topic)
+        preference = self.level.astype(np.intp) * rows - np.arange(rows)
+        greatest = np.maximum.reduceat(preference, self.first) if rows else preference
+        return -greatest % max(rows, 1)
