@@ -13,6 +13,8 @@ from app.errors import BadSetting
 from app.trec import Limits
 
 PREFIX = "GAINBOARD_"
+OF_CLIENTS = ("server", "token", "collection", "config")
+"""What the client and the commands against a server read: no settings of a service, but not misspelt either."""
 _LIMITS = Limits()
 Positive = Annotated[int, Field(ge=1)]
 
@@ -57,7 +59,7 @@ class Settings(BaseModel):
     @classmethod
     def unknown(cls, environment: Mapping[str, str]) -> list[str]:
         """Variables that look like settings and are none: most likely misspelt."""
-        known = {PREFIX + name.upper() for name in cls.model_fields}
+        known = {PREFIX + name.upper() for name in (*cls.model_fields, *OF_CLIENTS)}
         return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
 
     @property

@@ -1,0 +1,156 @@
+"""Which server, as whom, about which collection: options, then environment, then file, then what is always there."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from pathlib import Path
+
+import pytest
+
+from app.cli.command import together
+from app.cli.configured import DEFAULT_SERVER, Target, about_collection, connecting, target_of
+from app.errors import BadSetting
+from app.settings import Settings
+
+FILE = 'server = "https://file"\ntoken = "of-file"\ncollection = "in-file"\n'
+ENVIRONMENT = {
+    "GAINBOARD_SERVER": "https://environment",
+    "GAINBOARD_TOKEN": "of-environment",
+    "GAINBOARD_COLLECTION": "in-environment",
+}
+OPTIONS = ["--server", "https://option", "--token", "of-option", "--collection", "in-option"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in (*ENVIRONMENT, "GAINBOARD_CONFIG", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A configuration file that says everything."""
+    return written(tmp_path / "config.toml", FILE)
+
+
+def written(path: Path, text: str, mode: int = 0o600) -> Path:
+    """A file of this text and mode."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def target(*arguments: str) -> Target:
+    """What a command would be told by these options."""
+    parser = argparse.ArgumentParser()
+    together(connecting, about_collection)(parser)
+    return target_of(parser.parse_args(arguments))
+
+
+def values(found: Target) -> tuple[str, str | None, str | None]:
+    """Without where they are from."""
+    token, collection = found.token, found.collection
+    return found.server.value, token.value if token else None, collection.value if collection else None
+
+
+def test_without_anything_this_machine_is_asked_as_anybody() -> None:
+    found = target()
+    assert values(found) == (DEFAULT_SERVER, None, None)
+    assert found.server.origin == "the default"
+
+
+@pytest.mark.parametrize(
+    ("in_file", "in_environment", "as_option"), list(itertools.product([False, True], repeat=3))[1:]
+)
+def test_an_option_wins_over_the_environment_and_that_over_the_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch, in_file: bool, in_environment: bool, as_option: bool
+) -> None:
+    if in_environment:
+        for name, value in ENVIRONMENT.items():
+            monkeypatch.setenv(name, value)
+    if in_file:
+        monkeypatch.setenv("GAINBOARD_CONFIG", str(file))
+    winner = "option" if as_option else "environment" if in_environment else "file"
+    found = target(*(OPTIONS if as_option else []))
+    assert values(found) == (f"https://{winner}", f"of-{winner}", f"in-{winner}")
+
+
+def test_each_setting_is_looked_for_by_itself(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAINBOARD_TOKEN", "of-environment")
+    found = target("--config", str(file), "-c", "in-option")
+    assert values(found) == ("https://file", "of-environment", "in-option")
+    assert found.server.origin == str(file)
+    assert found.token is not None
+    assert found.token.origin == "GAINBOARD_TOKEN"
+    assert found.collection is not None
+    assert found.collection.origin == "-c"
+
+
+def test_the_file_is_looked_for_where_configuration_belongs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path / "home/.config/gainboard/config.toml", 'collection = "home"')
+    assert values(target())[2] == "home"
+    written(tmp_path / "xdg/gainboard/config.toml", 'collection = "xdg"')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    assert values(target())[2] == "xdg"
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+    assert values(target())[2] == "home"
+
+
+def test_an_empty_variable_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAINBOARD_SERVER", "")
+    assert values(target())[0] == DEFAULT_SERVER
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('sever = "x"\n', "there is no setting 'sever'; there are: server, token, collection"),
+        ("token = 12\n", "token is text, in quotes"),
+        ("server = \n", "is not TOML"),
+        ('server = "\udcff"', "is not TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_read_so_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(BadSetting) as refused:
+        target("--config", str(path))
+    assert str(path) in refused.value.message
+    assert said in refused.value.message
+
+
+def test_a_file_that_is_named_has_to_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadSetting, match=r"There is no configuration file .*absent\.toml"):
+        target("--config", str(tmp_path / "absent.toml"))
+    monkeypatch.setenv("GAINBOARD_CONFIG", str(tmp_path))
+    with pytest.raises(BadSetting, match=r"Cannot read .*: Is a directory"):
+        target()
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o640, True), (0o604, True)])
+def test_a_token_that_others_may_read_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: int, warned: bool
+) -> None:
+    target("--config", str(written(tmp_path / "config.toml", FILE, mode)))
+    assert ("chmod 600" in capsys.readouterr().err) is warned
+    target("--config", str(written(tmp_path / "no-token.toml", 'server = "https://file"', mode)))
+    assert capsys.readouterr().err == ""
+
+
+def test_the_token_of_the_file_is_for_its_server_alone(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = target("--config", str(file), "--server", "https://other")
+    assert values(found) == ("https://other", None, "in-file")
+    assert "not sent to https://other" in capsys.readouterr().err
+    assert values(target("--config", str(file), "--server", "https://file/"))[1] == "of-file"
+    assert capsys.readouterr().err == ""
+
+
+def test_no_token_is_in_a_representation(file: Path) -> None:
+    assert "of-file" not in repr(target("--config", str(file)))
+
+
+def test_the_service_does_not_take_these_variables_for_misspelt() -> None:
+    assert Settings.unknown({**ENVIRONMENT, "GAINBOARD_CONFIG": "x", "GAINBOARD_SEVER": "x"}) == ["GAINBOARD_SEVER"]
