@@ -23,7 +23,6 @@ from app.trec.findings import RESERVED_TOPIC
 TIMES = ("opens_at", "closes_at", "releases_at")
 CHECKED = ("gains", "metrics", "policy", *TIMES, *FIXED_BY_DATA)
 """What is checked together, whichever of it changes."""
-DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
 
 
 @dataclass(frozen=True)

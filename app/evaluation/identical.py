@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-from app.evaluation.intake import reread
+from app.evaluation.rereading import reread
 from app.evaluation.scoring import judged_runs
 from app.evaluation.workspace import Workspace
 from app.metrics import JudgedRun

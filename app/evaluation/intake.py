@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
-from app.evaluation.workspace import Workspace
 from app.store import blobs
 from app.store.database import Transaction
-from app.store.records import Collection, OrderBy, Run
-from app.trec import Limits, Ranking, RunReader, TopicsInterleaved, decompressed
+from app.trec import Limits, decompressed
 from app.trec.zstd import ZstdCompressor
 
 COMPRESSION_LEVEL = 1
@@ -21,11 +18,6 @@ COMPRESSION_LEVEL = 1
 
 IN_MEMORY_BYTES = 8 << 20
 """A body larger than this waits on disk, so that memory stays flat whatever is uploaded."""
-
-NO_LIMITS = Limits(**{limit.name: sys.maxsize for limit in fields(Limits)})
-"""For files read again from the store: they were within the limits of their day."""
-
-T = TypeVar("T")
 
 
 @dataclass
@@ -78,30 +70,3 @@ class Intake:
         """Puts the content into the store, unless it is there."""
         self._compressed.seek(0)
         blobs.put(tx, self.sha256, self.size, iter(lambda: self._compressed.read(blobs.PART_BYTES), b""))
-
-
-def read_run(
-    chunks: Callable[[], Iterable[bytes]],
-    order_by: OrderBy,
-    depth: int,
-    limits: Limits,
-    consume: Callable[[Iterable[Ranking]], T],
-) -> tuple[RunReader, T]:
-    """Reads a run topic by topic into `consume`, and again holding all of it where its topics are not in blocks.
-
-    Almost every run has its topics in blocks, and then memory never holds more than one topic.
-    """
-    reader = RunReader(chunks(), order_by=order_by, depth=depth, limits=limits)
-    try:
-        return reader, consume(reader)
-    except TopicsInterleaved:
-        reader = RunReader(chunks(), order_by=order_by, depth=depth, limits=limits, gather=True)
-        return reader, consume(reader)
-
-
-def reread(workspace: Workspace, collection: Collection, run: Run, consume: Callable[[Iterable[Ranking]], T]) -> T:
-    """Feeds the rankings of a stored run to `consume`, from the file as it was uploaded."""
-    _, result = read_run(
-        lambda: blobs.get(workspace.database, run.sha256), collection.order_by, collection.depth, NO_LIMITS, consume
-    )
-    return result

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import Fault, FaultyFile
 from app.metrics import UNJUDGED, JudgedRun, Judgments, RetrievalScores, min_max
 from app.store.arrays import pack, pack_names, unpack, unpack_names
 from app.trec import READING, Joined, JudgedDocuments, Ranking, judged_documents
@@ -81,16 +80,6 @@ class QrelsIndex:
     @cached_property
     def _documents(self) -> JudgedDocuments | None:
         return judged_documents([self.levels[topic] for topic in self.topics.topics])
-
-
-def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterable[str]) -> FaultyFile:
-    """The fault of a file none of whose topics is one of the collection's."""
-    example = min(topics)
-    message = (
-        f"None of the topics of the {kind} ({its_topic!r}, ...) is one of those of {collection!r} ({example!r}, ...), "
-        "so there would be nothing to score; ids must be the same to the letter"
-    )
-    return FaultyFile([Fault("no-common-topics", message)], 1)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from app.evaluation.binding import undefined
 from app.evaluation.corrections import Levels
 from app.evaluation.judging import JudgedTopics
-from app.evaluation.scoring import judged_runs, undefined
+from app.evaluation.scoring import judged_runs
 from app.evaluation.selection import Means, Selection
 from app.evaluation.versions import JudgedVersion, index_of
 from app.evaluation.workspace import Recent, Workspace

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.evaluation.intake import reread
 from app.evaluation.principals import Principal
+from app.evaluation.rereading import reread
 from app.evaluation.versions import index_of
 from app.evaluation.visibility import open_collection
 from app.evaluation.workspace import Workspace

@@ -10,7 +10,7 @@ from app.errors import Conflict
 from app.evaluation import audit
 from app.evaluation.judging import QrelsIndex
 from app.evaluation.principals import Principal
-from app.evaluation.reading import rejudged
+from app.evaluation.rereading import rejudged
 from app.evaluation.versions import index_of, select
 from app.evaluation.visibility import open_collection, open_locked, require_unchanged
 from app.evaluation.workspace import Workspace

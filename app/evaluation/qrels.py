@@ -9,9 +9,10 @@ from typing import Any
 
 from app.evaluation import audit
 from app.evaluation.intake import Body, Intake
-from app.evaluation.judging import JudgedTopics, QrelsIndex, no_common_topics
+from app.evaluation.judging import JudgedTopics, QrelsIndex
 from app.evaluation.principals import Principal
 from app.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
+from app.evaluation.topics import no_common_topics
 from app.evaluation.versions import select
 from app.evaluation.visibility import open_collection, open_locked, require_unchanged
 from app.evaluation.workspace import Workspace

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import TypeVar
 
-from app.evaluation.intake import NO_LIMITS, read_run
 from app.evaluation.judging import JudgedFile, QrelsIndex, assembled, judge
-from app.evaluation.workspace import Workspace
-from app.store import blobs
-from app.store.records import Collection, OrderBy, Run
-from app.trec import FileWarning, Limits, Ranking, judged_documents, read_joined
+from app.trec import (
+    FileWarning,
+    Limits,
+    OrderBy,
+    Ranking,
+    RunReader,
+    TopicsInterleaved,
+    judged_documents,
+    read_joined,
+)
+
+NO_LIMITS = Limits(**{limit.name: sys.maxsize for limit in fields(Limits)})
+"""For files read again from the store, which were within the limits of their day, and for those of no service."""
 
 Chunks = Callable[[], Iterable[bytes]]
 """The content of a file from its start, each time that it is called."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,13 +45,23 @@ def read_run_file(chunks: Chunks, order_by: OrderBy, depth: int, limits: Limits,
     return compiled or _plain(chunks, order_by, depth, limits, index)
 
 
-def rejudged(workspace: Workspace, collection: Collection, run: Run, index: QrelsIndex) -> JudgedFile:
-    """The join of a stored run with a qrels version."""
-    read = read_run_file(
-        lambda: blobs.get(workspace.database, run.sha256), collection.order_by, collection.depth, NO_LIMITS, index
-    )
-    assert read.joined is not None
-    return read.joined
+def read_run(
+    chunks: Chunks,
+    order_by: OrderBy,
+    depth: int,
+    limits: Limits,
+    consume: Callable[[Iterable[Ranking]], T],
+) -> tuple[RunReader, T]:
+    """Reads a run topic by topic into `consume`, and again holding all of it where its topics are not in blocks.
+
+    Almost every run has its topics in blocks, and then memory never holds more than one topic.
+    """
+    reader = RunReader(chunks(), order_by=order_by, depth=depth, limits=limits)
+    try:
+        return reader, consume(reader)
+    except TopicsInterleaved:
+        reader = RunReader(chunks(), order_by=order_by, depth=depth, limits=limits, gather=True)
+        return reader, consume(reader)
 
 
 def _compiled(

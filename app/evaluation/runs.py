@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from app.errors import Forbidden, NameRequired, NotFound, TeamRequired
+from app.errors import Forbidden, NotFound, TeamRequired
 from app.evaluation import audit, quotas, teams
 from app.evaluation.intake import Body, Intake
-from app.evaluation.judging import QrelsIndex, no_common_topics
-from app.evaluation.names import is_slug
+from app.evaluation.judging import QrelsIndex
+from app.evaluation.names import is_slug, name_from_tag
 from app.evaluation.principals import Principal
 from app.evaluation.reading import RunFile, read_run_file
+from app.evaluation.topics import no_common_topics, topic_warnings
 from app.evaluation.versions import index_of
 from app.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from app.evaluation.workspace import Workspace
@@ -118,7 +119,7 @@ def _store(
     newest = qrels.find(tx, collection.id)
     if (newest and newest.id) != (upload.newest and upload.newest.id):
         return None
-    name = details.name or _name_from_tag(upload.file.tag)
+    name = details.name or name_from_tag(upload.file.tag)
     upload.intake.store(tx)
     now = workspace.now()
     owner = teams.ensure(tx, view, team, now)
@@ -168,15 +169,6 @@ def _team(view: View, asked: str | None) -> str:
     return asked
 
 
-def _name_from_tag(tag: str) -> str:
-    if is_slug(tag):
-        return tag
-    raise NameRequired(
-        f"The run tag {tag!r} cannot be a name in a path (letters, digits, `.`, `_` and `-`, at most 128, the "
-        "first a letter or digit); give one: `?name=NAME`."
-    )
-
-
 def seen(tx: Transaction, view: View, run: Run, *, created: bool = False) -> SeenRun:
     """The run with what its principal may know about it."""
     newest = qrels.find(tx, run.collection_id) if view.sees_judgments else None
@@ -192,11 +184,7 @@ def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | No
         unknown, missing, of = len(own - declared), len(declared - own), "collection"
     else:
         return []
-    found = (
-        ("unknown-topics", unknown, f"Topics of the run that are not among those of the {of}; they are ignored."),
-        ("missing-topics", missing, f"Topics of the {of} that are not in the run; they score 0, if anything does."),
-    )
-    return [FileWarning(code, message, count).as_json() for code, count, message in found if count]
+    return [warning.as_json() for warning in topic_warnings(unknown, missing, of)]
 
 
 def listed(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> Sequence[SeenRun]:

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequest, NotFound
-from app.evaluation.collections import DEFAULT_METRICS
+from app.evaluation.binding import DEFAULT_METRICS, bind_all, undefined
 from app.evaluation.disclosure import Disclosure, charge, limit, presets
-from app.evaluation.intake import reread
-from app.evaluation.judging import JudgedTopics, judge, nothing_retrieved, unpack_run
+from app.evaluation.judging import JudgedTopics, judge, unpack_run
 from app.evaluation.principals import Principal
+from app.evaluation.rereading import reread
 from app.evaluation.scored import scored_runs
 from app.evaluation.versions import index_of, judged_topics, select
 from app.evaluation.visibility import View, open_collection
 from app.evaluation.workspace import ScoredRun, Workspace
-from app.metrics import BoundMetric, JudgedRankings, JudgedRun, Scale, expand, mean_all, resolve, score_all
+from app.metrics import BoundMetric, JudgedRankings, JudgedRun, Scale, expand, mean_all, score_all
 from app.store import runs
 from app.store.database import Transaction
 from app.store.records import Collection, Qrels, Run
@@ -186,14 +186,7 @@ def bind(
             "query.metric", "too-many", f"{len(expressions)} metrics in one request; at most {MOST_METRICS}."
         )
     scale = Scale(collection.highest_level, collection.depth)
-    defaults = {"gains": collection.gains}
-    bound: dict[str, BoundMetric] = {}
-    asked: dict[str, str] = {}
-    for expression in expressions:
-        metric = resolve(expression, scale, query=question.defaults, collection=defaults)
-        asked[expression] = metric.label
-        bound.setdefault(metric.label, metric)
-    return list(bound.values()), asked
+    return bind_all(expressions, scale, question.defaults, collection.gains)
 
 
 def choose(workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None) -> list[Run]:
@@ -218,12 +211,6 @@ def judged_runs(
     # Runs that came after an older version was replaced were not judged by it until somebody asks.
     late = {run.id: _judge_late(workspace, collection, run, version) for run in chosen if run.id not in found}
     return [late[run.id] if run.id in late else found[run.id] for run in chosen]
-
-
-def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
-    """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
-    empty = JudgedRankings(nothing_retrieved(len(topics.topics)), topics.judgments)
-    return np.array([np.isnan(metric.score(empty)) for metric in bound])
 
 
 def _stored(

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidRequest
-from app.evaluation.collections import DEFAULT_METRICS
+from app.evaluation.binding import DEFAULT_METRICS, undefined
 from app.evaluation.principals import Principal
-from app.evaluation.scoring import choose, judged_runs, undefined
+from app.evaluation.scoring import choose, judged_runs
 from app.evaluation.versions import judged_topics, select
 from app.evaluation.visibility import open_collection
 from app.evaluation.workspace import Workspace

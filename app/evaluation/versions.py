@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.errors import NoQrels, NotFound
-from app.evaluation.intake import NO_LIMITS
 from app.evaluation.judging import JudgedTopics, QrelsIndex
+from app.evaluation.reading import NO_LIMITS
 from app.evaluation.visibility import View
 from app.evaluation.workspace import Workspace
 from app.store import blobs, qrels
