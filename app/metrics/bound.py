@@ -106,13 +106,14 @@ def _mean_plainly(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
         table = table.copy()
         table[geometric] = np.log(np.maximum(table[geometric], _FLOOR))
     with np.errstate(invalid="ignore"):
-        means = table.sum(axis=-1) / np.float64(table.shape[-1])
-        if np.isnan(means).any():
-            undefined = np.isnan(table)
-            means = np.where(undefined, 0.0, table).sum(axis=-1) / (table.shape[-1] - undefined.sum(axis=-1))
+        means = np.asarray(table.sum(axis=-1) / np.float64(table.shape[-1]))
+        if (some := np.isnan(means)).any():
+            scores = table[some]
+            undefined = np.isnan(scores)
+            means[some] = np.where(undefined, 0.0, scores).sum(axis=-1) / (~undefined).sum(axis=-1)
     if geometric:
         means[geometric] = np.exp(means[geometric])
-    return np.asarray(means)
+    return means
 
 
 def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,7 @@ _SHALLOW: Final = 1 << 16
 """Ranks that are looked up rather than computed: half a megabyte for a discount."""
 
 
-@dataclass(frozen=True, slots=True)
-class Discount:
+class Discount(NamedTuple):
     """The weight `1 / max(1, log_base(rank + shift))` of a rank >= 1.
 
     One formula carries all three habits: base a with shift 0 is Jarvelin and Kekalainen's (TOIS 2002), which

@@ -27,6 +27,7 @@ class LevelCounts:
         self.relevant, topic_class = np.unique(relevant, axis=1, return_inverse=True)
         self.topic_class = topic_class.ravel()
         self.last: NDArray[np.int64] = np.ascontiguousarray(self.relevant[::-1].cumsum(axis=0)[::-1])
+        self.last_rank = self.last.astype(np.float64)
         self.relevant_count: NDArray[np.int64] = self.last[0]
         self.ranks = lru_cache(maxsize=4)(self._ranks)
         self.upto = lru_cache(maxsize=16)(self._upto)
@@ -49,31 +50,54 @@ class LevelCounts:
         """The documents of each level or a higher one among the first `upto` ranks, int64 [k, c]."""
         return np.minimum(self.last, upto)
 
-    def _ranks(self, upto: int) -> tuple[IdealRanks, ...]:
+    def _ranks(self, upto: int) -> IdealRanks:
         """The first `upto` ranks of the ideal rankings that hold a document there.
 
         Classes of like R share a table, so that padding at most doubles the work.
         """
         depth = np.minimum(self.relevant_count, upto)
         widths = np.ceil(np.log2(np.maximum(depth, 1))).astype(np.int64)
-        alike = (np.flatnonzero((widths == width) & (depth > 0)) for width in np.unique(widths[depth > 0]))
-        return tuple(self._table(classes, int(depth[classes].max())) for classes in alike)
+        starts, size, tables = np.zeros(len(depth), np.intp), 1, []
+        for width in np.unique(widths[depth > 0]):
+            classes = ((widths == width) & (depth > 0)).nonzero()[0]
+            table = self._table(classes, int(depth[classes].max()), size)
+            starts[classes] = size + np.arange(len(classes)) * (table.width + 1)
+            size = table.stop
+            tables.append(table)
+        return IdealRanks(tuple(tables), starts, depth, size)
 
-    def _table(self, classes: NDArray[np.intp], width: int) -> IdealRanks:
+    def _table(self, classes: NDArray[np.intp], width: int, start: int) -> RankTable:
         ranks = np.arange(1, width + 1)
         beyond = ranks > self.last[:, classes, np.newaxis]
-        return IdealRanks(classes, width, beyond[::-1].sum(axis=0, dtype=np.int8))
+        return RankTable(classes, width, start, beyond[::-1].sum(axis=0, dtype=np.int8))
 
 
-class IdealRanks(NamedTuple):
+class RankTable(NamedTuple):
     """The ranks 1 to `width` of the ideal rankings of some `classes`.
 
     `steps_down` int8 [classes, width]: how many levels below the highest the document there is; k where there is none.
+    `start` is where what is worked out of these ranks stands among that of all tables, each row after one 0.
     """
 
     classes: NDArray[np.intp]
     width: int
+    start: int
     steps_down: NDArray[np.int8]
+
+    @property
+    def stop(self) -> int:
+        """Where the next table starts."""
+        return self.start + len(self.classes) * (self.width + 1)
+
+
+class IdealRanks(NamedTuple):
+    """Ranks of ideal rankings in several tables: where, among `size` values, those of each class start, and how many
+    ranks it has there, int64 [c] both."""
+
+    tables: tuple[RankTable, ...]
+    starts: NDArray[np.intp]
+    depth: NDArray[np.int64]
+    size: int
 
 
 class IdealRankings:
@@ -88,7 +112,8 @@ class IdealRankings:
     def __init__(self, counts: LevelCounts, gains: Scores) -> None:
         self.counts = counts
         self.gains = gains
-        self.steps: Scores = np.diff(gains, axis=0, prepend=0.0)
+        self.steps = gains.copy()
+        self.steps[1:] -= gains[:-1]
         self.relevant_count = counts.relevant_count
         # Bounded: the object lives as long as the qrels version, and cut-offs and bases are the client's choice.
         self._cached_gain = lru_cache(maxsize=32)(self._cumulative_gain)
@@ -102,7 +127,7 @@ class IdealRankings:
     @cached_property
     def total(self) -> Scores:
         """The gain of all relevant documents, float64 [n]."""
-        return self._worth(self.counts.last)
+        return self._worth(self.counts.last_rank)
 
     @cached_property
     def generalised_precision_sum(self) -> Scores:
@@ -136,28 +161,27 @@ class IdealRankings:
         return self._cached_sums(discount, min(1 << (upto - 1).bit_length(), self.deepest))
 
     def _reciprocal_sums(self, discount: Discount, upto: int) -> ReciprocalSums:
-        depth = np.minimum(self.relevant_count, upto)
-        starts = np.zeros(len(depth), dtype=np.intp)
-        tables = [np.zeros(1)]
-        for classes, width, _ in (ideal := self.counts.ranks(upto)):
-            starts[classes] = sum(map(len, tables)) + np.arange(len(classes)) * (width + 1)
-            tables.append(np.zeros(len(classes) * (width + 1)))
-        for ranks, table in zip(ideal, tables[1:], strict=True):
-            sums = table.reshape(len(ranks.classes), -1)[:, 1:]
-            np.cumsum(1.0 / self._gained(ranks, discount), axis=1, out=sums)
-        steps = 1.0 / worth(self.steps, discount.sums(self.counts.last))
-        return ReciprocalSums(np.concatenate(tables), starts, depth, steps)
+        ranks = self.counts.ranks(upto)
+        values = np.zeros(ranks.size)
+        for table in ranks.tables:
+            sums = values[table.start : table.stop].reshape(len(table.classes), -1)[:, 1:]
+            np.cumsum(1.0 / self._gained(table, discount), axis=1, out=sums)
+        step = 1.0 / worth(self.steps, discount.sums(self.counts.last))
+        return ReciprocalSums(values, ranks.starts, ranks.depth, step)
 
-    def _gained(self, ideal: IdealRanks, discount: Discount) -> Scores:
+    def _gained(self, table: RankTable, discount: Discount) -> Scores:
         """The discounted gain of the first r ranks, for each r: float64 [classes, width]."""
-        below = np.zeros((1, self.gains.shape[1]))
-        descending = np.concatenate((self.gains[::-1], below))
-        if descending.shape[1] == 1:
-            gain = descending[:, 0].take(ideal.steps_down)
+        if self.gains.shape[1] == 1:
+            gain = self._descending.take(table.steps_down)
         else:
-            gain = descending[ideal.steps_down, ideal.classes[:, np.newaxis]]
-        gain *= discount.weights(ideal.width)[1:]
+            gain = self._descending[table.steps_down, table.classes[:, np.newaxis]]
+        gain *= discount.weights(table.width)[1:]
         return np.cumsum(gain, axis=1, out=gain)
+
+    @cached_property
+    def _descending(self) -> Scores:
+        """The gains from the highest level down to nothing."""
+        return np.concatenate((self.gains[::-1], np.zeros((1, self.gains.shape[1]))))
 
     def gain_by_rank(self, topics: NDArray[np.intp], ranks: NDArray[np.intp], discount: Discount) -> Scores:
         """The discounted gain of the first r ranks of some topics, for each r of `ranks`: float64 [topics, ranks]."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from app.metrics.arrays import Scores
 from app.metrics.segments import Segments
 
-_REMEMBERED: Final = 5
-"""Numbers by topic: two extremes and three sums."""
+_REMEMBERED: Final = 9
+"""Numbers by topic: three sums, and three to scale scores by over either ranking."""
 
 
 class SystemScores:
@@ -39,8 +39,8 @@ class SystemScores:
         scores = self._scores.take(row)
         if raw:
             return scores
-        lowest, highest = self._range(condensed)
-        return min_max(scores, lowest.take(topic), highest.take(topic))
+        scaling = self._condensed_scaling if condensed else self._scaling
+        return scaled(scores, Scaling(*(each.take(topic) for each in scaling)))
 
     def distance(self, raw: bool, condensed: bool) -> Scores:
         """The sum of their absolute values, float64 [n]: how far off they are if no document is worth anything."""
@@ -52,24 +52,39 @@ class SystemScores:
                 self._distances[key] = judged.sum(np.abs(scores))
         return self._distances[key]
 
-    def _range(self, condensed: bool) -> tuple[Scores, Scores]:
-        return self._judged_range if condensed else self._extremes
+    @cached_property
+    def _scaling(self) -> Scaling:
+        return Scaling.between(*self._extremes)
 
     @cached_property
-    def _judged_range(self) -> tuple[Scores, Scores]:
-        return Segments(self._counts).extremes(self._scores)
+    def _condensed_scaling(self) -> Scaling:
+        return Scaling.between(*Segments(self._counts).extremes(self._scores))
 
 
-def min_max(scores: Scores, lowest: Scores | float, highest: Scores | float) -> Scores:
-    """`scores` scaled so that `lowest` becomes 0 and `highest` 1 (all float64 of one shape, or broadcast to it).
+class Scaling(NamedTuple):
+    """What scores are multiplied by, what is then taken off and what that is divided by."""
 
-    Where those two are equal, all are 1.
-    """
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        spread = np.subtract(highest, lowest)
-        if np.all((spread > 0) & (spread < np.inf)):
-            return (scores - lowest) / spread
-        # Two finite scores may be further apart than the largest number; their halves are not.
-        unit = np.where(np.isinf(spread), 0.5, 1.0)
-        spread = highest * unit - lowest * unit
-        return np.where(spread > 0, (scores * unit - lowest * unit) / spread, 1.0)
+    unit: Scores
+    shift: Scores
+    spread: Scores
+
+    @classmethod
+    def between(cls, lowest: Scores | float, highest: Scores | float) -> Scaling:
+        """From `lowest` to `highest`, finite both, to 0 and 1; where they are equal, all to 1."""
+        with np.errstate(over="ignore"):
+            # Two finite scores may be further apart than the largest number; their halves are not.
+            unit = np.where(np.isinf(np.subtract(highest, lowest)), 0.5, 1.0)
+        shift = lowest * unit
+        spread = highest * unit - shift
+        some = spread > 0
+        return cls(np.where(some, unit, 0.0), np.where(some, shift, -1.0), np.where(some, spread, 1.0))
+
+
+def scaled(scores: Scores, scaling: Scaling) -> Scores:
+    """The scores, each by its scaling."""
+    return (scores * scaling.unit - scaling.shift) / scaling.spread
+
+
+def min_max(scores: Scores, lowest: float, highest: float) -> Scores:
+    """`scores` float64 [m] scaled so that `lowest` becomes 0 and `highest` 1; all 1 where those two are equal."""
+    return scaled(scores, Scaling.between(lowest, highest))

@@ -38,12 +38,12 @@ class RelevantRows:
     @classmethod
     def of(cls, run: JudgedRun, judged: Segments, counts: LevelCounts) -> RelevantRows:
         """All that are relevant at some level."""
-        row = np.flatnonzero(run.level >= counts.lowest)
+        row = (run.level >= counts.lowest).nonzero()[0]
         return cls(counts, row, judged.topic.take(row), run.level.take(row))
 
     def above(self, counts: LevelCounts) -> RelevantRows:
         """Those that still are where fewer levels count."""
-        chosen = np.flatnonzero(self.level >= counts.lowest)
+        chosen = (self.level >= counts.lowest).nonzero()[0]
         return RelevantRows(counts, self.row.take(chosen), self.topic.take(chosen), self.level.take(chosen))
 
     @cached_property
@@ -93,7 +93,8 @@ class RankedRows:
     @cached_property
     def ideal_counts(self) -> Scores:
         """The documents of each level or a higher one among as many of the ideal ranking: float64 [levels, rows]."""
-        return np.minimum(self.rank, self.rows.counts.last.take(self.rows.topic_class, axis=1))
+        last = self.rows.counts.last_rank.take(self.rows.topic_class, axis=1)
+        return np.minimum(self.rank, last, out=last)
 
     def weights(self, discount: Discount) -> Scores:
         """The discount at the rank of each row."""
@@ -104,10 +105,10 @@ class RankedRows:
     def cut(self, upto: Upto) -> Columns:
         """The rows at ranks <= `upto`."""
         if isinstance(upto, np.ndarray):
-            return Columns(self, np.flatnonzero(self.rank <= upto.take(self.rows.topic)))
+            return Columns(self, (self.rank <= upto.take(self.rows.topic)).nonzero()[0])
         upto = None if upto is None or upto >= self._deepest else upto
         if upto not in self._cut:
-            self._cut[upto] = Columns(self, None if upto is None else np.flatnonzero(self.place <= upto))
+            self._cut[upto] = Columns(self, None if upto is None else (self.place <= upto).nonzero()[0])
         return self._cut[upto]
 
 

@@ -40,7 +40,7 @@ class Segments:
     @cached_property
     def filled(self) -> NDArray[np.intp]:
         """The topics that have rows."""
-        return np.flatnonzero(self._counts)
+        return self._counts.nonzero()[0]
 
     def spread(self, values: Scores) -> Scores:
         """The value of each row's topic, float64 [rows], of `values` float64 [n]."""
@@ -60,8 +60,9 @@ class Segments:
         return self._reduced(np.minimum, values), self._reduced(np.maximum, values)
 
     def _summed(self, values: Scores) -> Scores:
-        # Of nothing, bincount makes integers.
-        return np.bincount(self.topic, values, self.topics).astype(np.float64, copy=False)
+        if not self._rows:
+            return np.zeros(self.topics)  # bincount would make integers
+        return np.asarray(np.bincount(self.topic, values, self.topics), np.float64)
 
     def _reduced(self, operation: np.ufunc, values: Scores) -> Scores:
         if 0 < len(self.filled) == self.topics:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,7 @@ from app.metrics.rows import RankedRows, RelevantRows, Upto
 from app.metrics.segments import Segments
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """The parameters that say how a run is read, before any metric computes on it."""
 
     gains: GainSetting = FLAT
@@ -53,13 +51,14 @@ class BinaryRankings:
 
     def relevant(self, *, upto: Upto = None) -> Found:
         """The relevant documents retrieved at ranks <= `upto` (all of them if None)."""
-        if isinstance(upto, np.ndarray) and upto is not self.relevant_count:
-            return self._find(upto)
         # No cut-off is 0, which stands for R, to which several metrics read.
-        key = 0 if isinstance(upto, np.ndarray) else upto
-        if key not in self._found:
-            self._found[key] = self._find(upto)
-        return self._found[key]
+        key = 0 if upto is self.relevant_count else upto
+        if isinstance(key, np.ndarray):
+            return self._find(key)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._find(upto)
+        return found
 
     def sum(self, values: Values, *settings: Hashable, upto: Upto = None) -> Scores:
         """The sum of `values` over the relevant documents retrieved at ranks <= `upto`: float64 [n], for all to read.
@@ -68,9 +67,10 @@ class BinaryRankings:
         """
         found = self.relevant(upto=upto)
         key = (found, values, *settings)
-        if key not in self._sums:
-            self._sums[key] = found.sum_by_topic(found.pick(self.column(values, *settings)))
-        return self._sums[key]
+        sums = self._sums.get(key)
+        if sums is None:
+            sums = self._sums[key] = found.sum_by_topic(found.pick(self.column(values, *settings)))
+        return sums
 
     def at_first(self, values: Values, *settings: Hashable, upto: Upto = None) -> Scores:
         """`values` at the first relevant document, 0 if none is retrieved at ranks <= `upto`: float64 [n]."""
@@ -86,9 +86,10 @@ class BinaryRankings:
     def column(self, values: Values, *settings: Hashable) -> Scores:
         """`values(found, *settings)` for all relevant documents retrieved."""
         key = (values, *settings)
-        if key not in self._columns:
-            self._columns[key] = values(self.relevant(), *settings)
-        return self._columns[key]
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = values(self.relevant(), *settings)
+        return column
 
     def _find(self, upto: Upto) -> Found:
         return Found(self._ranked.cut(upto))

@@ -51,7 +51,7 @@ def test_a_run_weighs_from_the_start_what_it_will_remember() -> None:
     weight = each.nbytes
     for raw, condensed in ((True, True), (False, True), (False, False)):
         each.system_distance(raw, condensed)
-    by_topic = 4 + 3 + 2  # as stored, the sums, and the extremes of condensed lists
+    by_topic = 4 + 3 + 2 * 3  # as stored, the sums, and what scales the scores of either ranking
     assert each.retrieval_scores is not None
     assert weight == each.nbytes == bare.nbytes + each.retrieval_scores.judged.nbytes + by_topic * 8 * len(QRELS)
 
