@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Annotated, Any
@@ -51,14 +52,22 @@ def as_sent(token: str) -> str:
     return token.encode("latin-1").decode("utf-8", "replace")
 
 
-def _principal(
+async def _identified(
     request: Request,
     workspace: WorkspaceDep,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
-) -> Principal:
+) -> Callable[[], Principal]:
     if credentials is None and "authorization" in request.headers:
-        return Principal("anonymous", why_anonymous="The Authorization header is not `Bearer TOKEN`.")
-    return authenticate(workspace, as_sent(credentials.credentials) if credentials else None)
+        return partial(Principal, "anonymous", why_anonymous="The Authorization header is not `Bearer TOKEN`.")
+    return partial(authenticate, workspace, as_sent(credentials.credentials) if credentials else None)
+
+
+IdentifiedDep = Annotated[Callable[[], Principal], Depends(_identified)]
+"""Finds the principal when it is called, for routes so quick that a thread just for this would be felt."""
+
+
+def _principal(identified: IdentifiedDep) -> Principal:
+    return identified()
 
 
 PrincipalDep = Annotated[Principal, Depends(_principal)]

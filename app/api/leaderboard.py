@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
 from app.api.answers import place
-from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from app.api.dependencies import CollectionName, IdentifiedDep, WorkspaceDep
 from app.api.kept import note_origin
 from app.api.pieces import Piece, Pieced, piece
 from app.api.problems import documented
@@ -78,12 +78,12 @@ def read_leaderboard(
     collection: CollectionName,
     request: Request,
     workspace: WorkspaceDep,
-    principal: PrincipalDep,
+    identified: IdentifiedDep,
     asked: Annotated[AskedLeaderboard, Query()],
 ) -> Response:
     """All runs ranked by their mean under one metric, with those under others beside it."""
     question = Question(asked.metric, None, asked.given(), asked.qrels)
-    found = leaderboard(workspace, principal, collection, question, asked.by)
+    found = leaderboard(workspace, identified(), collection, question, asked.by)
     grouping = groups_job(workspace, found)
     note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))
     return Pieced(list(_json(request, workspace, found, grouping)))

@@ -11,7 +11,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field, create_model
 
 from app.api.answers import answer
-from app.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from app.api.dependencies import CollectionName, IdentifiedDep, WorkspaceDep, accepts
 from app.api.kept import note_origin
 from app.api.problems import documented
 from app.errors import (
@@ -133,7 +133,7 @@ def read_scores(
     collection: CollectionName,
     request: Request,
     workspace: WorkspaceDep,
-    principal: PrincipalDep,
+    identified: IdentifiedDep,
     asked: Annotated[AskedScores, Query()],
 ) -> Response:
     """Scores of stored runs under any parameters, computed from the judged rankings."""
@@ -143,7 +143,7 @@ def read_scores(
     question = Question(
         asked.metric, asked.run, asked.given(), asked.qrels, per_topic=per_topic, most=most, one_run=one_run
     )
-    found = score(workspace, principal, collection, question)
+    found = score(workspace, identified(), collection, question)
     note_origin(request, origin_of(found))
     if form == "csv":
         return PlainTextResponse("".join(_csv(found, per_topic)), media_type="text/csv")

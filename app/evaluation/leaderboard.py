@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,7 @@ from app.store.records import Run
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One run's place, and its position among the scored runs."""
 
     rank: int
@@ -67,11 +67,13 @@ def leaderboard(
 
 
 def _rows(scores: Scores, means: Sequence[float]) -> list[Row]:
-    order = sorted(range(len(means)), key=lambda column: (_descending(means[column]), scores.runs[column].name))
+    keys = [(_descending(mean), run.name) for mean, run in zip(means, scores.runs, strict=True)]
     rows: list[Row] = []
-    for place, column in enumerate(order, start=1):
-        same = bool(rows) and _descending(means[column]) == _descending(means[order[place - 2]])
-        rows.append(Row(rows[-1].rank if same else place, scores.runs[column], column))
+    before: tuple[bool, float] | None = None
+    for place, column in enumerate(sorted(range(len(keys)), key=keys.__getitem__), start=1):
+        mean, _ = keys[column]
+        rows.append(Row(rows[-1].rank if mean == before else place, scores.runs[column], column))
+        before = mean
     return rows
 
 

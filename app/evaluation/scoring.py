@@ -80,9 +80,9 @@ class Scores:
 
     def topics_scored(self) -> dict[str, int] | None:
         """By label: how many topics the mean is taken over; None where the judgments are hidden."""
-        if (undefined := self.topics_undefined()) is None:
+        if self.disclosure is not None:
             return None
-        return {label: len(self.topics) - len(left_out) for label, left_out in undefined.items()}
+        return dict(zip(self.labels(), np.count_nonzero(~self.undefined, axis=1).tolist(), strict=True))
 
     @property
     def withheld(self) -> Mapping[str, str]:
