@@ -1,0 +1,66 @@
+"""What a database holds, and one that holds something of everything."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, Text, cast, select
+
+from app.settings import Settings
+from app.store import (
+    job_tables,  # noqa: F401 (importing it fills the metadata)
+    tables,
+    uploads,
+)
+from app.store.database import Database
+from app.store.metadata import metadata
+from tests.api.campaign import Campaign
+from tests.api.changes import CHANGES, prepared
+from tests.api.laboratory import Laboratory
+from tests.conftest import ADMIN, serving
+
+RATIONED = {"policy": {"scores": "own-mean", "presets": ["AP"]}}
+
+
+def fill(url: str) -> None:
+    """Leaves at least one row in every table, by requests, with jobs that nobody has begun."""
+    settings = Settings.read({}, database_url=url, admin_token=ADMIN, job_slots=0)
+    with serving(settings) as service:
+        lab = Laboratory(service)
+        for route in sorted(CHANGES, key=lambda route: route == "DELETE /v1/collections/{collection}"):
+            answer = prepared(lab, route)(service.organiser)
+            assert answer.status_code < 300, answer.text
+        service.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"})
+        rationed = Campaign(service, topics=["1", "2"], **RATIONED)
+        rationed.put_qrels()
+        own = rationed.client("participant", "own")
+        rationed.submit(client=own)
+        assert rationed.get("/scores", own, metric="AP").status_code == 200
+    _leave_an_upload(url)
+
+
+def _leave_an_upload(url: str) -> None:
+    database = Database(url)
+    with database.writing() as tx:
+        team = tx.execute(select(tables.teams.c.id)).scalars().first()
+        assert team is not None
+        uploads.begin(tx, team, datetime.now(UTC))
+    database.close()
+
+
+def rows(url: str) -> dict[str, set[tuple[Any, ...]]]:
+    """All rows by table; JSON as the text that it is stored as."""
+    database = Database(url)
+    with database.reading() as tx:
+        found = {
+            name: {
+                tuple(row)
+                for row in tx.execute(
+                    select(*[cast(each, Text) if isinstance(each.type, JSON) else each for each in table.columns])
+                )
+            }
+            for name, table in metadata.tables.items()
+        }
+    database.close()
+    return found

@@ -1,0 +1,136 @@
+"""A backup holds what was there when it began, and restores into either kind of database."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from threading import Event
+
+from app.evaluation.audit import verify
+from app.settings import Settings
+from app.store.backup import Taken, restore, take
+from app.store.database import Database
+from tests.api.campaign import run_text
+from tests.api.changes import log
+from tests.api.laboratory import TOPICS, Laboratory
+from tests.conftest import ADMIN, Service, serving
+from tests.operations.stored import fill, rows
+from tests.outside import outside
+
+METRICS = ("AP", "Q", "nDCG@10")
+UPLOADERS = 3
+
+
+def quiet(table: str, done: int, expected: int) -> None:
+    """Nobody is told."""
+
+
+def taken(url: str, file: Path, *, force: bool = False) -> Taken:
+    """A backup of a database, in this process."""
+    database = Database(url)
+    try:
+        return take(database, file, quiet, force=force)
+    finally:
+        database.close()
+
+
+def restored(url: str, file: Path) -> None:
+    """Restores a backup, in this process."""
+    database = Database(url)
+    try:
+        restore(database, file, quiet)
+    finally:
+        database.close()
+
+
+def test_every_row_of_every_table_is_the_same_in_the_other_database(
+    database_url: str, other_url: str, tmp_path: Path
+) -> None:
+    fill(database_url)
+    file = tmp_path / "a.backup"
+    written = taken(database_url, file)
+    restored(other_url, file)
+    before = rows(database_url)
+    assert all(before.values()), "a table that holds nothing here shows nothing"
+    assert rows(other_url) == before
+    assert written.rows == {name: len(found) for name, found in before.items()}
+    assert written.bytes == file.stat().st_size
+
+
+@contextmanager
+def uploading(lab: Laboratory) -> Iterator[dict[str, str]]:
+    """Several clients upload one run after the other; the files by name, of those that were answered 201."""
+    stored: dict[str, str] = {}
+    numbers, enough, first = count(), Event(), Event()
+
+    def upload() -> None:
+        while not enough.is_set():
+            name = f"load-{next(numbers)}"
+            ranking = [f"{name}-{place}" for place in range(40)] + ["d1", "d2", name[-1]]
+            text = run_text(dict.fromkeys(TOPICS, ranking), name)
+            answer = lab.submit(text, team="load", name=name)
+            assert answer.status_code == 201, answer.text
+            stored[name] = text
+            if len(stored) >= UPLOADERS:
+                first.set()
+
+    with ThreadPoolExecutor(UPLOADERS) as pool:
+        under_way = [pool.submit(upload) for _ in range(UPLOADERS)]
+        try:
+            assert first.wait(60)
+            yield stored
+        finally:
+            enough.set()
+    for each in under_way:
+        each.result()
+
+
+def backed_up(url: str, file: Path) -> None:
+    """A backup by a process of its own."""
+    command = [sys.executable, "-m", "app", "backup", str(file)]
+    subprocess.run(command, env=outside(GAINBOARD_DATABASE_URL=url), check=True, capture_output=True, timeout=60)
+
+
+def files_of(service: Service, lab: Laboratory) -> dict[str, str]:
+    """Every run's file, by name, as the interface gives it."""
+    names, page = [], f"{lab.path}/runs"
+    while page:
+        answer = service.organiser.get(page)
+        names += [run["name"] for run in answer.json()["items"]]
+        page = answer.links.get("next", {}).get("url", "")
+    plain = {"Accept": "text/plain"}
+    return {name: service.organiser.get(f"{lab.path}/runs/{name}", headers=plain).text for name in names}
+
+
+def scores_of(service: Service, lab: Laboratory, names: list[str]) -> object:
+    """The scores of these runs, topic by topic."""
+    asked = {"metric": METRICS, "run": names, "topics": "all"}
+    answer = service.organiser.get(f"{lab.path}/scores", params=asked)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["runs"]
+
+
+def test_a_backup_taken_under_load_restores_to_a_whole_state(database_url: str, other_url: str, tmp_path: Path) -> None:
+    settings = {"admin_token": ADMIN, "job_slots": 0}
+    file = tmp_path / "a.backup"
+    with serving(Settings.read({}, database_url=database_url, **settings)) as service:
+        lab = Laboratory(service)
+        with uploading(lab) as stored:
+            before = sorted(stored)
+            backed_up(database_url, file)
+        scored = scores_of(service, lab, before)
+    assert len(stored) > len(before), "there was no load"
+    restored(other_url, file)
+    with serving(Settings.read({}, database_url=other_url, **settings)) as service:
+        kept = {name: text for name, text in files_of(service, lab).items() if name.startswith("load-")}
+        assert set(before) <= set(kept) <= set(stored)
+        assert kept == {name: stored[name] for name in kept}
+        assert scores_of(service, lab, before) == scored
+        lab.organiser = service.organiser
+        assert lab.submit(run_text({"1": ["new"]}, "new")).status_code == 201
+        assert verify(log(service.organiser)).fault is None

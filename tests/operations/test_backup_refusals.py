@@ -1,0 +1,221 @@
+"""What ends a backup or its restoring: it is said in a sentence, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import inspect, text
+
+from app.cli.copied import interruptible
+from app.errors import BadSetting, DatabaseNewer, DatabaseUnusable, GainboardError
+from app.main import open_workspace
+from app.settings import Settings
+from app.store.backup import restore, take
+from app.store.database import Database
+from tests.operations.test_backup import restored, taken
+from tests.outside import outside
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A database of an instance that was started once."""
+    return started(f"sqlite:///{tmp_path / 'gainboard.db'}")
+
+
+def started(url: str) -> str:
+    """The address of a database in which a first start has left its token."""
+    if (path := Database(url).path) is not None:
+        path.parent.mkdir(exist_ok=True)
+    workspace, _ = open_workspace(Settings.read({}, database_url=url))
+    workspace.database.close()
+    return url
+
+
+@pytest.fixture
+def backup(url: str, tmp_path: Path) -> Path:
+    """A backup of it, in a folder of its own."""
+    (tmp_path / "kept").mkdir()
+    taken(url, tmp_path / "kept" / "a.backup")
+    return tmp_path / "kept" / "a.backup"
+
+
+def names(folder: Path) -> list[str]:
+    """What is in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def change(file: Path, statement: str) -> None:
+    """Does something to a backup that its owner should not do."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(statement)
+        connection.commit()
+
+
+def test_a_backup_is_one_file_of_its_owner_alone(backup: Path) -> None:
+    assert names(backup.parent) == ["a.backup"]
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+
+
+def test_a_file_is_replaced_by_force_only(url: str, backup: Path) -> None:
+    backup.write_text("the only copy of a thesis")
+    with pytest.raises(BadSetting, match="exists; --force replaces it"):
+        taken(url, backup)
+    assert backup.read_text() == "the only copy of a thesis"
+    taken(url, backup, force=True)
+    assert backup.read_bytes().startswith(b"SQLite format 3")
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (".", "is a folder; name a file in it"),
+        ("absent/a.backup", "is no folder"),
+        ("gainboard.db", "belongs to the database itself"),
+        ("gainboard.db-wal", "belongs to the database itself"),
+        ("link", "belongs to the database itself"),
+    ],
+)
+def test_a_place_that_cannot_be_or_is_the_database_is_refused_even_by_force(
+    url: str, tmp_path: Path, place: str, said: str
+) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "gainboard.db")
+    before = names(tmp_path)
+    with pytest.raises(BadSetting, match=said):
+        taken(url, tmp_path / place, force=True)
+    assert names(tmp_path) == before
+
+
+def test_a_database_that_is_absent_is_not_made_by_its_backup(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnusable, match="There is no database"):
+        taken(f"sqlite:///{tmp_path / 'absent' / 'gainboard.db'}", tmp_path / "a.backup")
+    assert names(tmp_path) == []
+
+
+def test_a_database_without_our_tables_has_no_backup(database_url: str, tmp_path: Path) -> None:
+    database = Database(database_url)
+    with database.writing() as tx:
+        tx.execute(text("CREATE TABLE diary (day integer)"))
+    database.close()
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(BadSetting, match="The database has no tables of Gainboard"):
+        taken(database_url, tmp_path / "kept" / "a.backup")
+    assert names(tmp_path / "kept") == []
+
+
+def test_a_database_of_a_later_version_is_not_backed_up(database_url: str, tmp_path: Path) -> None:
+    database = Database(started(database_url))
+    with database.writing() as tx:
+        tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    database.close()
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(DatabaseNewer, match="The database is at schema revision 9999"):
+        taken(database_url, tmp_path / "kept" / "a.backup")
+    assert names(tmp_path / "kept") == []
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_backup_is_named_and_nothing_stays(url: str, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    # A limit on the size of files is the full disk that a test can have: 128 blocks of 512 or 1024 bytes.
+    command = f"ulimit -f 128; exec {sys.executable} -m app backup {tmp_path / 'kept' / 'a.backup'}"
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env=outside(GAINBOARD_DATABASE_URL=url),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("gainboard: Cannot write")
+    assert done.stderr.count("\n") == 1
+    assert names(tmp_path / "kept") == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_backup_that_is_interrupted_leaves_nothing(url: str, tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "kept").mkdir()
+    seen = []
+
+    def interrupt(table: str, done: int, expected: int) -> None:
+        seen.extend(names(tmp_path / "kept"))
+        signal.raise_signal(number)
+
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        take(Database(url), tmp_path / "kept" / "a.backup", interrupt)
+    assert [name for name in seen if name.endswith(".partial")]
+    assert names(tmp_path / "kept") == []
+
+
+def test_a_restore_that_is_interrupted_leaves_nothing(backup: Path, other_url: str, tmp_path: Path) -> None:
+    before = names(tmp_path)
+
+    def interrupt(table: str, done: int, expected: int) -> None:
+        if table == "audit" and done:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        restore(Database(other_url), backup, interrupt)
+    assert names(tmp_path) == before
+    restored(other_url, backup)
+
+
+def test_a_database_with_anything_in_it_is_not_restored_into(backup: Path, other_url: str) -> None:
+    started(other_url)
+    with pytest.raises(BadSetting, match=r"this one has .*tokens \(1 rows\)"):
+        restored(other_url, backup)
+    database = Database(other_url)
+    with database.reading() as tx:
+        assert tx.execute(text("SELECT count(*) FROM audit")).scalar() == 1
+    database.close()
+
+
+def damaged(backup: Path) -> Iterator[tuple[str, type[GainboardError]]]:
+    """Spoils a backup in one way after the other; what is said of it, and the kind of error."""
+    whole = backup.read_bytes()
+    change(backup, "UPDATE alembic_version SET version_num = '9999'")
+    yield r"a\.backup is at schema revision 9999.*a later version wrote it", DatabaseNewer
+    backup.write_bytes(whole)
+    change(backup, "DROP TABLE alembic_version")
+    yield r"a\.backup has no tables of Gainboard", BadSetting
+    backup.write_bytes(whole)
+    change(backup, "INSERT INTO uploads VALUES ('u', 77, '2026-01-01 00:00:00.000000')")
+    yield r"is not whole: its table uploads refers to teams in vain", DatabaseUnusable
+    backup.write_bytes(whole[: len(whole) // 2])
+    yield r"a\.backup.*(malformed|damaged)", DatabaseUnusable
+    backup.write_bytes(b"Dear diary, " * 1000)
+    yield r"Cannot read .*a\.backup: file is not a database", DatabaseUnusable
+    backup.unlink()
+    yield r"There is no file .*a\.backup", BadSetting
+    backup.mkdir()
+    yield r"a\.backup is a folder", BadSetting
+
+
+def test_a_file_that_is_no_whole_backup_of_ours_is_refused_before_anything_is_made(
+    backup: Path, other_url: str, tmp_path: Path
+) -> None:
+    before = names(tmp_path)
+    for said, kind in damaged(backup):
+        with pytest.raises(kind, match=said):
+            restored(other_url, backup)
+        assert names(tmp_path) == before
+
+
+def test_a_restore_that_the_target_refuses_leaves_it_empty(backup: Path, other_url: str) -> None:
+    # SQLite does not count the letters of a text, and PostgreSQL does.
+    change(backup, f"UPDATE tokens SET role = '{'x' * 17}'")
+    if other_url.startswith("sqlite"):
+        pytest.skip("SQLite takes it")
+    with pytest.raises(DatabaseUnusable, match="Cannot write the table tokens: value too long"):
+        restored(other_url, backup)
+    database = Database(other_url)
+    with database.reading() as tx:
+        assert inspect(tx).get_table_names() == []
+    database.close()
