@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -23,10 +22,9 @@ from app.errors import (
     NotPreset,
 )
 from app.evaluation.origins import origin_of
+from app.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from app.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, Scores, score
-from app.exhibits import csv_line
 from app.metrics import Scale, query_parameters
-from app.metrics.trec_eval import trec_eval_name
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -184,26 +182,13 @@ def _json(found: Scores, per_topic: bool) -> dict[str, Any]:
 
 
 def _csv(found: Scores, per_topic: bool) -> Iterator[str]:
-    yield "run,topic,metric,value\r\n"
-    means, table = found.means(), found.by_topic()
-    for column, run in enumerate(found.runs):
-        for row, metric in enumerate(found.metrics):
-            for topic, value in zip(found.topics, table[row, column].tolist(), strict=True) if per_topic else ():
-                yield csv_line((run.name, topic, metric.label, value))
-            yield csv_line((run.name, "all", metric.label, float(means[row, column])))
+    names = [run.name for run in found.runs]
+    return csv_of(names, found.labels(), found.topics, found.means(), found.by_topic() if per_topic else None)
 
 
 def _trec_eval(found: Scores, per_topic: bool) -> Iterator[str]:
     scale = Scale(found.collection.highest_level, found.collection.depth)
-    names = [trec_eval_name(metric, scale) or metric.label for metric in found.metrics]
-    table = found.by_topic()
-    for t, topic in enumerate(found.topics) if per_topic else ():
-        for row, name in enumerate(names):
-            if not math.isnan(value := float(table[row, 0, t])):
-                yield f"{name:<22s}\t{topic}\t{value:6.4f}\n"
-    yield f"{'runid':<22s}\tall\t{found.runs[0].tag}\n"
-    if scored := found.topics_scored():
-        yield f"{'num_q':<22s}\tall\t{max(scored.values())}\n"
-    for name, mean in zip(names, found.means()[:, 0].tolist(), strict=True):
-        if not math.isnan(mean):
-            yield f"{name:<22s}\tall\t{mean:6.4f}\n"
+    scored = max(counts.values()) if (counts := found.topics_scored()) else None
+    by_topic = found.by_topic()[:, 0] if per_topic else None
+    names = trec_eval_names(found.metrics, scale)
+    return trec_eval_of(found.runs[0].tag, names, found.topics, scored, found.means()[:, 0], by_topic)
