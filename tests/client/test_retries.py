@@ -1,0 +1,114 @@
+"""What is sent again, and what is not, over a network that fails."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+
+from app.client import Gainboard, NoAnswer, NotGainboard, Problem
+from tests.api.campaign import QRELS, RUN
+from tests.api.laboratory import SHORT, Laboratory
+from tests.client.conftest import Connect
+from tests.client.flaky import Flaky, flaky
+from tests.conftest import ADMIN, Service
+
+
+@pytest.fixture
+def broken(shared: Service) -> Iterator[tuple[str, Flaky]]:
+    with flaky(shared.url) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are as long as they are: shorter first ones."""
+    monkeypatch.setattr("app.client.attempts.FIRST_PAUSE", 0.001)
+
+
+@pytest.fixture
+def over(connect: Connect, broken: tuple[str, Flaky]) -> Gainboard:
+    """An organiser's client over a network that fails."""
+    return connect(broken[0], ADMIN)
+
+
+@pytest.mark.parametrize("fault", ["busy", "gateway", "lost-request", "lost-answer"])
+def test_a_run_that_was_sent_twice_is_there_once(
+    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str, fault: str
+) -> None:
+    organiser.create_collection(name, 2)
+    broken[1].faults = [fault]
+    assert over.submit(name, RUN, team="lemur").name == "tag"
+    keys = [headers["idempotency-key"] for _, headers, _ in broken[1].seen]
+    assert len(keys) == 2
+    assert keys[0] == keys[1]
+    assert [run.name for run in organiser.runs(name)] == ["tag"]
+
+
+@pytest.mark.parametrize("fault", ["busy", "lost-request", "lost-answer"])
+def test_what_is_read_put_or_deleted_is_sent_again(
+    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str, fault: str
+) -> None:
+    organiser.create_collection(name, 2)
+    broken[1].faults = [fault, fault]
+    assert over.collection(name).name == name
+    broken[1].faults = [fault]
+    assert over.put_qrels(name, io.BytesIO(QRELS.encode())).version == 1
+    assert [body for method, _, body in broken[1].seen if method == "PUT"] == [QRELS.encode()] * 2
+
+
+def test_a_stored_thing_that_was_deleted_by_a_lost_request_is_not_there_any_more(
+    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str
+) -> None:
+    organiser.create_collection(name, 2)
+    organiser.submit(name, RUN, team="lemur")
+    broken[1].faults = ["lost-answer"]
+    over.withdraw(name, "tag")
+    assert list(organiser.runs(name)) == []
+
+
+def test_what_may_not_be_done_twice_is_not_sent_again(
+    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str
+) -> None:
+    organiser.create_collection(name, 2)
+    version = organiser.put_qrels(name, QRELS, draft=True).version
+    broken[1].faults = ["lost-request"]
+    with pytest.raises(NoAnswer, match="broke off"):
+        over.publish_qrels(name, version)
+    broken[1].faults = ["gateway"]
+    with pytest.raises(NotGainboard, match="502 Bad Gateway, a page titled 'Bad gateway'"):
+        over.change_collection(name, title="other")
+    assert len(broken[1].seen) == 2
+
+
+def test_it_is_tried_as_often_as_is_said_and_no_more(connect: Connect, broken: tuple[str, Flaky]) -> None:
+    broken[1].faults = ["busy"] * 9
+    with pytest.raises(NotGainboard, match="503 Service Unavailable"):
+        connect(broken[0], ADMIN, retries=2).me()
+    assert len(broken[1].seen) == 3
+
+
+def test_a_service_that_is_busy_for_long_is_not_waited_for(over: Gainboard, broken: tuple[str, Flaky]) -> None:
+    broken[1].faults = ["busy-for-long"]
+    with pytest.raises(NotGainboard, match="503"):
+        over.me()
+    assert len(broken[1].seen) == 1
+
+
+def test_a_token_whose_making_was_not_heard_of_is_named(
+    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str
+) -> None:
+    organiser.create_collection(name, 2)
+    broken[1].faults = ["lost-answer"]
+    with pytest.raises(Problem, match="made a token already") as refused:
+        over.create_token(name, "reader")
+    assert [refused.value.details["id"]] == [token.id for token in organiser.tokens(name)]
+
+
+def test_a_job_is_waited_for_over_broken_connections(
+    over: Gainboard, broken: tuple[str, Flaky], shared: Service
+) -> None:
+    job = over.job(Laboratory(shared).name, "stability", **SHORT)
+    broken[1].faults = ["lost-answer", "busy", "lost-request"]
+    assert job.wait().state == "succeeded"
