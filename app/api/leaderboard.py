@@ -104,14 +104,12 @@ def _json(request: Request, workspace: Workspace, found: Leaderboard, grouping: 
         "withheld": scores.withheld,
         "groups_job": grouping and _show(request, grouping),
     }
-    yield piece(b'%b,"rows":[' % to_json(before)[:-1])
-    comma = b""
+    between = b'%b,"rows":[' % to_json(before)[:-1]
     for row, said in _rows(workspace, found):
-        yield piece(b'%b{"rank":%d,' % (comma, row.rank))
+        yield piece(b'%b{"rank":%d,' % (between, row.rank))
         yield said
-        yield piece(b',"groups":%b}' % to_json(groups.get(row.run.name)))
-        comma = b","
-    yield piece(b"],%b" % to_json(after)[1:])
+        between = b',"groups":%b},' % to_json(groups.get(row.run.name))
+    yield piece(b"%b],%b" % (between.removesuffix(b","), to_json(after)[1:]))
 
 
 def _rows(workspace: Workspace, found: Leaderboard) -> Iterator[tuple[Row, Piece]]:
