@@ -1,0 +1,60 @@
+"""`gainboard job`"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from app.cli.command import Example, Group
+from app.cli.configured import about_collection
+from app.cli.connecting import Server
+from app.cli.working import Noun
+from app.client import Job
+
+
+def _ask(server: Server, parsed: argparse.Namespace, parameters: dict[str, Any]) -> Job:
+    metrics = {"metrics": parsed.metrics} if parsed.metrics else {}
+    return server.gainboard.job(server.collection, parsed.kind, **metrics, **parameters)
+
+
+def _listed(server: Server, parsed: argparse.Namespace | None) -> Iterator[Job]:
+    if parsed is None:
+        return server.gainboard.jobs()
+    return server.gainboard.jobs(collection=server.some_collection, kind=parsed.kind, state=parsed.state)
+
+
+def _asking(parser: argparse.ArgumentParser) -> None:
+    about_collection(parser)
+    parser.add_argument(
+        "-m", "--metric", dest="metrics", metavar="EXPR", action="append", help="a metric, several times"
+    )
+
+
+def _listing(parser: argparse.ArgumentParser) -> None:
+    about_collection(parser)
+    parser.add_argument("--kind", help="only those of this kind")
+    parser.add_argument("--state", help="only those in this state")
+
+
+COMMAND = Group(
+    "job",
+    "analyses of stored runs that take longer than a request",
+    Noun(
+        name="job",
+        kinds=lambda server: server.gainboard.job_kinds(),
+        ask=_ask,
+        find=lambda server, job: server.gainboard.find_job(job),
+        listed=_listed,
+        columns=("collection", "kind"),
+        asking=_asking,
+        listing=_listing,
+        examples=[
+            Example(
+                "gainboard job run bootstrap-sensitivity -c web -m Q -m AP --set alphas=0.05,0.01 --set seed=3 --wait",
+                "which metric tells more pairs of runs apart",
+            ),
+            Example("gainboard job run gain-vectors -c web --output curves", "all tables and figures as files"),
+        ],
+    ).commands(),
+)

@@ -1,0 +1,97 @@
+"""What a server knows, on the page: many things as a table, one thing as its members, both as CSV and JSON too."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from app.cli.tables import as_text
+from app.exhibits import Column, Table, Value, csv_line
+
+FORMATS = ("table", "csv", "json")
+
+
+def formats(parser: argparse.ArgumentParser) -> None:
+    """The option that says what the output is."""
+    parser.add_argument("--format", choices=FORMATS, default="table", help="of the output (default: table)")
+
+
+def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
+    """Things of one kind; columns are members, `policy.phase` that of a member. JSON has all members."""
+    if form == "json":
+        print(json.dumps([each.model_dump(mode="json") for each in items], ensure_ascii=False, indent=2))
+        return
+    rows = [[_member(each, name) for name in columns] for each in items]
+    if form == "csv":
+        print("".join(map(csv_line, [columns, *rows])), end="")
+        return
+    print(aligned(columns, rows), end="")
+
+
+def print_one(item: BaseModel, form: str) -> None:
+    """One thing, a member a line."""
+    if form == "json":
+        print(item.model_dump_json(indent=2))
+        return
+    members = list(_members(item.model_dump()))
+    if form == "csv":
+        print(csv_line(name for name, _ in members) + csv_line(value for _, value in members), end="")
+        return
+    widest = max(len(name) for name, _ in members)
+    for name, value in members:
+        print(f"{printable(name):{widest}}  {'-' if value is None else printable(str(value))}")
+
+
+def aligned(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table for people: as wide as it must be, numbers short and to the right."""
+    cells = [[each if isinstance(each, float) else _shown(each) for each in row] for row in rows]
+    return as_text(Table("listing", "", [Column(printable(heading)) for heading in headings], cells))
+
+
+def printable(text: str) -> str:
+    """Others' words on one line, fit for a terminal: an escape sequence in them is seen and does nothing."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def printable_lines(text: str, indent: int = 0) -> str:
+    """The same on as many lines as there are."""
+    return "\n".join(" " * indent + printable(line) for line in text.splitlines())
+
+
+def _shown(value: Any) -> Value:
+    """A value in a cell for people: on one line, and without what would steer a terminal."""
+    plain = _plain(value)
+    return printable(plain) if isinstance(plain, str) else plain
+
+
+def _plain(value: Any) -> Value:
+    """A value in a cell."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_plain(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(str(_plain(each)) for each in value)
+    return value if isinstance(value, str | int | float) else None
+
+
+def _member(item: BaseModel, name: str) -> Value:
+    found: Any = item
+    for part in name.split("."):
+        found = getattr(found, part) if found is not None else None
+    return _plain(found)
+
+
+def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Value]]:
+    for name, value in of.items():
+        if isinstance(value, Mapping) and value:
+            yield from _members(value, f"{before}{name}.")
+        else:
+            yield before + name, _plain(value)

@@ -1,0 +1,47 @@
+"""Parameters as they are typed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pytest
+
+from app.cli.values import pair, value_of
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("0.05", 0.05),
+        ("true", True),
+        ("null", None),
+        ('"3"', "3"),
+        ("t-test", "t-test"),
+        ("3:2:1", "3:2:1"),
+        ("0.05,0.01", [0.05, 0.01]),
+        ("0.05,", [0.05]),
+        ("kendall, tau_ap", ["kendall", "tau_ap"]),
+        ('{"top": 30, "by": "AP"}', {"top": 30, "by": "AP"}),
+        ("Q(beta=1,gains=3:2:1)", "Q(beta=1,gains=3:2:1)"),
+        ("Q(beta=1,gains=3:2:1)@10,AP", ["Q(beta=1,gains=3:2:1)@10", "AP"]),
+        ("NaN", "NaN"),
+        ("", ""),
+        ("[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_a_value_is_json_or_a_list_or_text(text: str, value: Any) -> None:
+    found = value_of(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_a_pair_is_cut_at_its_first_equals_sign() -> None:
+    assert pair("metrics=Q(beta=1),AP") == ("metrics", ["Q(beta=1)", "AP"])
+
+
+@pytest.mark.parametrize("text", ["seed", "=3", ""])
+def test_what_is_no_pair_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not NAME=VALUE"):
+        pair(text)
