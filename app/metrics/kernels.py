@@ -1,10 +1,13 @@
 """Scoring, compiled: one call scores many metrics of one run. Imported by `app.metrics.twin` alone, where the `fast`
 extra is.
 
-A metric is a row of numbers, which `twin` writes (see its `Field`). Metrics that read a run alike share what is read:
-rows by relevance threshold, ranks by condensed or not, gains by gain setting. Those that differ in the cut-off alone
-share a column of values by row too, of which each sums as much as it wants. The definitions are those of the
+A metric is a row of numbers, whose fields `twin` names. Metrics under the same relevance threshold and
+gains share what is read of the run. Those that differ in the cut-off alone share a column of values by row too, of
+which each sums as much as it wants. What the qrels alone decide is worked once for each class of topics, as `columns`
+has them, and so are the rows: a row 0 of zeros is there for topics that have none. The definitions are those of the
 decorated functions, whose docstrings say them.
+
+What is called for every metric takes no more arrays than it needs, for each takes 20 ns to hand over.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from app.compiled import njit
+from app.metrics.columns import CONDENSED_SCALE, RAW_SCALE
 from app.metrics.twin import (
     ADJUSTED,
     BASE,
@@ -36,173 +40,112 @@ from app.metrics.twin import (
 # As plain numbers, for the compiler knows the members of an enumeration only as such.
 _AP, _RPREC, _P, _RECALL, _RR, _Q, _RMEASURE, _O, _PMEASURE, _PPLUS = (int(kind) for kind in list(Kind)[:10])
 _AWP, _RWP, _GENAP, _GENP, _CG, _NCG, _ANCG, _WRR, _NWRR, _ADM = (int(kind) for kind in list(Kind)[10:])
-_PRECISION, _BLENDED, _WEIGHTED, _AVERAGE, _GAINED, _BONUS, _NONE = range(7)
-_TOPMOST = (_RR, _O, _WRR, _NWRR, _PMEASURE, _PPLUS)
+_COUNT, _PRECISION, _BLENDED, _WEIGHTED, _AVERAGE, _GAINED, _DISTANCE = range(7)
+_FREE = -(1 << 62)  # no key
+_RUN = 2  # behind the ideal ranking as the run has it, and condensed
 _LOGS = np.log(np.maximum(np.arange(4096.0), 1.0))
-_SHALLOW = 1 << 16
 _FEW = 8  # rows, of which to cut out a part takes longer than to add them up
+_LONG = 4  # rows a topic from which sums are faster topic by topic than as running sums of all rows
 _FLOOR = 1e-5
 
 
 class Run(NamedTuple):
-    """The columns of `JudgedRun` and `Judgments`; of `RetrievalScores` those by row, and [4, topics] in its order."""
+    """The fields of `RelevantColumns` and `DistanceColumns`; and the ranks as floats."""
 
-    starts: Any
-    rank: Any
-    level: Any
-    retrieved: Any
-    counts: Any
-    judged: Any
-    scores: Any
-    by_topic: Any
-
-
-class _Rows(NamedTuple):
-    """The rows that count as relevant from some level on; `first` [topics + 1] is where those of each topic begin."""
-
-    rel: Any
     first: Any
-    row: Any
+    topic: Any
+    row_class: Any
     level: Any
-    count: Any
+    rank: Any
+    counted: Any
+    topic_class: Any
+    counts: Any
+    deepest: Any
+    system: Any
+    distance: Any
+    documents: Any
+    scales: Any
+    ranks: Any
 
 
 class _Ideal(NamedTuple):
-    """By topic and level: gain, step to it, and last rank in the ideal ranking; by topic, R and the whole gain."""
+    """`gain` by class and level. By level and class: `step` to that gain, and the `last` rank in the ideal ranking.
+    By class: R, the whole gain, and the `unit`, which is 1, or NaN where nothing is defined. And the largest R."""
 
     gain: Any
     step: Any
     last: Any
     relevant: Any
     total: Any
+    unit: Any
     deepest: Any
 
 
 class _View(NamedTuple):
-    """By row: rank, gain, cumulative gain and that of the ideal ranking; which topics are undefined."""
+    """What metrics of one threshold and gain setting share. By row: how many relevant so far; gain; and cumulative
+    gain [3, rows] of the ideal ranking, condensed in the second place, and of the run, each once it is `known`. By
+    rank: weight and its running sum. Then what each writes over: by row, a column and its running sums; by topic, a
+    row; by class, the scale, where reciprocals begin, and what each rank below the ideal ranking adds to them."""
 
-    rank: Any
+    rel: Any
+    adjusted: Any
+    ideal: Any
+    count: Any
     gain: Any
     gained: Any
-    ideal_gained: Any
-    undefined: Any
+    known: Any
+    weight: Any
+    summed: Any
+    column: Any
+    running: Any
+    place: Any
+    scale: Any
+    starts: Any
+    beyond: Any
 
 
 @njit
 def _sum(values: Any) -> Any:
-    # Four sums at once, for each addition waits for the one before it.
-    a = b = c = d = 0.0
-    whole = len(values) // 4 * 4
-    for place in range(0, whole, 4):
+    # Eight sums at once, for each addition waits for the one before it.
+    a = b = c = d = e = f = g = h = 0.0
+    whole = len(values) // 8 * 8
+    for place in range(0, whole, 8):
         a += values[place]
         b += values[place + 1]
         c += values[place + 2]
         d += values[place + 3]
+        e += values[place + 4]
+        f += values[place + 5]
+        g += values[place + 6]
+        h += values[place + 7]
     for place in range(whole, len(values)):
         a += values[place]
-    return (a + b) + (c + d)
+    return ((a + e) + (b + f)) + ((c + g) + (d + h))
 
 
 @njit
-def _distance(scores: Any, lowest: Any, unit: Any) -> Any:
-    """The sum of |score * unit - lowest|."""
-    a = b = c = d = 0.0
-    whole = len(scores) // 4 * 4
-    for place in range(0, whole, 4):
-        a += abs(scores[place] * unit - lowest)
-        b += abs(scores[place + 1] * unit - lowest)
-        c += abs(scores[place + 2] * unit - lowest)
-        d += abs(scores[place + 3] * unit - lowest)
-    for place in range(whole, len(scores)):
-        a += abs(scores[place] * unit - lowest)
-    return (a + b) + (c + d)
+def _fill_weights(base: Any, shift: Any, weight: Any, summed: Any) -> None:
+    """Fills in the weights of the ranks from 1 on, and their running sums."""
+    weight[:] = 1.0
+    if base != np.inf:
+        per_base = 1.0 / np.log(base)
+        whole = min(len(weight), len(_LOGS) - shift)
+        logs, shallow = _LOGS[shift:], weight[:whole]
+        for rank in range(1, whole):
+            shallow[rank] = 1.0 / max(1.0, logs[rank] * per_base)
+        for rank in range(whole, len(weight)):
+            weight[rank] = 1.0 / max(1.0, np.log(float(rank + shift)) * per_base)
+    for rank in range(1, len(summed)):
+        summed[rank] = summed[rank - 1] + weight[rank]
 
 
 @njit
-def _log(rank: Any) -> Any:
-    return _LOGS[rank] if rank < len(_LOGS) else np.log(float(rank))
-
-
-@njit
-def _weight(rank: Any, base: Any, shift: Any) -> Any:
-    return 1.0 if base == np.inf else 1.0 / max(1.0, _log(rank + shift) / np.log(base))
-
-
-@njit
-def _fill_weights(base: Any, shift: Any, weights: Any) -> None:
-    """Fills in the weights of the ranks from 1 on."""
-    weights[:] = 1.0
-    if base == np.inf:
-        return
-    per_base = 1.0 / np.log(base)
-    whole = min(len(weights), len(_LOGS) - shift)
-    logs, shallow = _LOGS[shift:], weights[:whole]
-    for rank in range(1, whole):
-        shallow[rank] = 1.0 / max(1.0, logs[rank] * per_base)
-    for rank in range(whole, len(weights)):
-        weights[rank] = _weight(rank, base, shift)
-
-
-@njit
-def _relevant(run: Any, rel: Any) -> Any:
-    """The rows of level >= `rel`."""
-    topics = len(run.retrieved)
-    first, row = np.empty(topics + 1, np.int64), np.empty(len(run.level) + 1, np.int64)
-    found = np.uint64(0)
-    for topic in range(topics):
-        first[topic], start = found, run.starts[topic]
-        levels = run.level[start : run.starts[topic + 1]]
-        for place in range(len(levels)):
-            # Without a branch, which could not be foreseen.
-            row[found] = start + place
-            found += np.uint64(levels[place] >= rel)
-    first[topics] = found
-    row = row[: np.int64(found)]
-    level, count = np.empty(len(row), np.int64), np.empty(len(row))
-    for place in range(len(row)):
-        level[place] = run.level[np.uint64(row[place])]
-    for topic in range(topics):
-        counts = count[first[topic] : first[topic + 1]]
-        for place in range(len(counts)):
-            counts[place] = place + 1
-    return _Rows(rel, first, row, level, count)
-
-
-@njit
-def _above(rows: Any, rel: Any) -> Any:
-    """Those of the rows whose level is >= `rel`."""
-    if rel == rows.rel:
-        return rows
-    first, row, level, count = rows.first.copy(), rows.row.copy(), rows.level.copy(), rows.count.copy()
-    found = 0
-    for topic in range(len(first) - 1):
-        first[topic] = found
-        for place in range(rows.first[topic], rows.first[topic + 1]):
-            if rows.level[place] >= rel:
-                row[found], level[found], count[found] = rows.row[place], rows.level[place], found - first[topic] + 1
-                found += 1
-    first[len(first) - 1] = found
-    return _Rows(rel, first, row[:found], level[:found], count[:found])
-
-
-@njit
-def _same(one: Any, other: Any, start: Any, stop: Any) -> Any:
-    for place in range(start, stop):  # noqa: SIM110 (generators are not compiled)
-        if one[place] != other[place]:
+def _same(plan: Any, one: Any, other: Any, start: Any, stop: Any) -> Any:
+    """Whether two metrics have these fields in common."""
+    for field in range(start, stop):  # noqa: SIM110 (generators are not compiled)
+        if plan[one, field] != plan[other, field]:
             return False
     return True
-
-
-@njit
-def _leaders(plan: Any, levels: Any) -> Any:
-    """For each metric: the first that reads the run under the same threshold, ranks and gains."""
-    leaders = np.arange(len(plan))
-    for each in range(len(plan)):
-        for before in range(each):
-            if leaders[before] == before and _same(plan[before], plan[each], REL, FIXED + levels):
-                leaders[each] = before
-                break
-    return leaders
 
 
 @njit
@@ -217,417 +160,547 @@ def _column_of(kind: Any) -> Any:
         return _AVERAGE
     if kind in (_CG, _NCG, _ANCG, _RWP, _GENP, _RMEASURE):
         return _GAINED
-    if kind in (_WRR, _NWRR):
-        return _BONUS
-    return _NONE
+    return _DISTANCE if kind == _ADM else _COUNT
 
 
 @njit
-def _shares_column(kind: Any, one: Any, other: Any, levels: Any) -> Any:
-    """Whether two metrics that read a run alike sum the same values by row, which are of this `kind` for the first."""
-    if _column_of(int(other[KIND])) != kind:
+def _shares_column(plan: Any, kind: Any, one: Any, other: Any) -> Any:
+    """Whether two metrics that read gains alike sum the same values by row, which are of this `kind` for the first."""
+    if _column_of(int(plan[other, KIND])) != kind or plan[one, CONDENSED] != plan[other, CONDENSED]:
         return False
     if kind == _BLENDED:
-        return one[BETA] == other[BETA]
+        return plan[one, BETA] == plan[other, BETA]
     if kind == _GAINED:
-        return _same(one, other, BASE, SHIFT + 1)
-    return kind != _BONUS or _same(one, other, FIXED + levels, len(one))
+        return _same(plan, one, other, BASE, SHIFT + 1)
+    return kind != _DISTANCE or plan[one, OPTIONS] == plan[other, OPTIONS]
 
 
 @njit
-def _fill(column: Any, kind: Any, metric: Any, rows: Any, view: Any, weights: Any) -> None:
-    """The values by row."""
-    count, rank, gained, ideal = rows.count, view.rank, view.gained, view.ideal_gained
-    if kind == _PRECISION:
-        for row in range(len(column)):
-            column[row] = count[row] / rank[row]
-    elif kind == _BLENDED:
-        beta = metric[BETA]
-        for row in range(len(column)):
-            column[row] = (beta * gained[row] + count[row]) / (beta * ideal[row] + rank[row])
-    elif kind == _WEIGHTED:
-        for row in range(len(column)):
-            column[row] = gained[row] / ideal[row]
-    elif kind == _AVERAGE:
-        for row in range(len(column)):
-            column[row] = gained[row] / rank[row]
-    elif kind == _GAINED:
-        _fill_gains(column, view, metric, weights)
-    elif kind == _BONUS:
-        bonus = metric[len(metric) // 2 + FIXED // 2 :]
-        for row in range(len(column)):
-            column[row] = 1.0 / (rank[row] - bonus[np.uint64(rows.level[row] - 1)])
+def _accumulate(values: Any, topic: Any, running: Any) -> None:
+    """Fills in the running sums of each topic's rows."""
+    running[0] = total = 0.0
+    for row in range(1, len(values)):
+        before = total if topic[row] == topic[row - 1] else 0.0
+        total = before + values[row]
+        running[row] = total
 
 
 @njit
-def _fill_gains(column: Any, view: Any, metric: Any, weights: Any) -> None:
-    """The discounted gains by row."""
-    base, shift = metric[BASE], int(metric[SHIFT])
-    for row in range(len(column)):
-        place = int(view.rank[row])
-        weight = weights[np.uint64(place)] if place < len(weights) else _weight(place, base, shift)
-        column[row] = view.gain[row] * weight
-
-
-@njit
-def _ideal(metric: Any, rel: Any, counts: Any) -> Any:
+def _find_ideal(metric: Any, counts: Any) -> Any:
     """The ideal rankings as the metric reads them."""
-    topics, levels = len(counts), counts.shape[1] - 1
-    gain, step = np.zeros((topics, levels + 1)), np.zeros((topics, levels + 1))
-    last, whole, relevant_count = np.zeros((topics, levels + 1), np.int64), np.zeros(topics), np.zeros(topics, np.int64)
-    adjusted, deepest = metric[ADJUSTED] != 0, 0
-    for topic in range(topics):
+    classes, levels, rel = len(counts), counts.shape[1] - 1, int(metric[REL])
+    gain, step = np.zeros((classes, levels + 1)), np.zeros((levels + 1, classes))
+    last, whole, unit = np.zeros((levels + 1, classes), np.int64), np.zeros(classes), np.ones(classes)
+    graded, adjusted, deepest = metric[GRADED] != 0, metric[ADJUSTED] != 0, 0
+    for each in range(classes):
         relevant = 0
         for level in range(levels, rel - 1, -1):
-            relevant += counts[topic, level]
-            last[topic, level] = relevant
+            relevant += counts[each, level]
+            last[level, each] = relevant
         below = plain_below = total = 0.0
         for level in range(rel, levels + 1):
             own = plain = metric[FIXED + level - 1]
-            if adjusted and counts[topic, level] != relevant:
-                own = plain - counts[topic, level] / relevant * (plain - plain_below)
-            gain[topic, level], step[topic, level] = own, own - below
-            total += (own - below) * last[topic, level]
+            if adjusted and counts[each, level] != relevant:
+                own = plain - counts[each, level] / relevant * (plain - plain_below)
+            gain[each, level], step[level, each] = own, own - below
+            total += (own - below) * last[level, each]
             below, plain_below = own, plain
-        whole[topic], relevant_count[topic] = total, relevant
-        deepest = max(deepest, relevant)
-    return _Ideal(gain, step, last, relevant_count, whole, deepest)
+        whole[each], deepest = total, max(deepest, relevant)
+        if (total if graded else relevant) == 0:
+            unit[each] = np.nan
+    return _Ideal(gain, step, last, last[rel], whole, unit, deepest)
 
 
 @njit
-def _read(run: Any, rows: Any, metric: Any, ideal: Any) -> Any:
-    """The run as the metric reads it."""
-    graded, condensed = metric[GRADED] != 0, metric[CONDENSED] != 0
-    found = len(rows.row)
-    rank, gain, gained, ideal_gained = np.empty(found), np.zeros(found), np.zeros(found), np.zeros(found)
-    if condensed:
-        for topic in range(len(run.retrieved)):
-            for row in range(rows.first[topic], rows.first[topic + 1]):
-                rank[row] = rows.row[row] - run.starts[topic] + 1
+def _read_gains(ideal: Any, adjusted: Any, row_class: Any, level: Any, gain: Any) -> None:
+    """Fills in the gains by row."""
+    if adjusted:
+        for row in range(1, len(gain)):
+            gain[row] = ideal.gain[row_class[row], level[row]]
     else:
-        for row in range(found):
-            rank[row] = run.rank[np.uint64(rows.row[row])]
-    if graded:
-        for topic in range(len(run.retrieved)):
-            start, stop = rows.first[topic], rows.first[topic + 1]
-            _cumulate(
-                rows.level[start:stop],
-                rank[start:stop],
-                ideal.gain[topic],
-                ideal.step[topic],
-                ideal.last[topic],
-                gain[start:stop],
-                gained[start:stop],
-                ideal_gained[start:stop],
-            )
-    undefined = np.empty(len(run.retrieved), np.bool_)
-    for topic in range(len(undefined)):
-        undefined[topic] = (ideal.total[topic] if graded else ideal.relevant[topic]) == 0
-    return _View(rank, gain, gained, ideal_gained, undefined)
+        gains = ideal.gain[0]
+        for row in range(1, len(gain)):
+            gain[row] = gains[level[row]]
 
 
 @njit
-def _cumulate(level: Any, rank: Any, gains: Any, step: Any, last: Any, gain: Any, gained: Any, ideal: Any) -> None:
-    """Fills in the gains of one topic's rows, the cumulative ones and those of the ideal ranking."""
-    running = 0.0
-    for row in range(len(level)):
-        gain[row] = gains[np.uint64(level[row])]
-        running += gain[row]
-        gained[row] = running
-    for height in range(1, len(step)):
-        each, deepest = step[height], float(last[height])
-        if each != 0:
-            for row in range(len(level)):
-                ideal[row] += each * min(rank[row], deepest)
+def _gather(step: Any, adjusted: Any, rel: Any, row_class: Any, counted: Any, gained: Any) -> None:
+    """Fills in by row the cumulative gain of as many documents as are `counted` of each level or a higher one."""
+    gained[:] = 0.0
+    for level in range(rel, len(step)):
+        count, steps = counted[level - 1], step[level]
+        if adjusted:
+            for row in range(1, len(gained)):
+                gained[row] += steps[row_class[row]] * count[row]
+        elif steps[0] != 0:
+            each = steps[0]
+            for row in range(1, len(gained)):
+                gained[row] += each * count[row]
 
 
 @njit
-def _stops(rows: Any, rank: Any, cutoff: Any, stops: Any) -> None:
-    """Fills in after which row each topic's ranking is cut."""
-    for topic in range(len(stops)):
-        start, stop = rows.first[topic], rows.first[topic + 1]
-        if stop > start and rank[np.uint64(stop - 1)] > cutoff[topic]:
-            limit, stop = cutoff[topic], start
-            while rank[np.uint64(stop)] <= limit:
-                stop += 1
-        stops[topic] = stop
+def _fill_ratios(column: Any, kind: Any, beta: Any, count: Any, rank: Any, gained: Any, ideal_gained: Any) -> None:
+    """The values by row of metrics that sum ratios."""
+    column[0] = 0.0
+    if kind == _PRECISION:
+        for row in range(1, len(column)):
+            column[row] = count[row] / rank[row]
+    elif kind == _BLENDED:
+        for row in range(1, len(column)):
+            column[row] = (beta * gained[row] + count[row]) / (beta * ideal_gained[row] + rank[row])
+    elif kind == _WEIGHTED:
+        for row in range(1, len(column)):
+            column[row] = gained[row] / ideal_gained[row]
+    else:
+        for row in range(1, len(column)):
+            column[row] = gained[row] / rank[row]
 
 
 @njit
-def _ideal_gain(ideal: Any, topic: Any, cutoff: Any, sums: Any) -> Any:
-    """The discounted gain of the first ranks of the ideal ranking."""
-    gain = 0.0
-    for level in range(1, ideal.step.shape[1]):
-        gain += ideal.step[topic, level] * sums[np.uint64(min(ideal.last[topic, level], cutoff))]
-    return gain
-
-
-@njit
-def _average_precision_sum(ideal: Any, topic: Any, harmonic: Any) -> Any:
-    """The sum over the ranks of the ideal ranking of cg_I(r)/r."""
-    step, last, gain = ideal.step[topic], ideal.last[topic], 0.0
-    for level in range(1, len(step)):
-        gain += step[level] * (last[level] + last[level] * (harmonic[ideal.relevant[topic]] - harmonic[last[level]]))
-    return gain
-
-
-@njit
-def _averaged(ideal: Any, topic: Any, cutoff: Any, rank: Any, column: Any, weights: Any, reciprocals: Any) -> Any:
-    """The sum over ranks r <= `cutoff` of normalised gain, of the rows at these ranks and with these gains."""
-    gain, last = ideal.gain[topic], ideal.last[topic]
-    depth = min(ideal.relevant[topic], cutoff)
-    running = summed = reciprocals[0] = 0.0
-    place = 1
-    for level in range(len(gain) - 1, 0, -1):
-        upto = min(last[level], depth) + 1
-        each = gain[level]
-        for here in range(place, upto):
-            running += each * weights[np.uint64(here)]
-            summed += 1.0 / running
-            reciprocals[np.uint64(here)] = summed
-        place = max(place, upto)
-    each, total = 1.0 / running, 0.0
-    whole = summed + (cutoff - depth) * each
+def _fill_discounted(column: Any, gain: Any, rank: Any, weight: Any) -> None:
     for row in range(len(column)):
-        above = int(rank[row]) - 1
-        inside = min(above, depth)
-        total += column[row] * (whole - reciprocals[np.uint64(inside)] - (above - inside) * each)
-    return total
+        column[row] = gain[row] * weight[rank[row]]
 
 
 @njit
-def _preferred(levels: Any) -> Any:
-    """The topmost of the rows of the highest level."""
-    best = 0
-    for row in range(1, len(levels)):
-        if levels[row] > levels[best]:
-            best = row
-    return best
+def _fill_nearer(column: Any, gain: Any, unit: Any, system: Any) -> None:
+    """By how much each row's gain changes the distance of its system score from nothing, and that of all gains."""
+    for row in range(len(column)):
+        user = gain[row] / unit
+        column[row] = abs(system[row] - user) - abs(system[row]) - user
 
 
 @njit
-def _average_distance(metric: Any, run: Any, topic: Any, row: Any, gain: Any, total: Any) -> Any:
-    options, condensed, levels = int(metric[OPTIONS]), metric[CONDENSED] != 0, run.counts.shape[1] - 1
-    begin, end = run.starts[topic], run.starts[topic + 1]
-    scores, lowest, highest = run.scores[begin:end], run.by_topic[0, topic], run.by_topic[1, topic]
-    if condensed and end > begin:
-        lowest = highest = scores[0]
-        for score in scores:
-            lowest, highest = min(lowest, score), max(highest, score)
-    unit = 0.5 if np.isinf(highest - lowest) else 1.0
-    shift, spread = lowest * unit, highest * unit - lowest * unit
-    if options & RAW_SCORES:
-        unit, shift, spread = 1.0, 0.0, 1.0
-    flat, whole_gain = not spread > 0, 1.0 if options & RAW_GAINS else metric[FIXED + levels - 1]
-    distance, missed = float(end - begin) if flat else _distance(scores, shift, unit) / spread, total
-    for each in range(len(row)):
-        system = 1.0 if flat else (scores[row[each] - begin] * unit - shift) / spread
-        distance += abs(system - gain[each] / whole_gain) - abs(system)
-        missed -= gain[each]
-    distance += missed / whole_gain
-    documents = run.judged[topic]
-    if not condensed:
-        distance += run.by_topic[3 if options & RAW_SCORES else 2, topic]
-        documents += run.retrieved[topic] - (end - begin)
-    return 1.0 - distance / documents
+def _clear(column: Any, level: Any, rel: Any) -> None:
+    """Makes the values of the rows below the threshold 0."""
+    for row in range(len(column)):
+        column[row] = column[row] if level[row] >= rel else 0.0
 
 
 @njit
-def _sums(rows: Any, stops: Any, column: Any, out: Any) -> None:
+def _user_unit(plan: Any, metric: Any, levels: Any) -> Any:
+    """The gain that is a user score of 1."""
+    return 1.0 if int(plan[metric, OPTIONS]) & RAW_GAINS else plan[metric, FIXED + levels - 1]
+
+
+@njit
+def _scale_of(plan: Any, metric: Any) -> Any:
+    """The number of the scale of system scores that it reads."""
+    raw = RAW_SCALE if int(plan[metric, OPTIONS]) & RAW_SCORES else 0
+    return raw + (CONDENSED_SCALE if plan[metric, CONDENSED] else 0)
+
+
+@njit
+def _slot(keys: Any, key: Any) -> Any:
+    """Where a key is, or may be put."""
+    slot = 0
+    while keys[slot] != key and keys[slot] != _FREE:
+        slot += 1
+    return slot
+
+
+@njit
+def _find_last(run: Any, rank: Any, limit: Any, last: Any) -> None:
+    """Fills in the last row of each topic at a rank <= the `limit` of its class; 0 where there is none."""
+    if len(rank) < _LONG * len(last):
+        last[:] = 0
+        for row in range(1, len(rank)):
+            # Without a branch, which could not be foreseen.
+            here = run.topic[row]
+            last[here] = row if rank[row] <= limit[run.row_class[row]] else last[here]
+    else:
+        for topic in range(len(last)):
+            start, stop = np.int64(run.first[topic]), np.int64(run.first[np.uint64(topic + 1)])
+            place = _search(rank, start, stop, limit[run.topic_class[topic]])
+            last[topic] = place if place >= start else 0
+
+
+@njit
+def _search(rank: Any, start: Any, stop: Any, limit: Any) -> Any:
+    """The last of these rows at a rank <= the limit; the one before them if there is none."""
+    if stop > start and rank[np.uint64(stop - 1)] <= limit:
+        return stop - 1
+    # It lies at `low` or up to `size` behind it, for no rank is less than its place.
+    low, size = start - 1, min(stop - start, limit)
+    while size:
+        half = (size + 1) >> 1
+        low = low + half if rank[np.uint64(low + half)] <= limit else low
+        size -= half
+    return low
+
+
+@njit
+def _find_first(first: Any, level: Any, rel: Any, last: Any, place: Any) -> None:
+    """Fills in the first relevant row of each topic up to the `last`; 0 where there is none."""
+    for topic in range(len(place)):
+        place[topic] = first[topic] if last[topic] else 0
+    if rel > 1:
+        for topic in range(len(place)):
+            row = np.uint64(place[topic])
+            while row < last[topic] and level[row] < rel:
+                row += np.uint64(1)
+            place[topic] = row if level[row] >= rel else 0
+
+
+@njit
+def _find_preferred(first: Any, level: Any, rel: Any, last: Any, place: Any) -> None:
+    """Fills in the topmost of the relevant rows of the highest level of each topic up to the `last`; 0 for none."""
+    for topic in range(len(place)):
+        best = np.uint64(0)
+        if last[topic]:
+            for row in range(np.int64(first[topic]), np.int64(last[topic]) + 1):
+                best = np.uint64(row) if level[np.uint64(row)] > level[best] else best
+        place[topic] = best if level[best] >= rel else np.uint64(0)
+
+
+@njit
+def _take(values: Any, place: Any, topic_class: Any, scale: Any, out: Any) -> None:
+    """The values of one row a topic, scaled by class."""
     for topic in range(len(out)):
-        start, stop = rows.first[topic], stops[topic]
+        out[topic] = values[place[topic]] * scale[topic_class[topic]]
+
+
+@njit
+def _add(column: Any, running: Any, first: Any, last: Any, topic_class: Any, scale: Any, out: Any) -> None:
+    """The sums of the topics' values up to the `last` row, scaled by class; of running sums where there are any."""
+    if len(running):
+        _take(running, last, topic_class, scale, out)
+        return
+    for topic in range(len(out)):
+        start, stop, total = np.int64(first[topic]), np.int64(last[topic]) + 1, 0.0
         if stop - start > _FEW:
-            out[topic] = _sum(column[start:stop])
-        else:
-            total = 0.0
+            total = _sum(column[start:stop])
+        elif stop > 1:
             for row in range(start, stop):
                 total += column[np.uint64(row)]
-            out[topic] = total
+        out[topic] = total * scale[topic_class[topic]]
 
 
 @njit
-def _topmost(kind: Any, metric: Any, run: Any, rows: Any, view: Any, stops: Any, column: Any, out: Any) -> None:
-    """Metrics that one document settles."""
-    bonus = metric[len(metric) // 2 + FIXED // 2 :]
+def _invert(rank: Any, level: Any, bonus: Any, place: Any, topic_class: Any, scale: Any, out: Any) -> None:
+    """The reciprocal rank of one row a topic, less what a bonus by level takes off it, scaled by class."""
     for topic in range(len(out)):
-        start, stop = rows.first[topic], stops[topic]
-        if start == stop:
-            out[topic] = 0.0
-        elif kind == _RR:
-            out[topic] = 1.0 / view.rank[start]
-        elif kind == _NWRR:
-            top = len(bonus)
-            while top > 1 and run.counts[topic, top] == 0:
-                top -= 1
-            out[topic] = column[start] * (1.0 - bonus[top - 1])
-        elif kind == _PMEASURE:
-            out[topic] = column[start + _preferred(rows.level[start:stop])]
-        elif kind == _PPLUS:
-            upto = start + _preferred(rows.level[start:stop]) + 1
-            out[topic] = _sum(column[start:upto]) / (upto - start)
+        row, each = place[topic], scale[topic_class[topic]]
+        if row:
+            out[topic] = each / (rank[row] - bonus[np.uint64(level[row] - 1)])
         else:
-            out[topic] = column[start]
+            out[topic] = 0.0 * each
 
 
 @njit
-def _score(
-    metric: Any,
-    run: Any,
-    rows: Any,
-    ideal: Any,
-    view: Any,
-    stops: Any,
+def _blend(beta: Any, gained: Any, count: Any, last: Any, topic_class: Any, scale: Any, out: Any) -> None:
+    for topic in range(len(out)):
+        row = last[topic]
+        out[topic] = (beta * gained[row] + count[row]) * scale[topic_class[topic]]
+
+
+@njit
+def _share(count: Any, place: Any, out: Any) -> None:
+    """From sums up to a row of each topic to means over the relevant rows so far."""
+    for topic in range(len(out)):
+        out[topic] /= max(count[place[topic]], 1.0)
+
+
+@njit
+def _divide(unit: Any, base: Any) -> None:
+    for each in range(len(base)):
+        base[each] = unit[each] / base[each]
+
+
+@njit
+def _fill_base(kind: Any, cutoff: Any, beta: Any, relevant: Any, total: Any, base: Any) -> None:
+    """By class: what scores are shares of, where that takes no sum over ranks."""
+    if kind in (_P, _GENP, _ANCG):
+        base[:] = cutoff
+    elif kind in (_RPREC, _RECALL):
+        base[:] = relevant
+    elif kind in (_AP, _Q, _AWP):
+        for each in range(len(base)):
+            base[each] = min(relevant[each], cutoff)
+    elif kind == _RWP:
+        base[:] = total
+    elif kind == _RMEASURE:
+        for each in range(len(base)):
+            base[each] = beta * total[each] + relevant[each]
+    else:
+        base[:] = 1.0
+
+
+@njit
+def _fill_ideal_gain(step: Any, last: Any, cutoff: Any, summed: Any, gained: Any) -> None:
+    """By class: the discounted gain of the first ranks of the ideal ranking."""
+    gained[:] = 0.0
+    for level in range(1, len(step)):
+        for each in range(len(gained)):
+            gained[each] += step[level, each] * summed[np.uint64(min(last[level, each], cutoff))]
+
+
+@njit
+def _fill_average_precision(ideal: Any, gained: Any) -> None:
+    """By class: the sum over the ranks of the ideal ranking of cg_I(r)/r."""
+    harmonic = np.zeros(ideal.deepest + 1)
+    for rank in range(1, len(harmonic)):
+        harmonic[rank] = harmonic[rank - 1] + 1.0 / rank
+    gained[:] = 0.0
+    for level in range(1, len(ideal.step)):
+        for each in range(len(gained)):
+            last = ideal.last[level, each]
+            rest = harmonic[np.uint64(ideal.relevant[each])] - harmonic[np.uint64(last)]
+            gained[each] += ideal.step[level, each] * (last + last * rest)
+
+
+@njit
+def _fill_best_reciprocal(bonus: Any, counts: Any, best: Any) -> None:
+    """By class: the weighted reciprocal rank of a document of the highest level there is, on top."""
+    for each in range(len(best)):
+        top = len(bonus)
+        while top > 1 and counts[each, top] == 0:
+            top -= 1
+        best[each] = 1.0 / (1.0 - bonus[top - 1])
+
+
+@njit
+def _fill_reciprocals(ideal: Any, deepest: Any, summed: Any, starts: Any, beyond: Any) -> Any:
+    """The running sums over ranks of 1 / ideal gain, one class after the other from its start on, to the `deepest`
+    rank that is asked for; `beyond` is filled with what each rank below the ideal ranking adds."""
+    starts[0] = 0
+    for each in range(len(beyond)):
+        starts[each + 1] = starts[each] + min(ideal.relevant[each], deepest) + 1
+    reciprocals = np.empty(starts[len(beyond)])
+    for each in range(len(beyond)):
+        table, place, above, total = reciprocals[starts[each] : starts[each + 1]], 1, 0.0, 0.0
+        table[0] = 0.0
+        for level in range(len(ideal.step) - 1, 0, -1):
+            upto, gain = min(ideal.last[level, each] + 1, len(table)), ideal.gain[each, level]
+            for rank in range(place, upto):
+                # The steps down from the levels above, and this level's gain at all ranks so far.
+                total += 1.0 / (above + gain * summed[rank])
+                table[rank] = total
+            place = max(place, upto)
+            above += ideal.step[level, each] * summed[ideal.last[level, each]]
+        beyond[each] = 1.0 / above
+    return reciprocals
+
+
+@njit
+def _average(
+    cutoff: Any,
+    rank: Any,
     column: Any,
-    weights: Any,
-    tables: Any,
+    first: Any,
+    last: Any,
+    topic_class: Any,
+    scale: Any,
+    starts: Any,
+    beyond: Any,
+    reciprocals: Any,
     out: Any,
 ) -> None:
-    """Fills in one metric's scores, but for the topics that are undefined or missing."""
-    kind, cutoff = int(metric[KIND]), int(metric[CUTOFF])
-    if kind == _ANCG:
-        for topic in range(len(out)):
-            start, stop, summed = rows.first[topic], stops[topic], 0.0
-            if stop > start:
-                summed = _averaged(ideal, topic, cutoff, view.rank[start:stop], column[start:stop], weights, tables[0])
-            out[topic] = summed / cutoff
-    elif kind == _ADM:
-        for topic in range(len(out)):
-            start, stop, total = rows.first[topic], stops[topic], ideal.total[topic]
-            out[topic] = _average_distance(metric, run, topic, rows.row[start:stop], view.gain[start:stop], total)
-    elif kind in _TOPMOST:
-        _topmost(kind, metric, run, rows, view, stops, column, out)
-    else:
-        if _column_of(kind) != _NONE:
-            _sums(rows, stops, column, out)
-        _normalise(kind, metric, rows, ideal, stops, tables, out)
-
-
-@njit
-def _normalise(kind: Any, metric: Any, rows: Any, ideal: Any, stops: Any, tables: Any, out: Any) -> None:
-    """From sums over rows to scores."""
-    cutoff, beta, relevant, first = int(metric[CUTOFF]), metric[BETA], ideal.relevant, rows.first
-    most = cutoff if int(metric[OPTIONS]) & CUT_RECALL else NO_CUTOFF
+    """The sums over ranks up to the cut-off of normalised gain, of a column of discounted gains."""
     for topic in range(len(out)):
-        if stops[topic] == first[topic]:
-            out[topic] = 0.0
-        elif kind == _NCG:
-            out[topic] /= _ideal_gain(ideal, topic, cutoff, tables[1])
-        elif kind == _P:
-            out[topic] = (stops[topic] - first[topic]) / cutoff
-        elif kind in (_RPREC, _RECALL):
-            out[topic] = (stops[topic] - first[topic]) / relevant[topic]
-        elif kind == _GENAP:
-            out[topic] /= _average_precision_sum(ideal, topic, tables[2])
-        elif kind == _GENP:
-            out[topic] /= cutoff
-        elif kind == _RWP:
-            out[topic] /= ideal.total[topic]
-        elif kind == _RMEASURE:
-            blended = beta * out[topic] + (stops[topic] - first[topic])
-            out[topic] = blended / (beta * ideal.total[topic] + relevant[topic])
-        elif kind != _CG:
-            out[topic] /= min(relevant[topic], most)
+        each, total = topic_class[topic], 0.0
+        if last[topic]:
+            start, below = starts[each], beyond[each]
+            depth = starts[each + np.uint64(1)] - start - 1
+            inside = min(cutoff, depth)
+            whole = reciprocals[np.uint64(start + inside)] + (cutoff - inside) * below
+            for place in range(np.int64(first[topic]), np.int64(last[topic]) + 1):
+                row = np.uint64(place)
+                above = np.int64(rank[row]) - 1
+                inside = min(above, depth)
+                rest = whole - reciprocals[np.uint64(start + inside)] - (above - inside) * below
+                total += column[row] * rest
+        out[topic] = total * scale[each]
 
 
 @njit
-def _tables(ideal: Any, weights: Any, tables: Any) -> None:
-    """Fills in the running sums of weights and of 1/r; what is before them is for sums of reciprocals."""
-    for rank in range(1, ideal.deepest + 1):
-        tables[1, rank] = tables[1, rank - 1] + weights[rank]
-        tables[2, rank] = tables[2, rank - 1] + 1.0 / rank
+def _measure_distance(run: Any, system: Any, unit: Any, ideal: Any, out: Any) -> None:
+    """From what the relevant documents retrieved change of the distance to scores."""
+    for topic in range(len(out)):
+        each, documents = run.topic_class[topic], run.documents[system, topic]
+        distance = run.distance[system, topic] + ideal.total[each] / unit + out[topic]
+        out[topic] = (0.0 if documents == 0 else 1.0 - distance / documents) * ideal.unit[each]
 
 
 @njit
-def _limit(metric: Any, ideal: Any, limits: Any) -> Any:
-    """The cut-off, by which metrics share their stops, and fills in that of each topic; -1 stands for R."""
-    kind = int(metric[KIND])
-    at_relevant = kind in (_RPREC, _RMEASURE, _RWP)
-    for topic in range(len(limits)):
-        limits[topic] = ideal.relevant[topic] if at_relevant else int(metric[CUTOFF])
-    return -1 if at_relevant else int(metric[CUTOFF])
+def _find_view(run: Any, metric: Any, topics: Any) -> Any:
+    """The run as the metric reads it."""
+    rel, adjusted, ideal = int(metric[REL]), metric[ADJUSTED] != 0, _find_ideal(metric, run.counts)
+    rows, classes = len(run.topic), len(run.counts)
+    gain = np.zeros(rows)
+    if metric[GRADED] != 0:
+        _read_gains(ideal, adjusted, run.row_class, run.level, gain)
+    weight, summed = np.ones(max(ideal.deepest, run.deepest[0]) + 1), np.zeros(ideal.deepest + 1)
+    running = np.empty(rows if rows < _LONG * topics else 0)
+    count = run.counted[_RUN, rel - 1].astype(np.float64)
+    shared = rel, adjusted, ideal, count, gain, np.empty((3, rows)), np.zeros(3, np.bool_), weight, summed
+    place, starts = np.empty(topics, np.uint32), np.empty(classes + 1, np.int64)
+    return _View(*shared, np.empty(rows), running, place, np.empty(classes), starts, np.empty(classes))
 
 
 @njit
-def _score_view(plan: Any, members: Any, run: Any, rows: Any, table: Any) -> None:
-    """Scores the metrics that are `members`, all of which read the run as the first of them does."""
-    topics, levels = len(run.retrieved), run.counts.shape[1] - 1
-    leader = 0
-    while not members[leader]:
-        leader += 1
-    ideal = _ideal(plan[leader], rows.rel, run.counts)
-    view = _read(run, rows, plan[leader], ideal)
-    widest = ideal.deepest
-    for row in range(len(rows.row)):
-        widest = max(widest, min(int(view.rank[row]), _SHALLOW))
-    column, weights, tables = np.empty(len(rows.row)), np.ones(widest + 1), np.zeros((3, ideal.deepest + 1))
-    _tables(ideal, weights, tables)
-    known, cuts, limits = 0, np.empty(len(plan), np.int64), np.empty(topics, np.int64)
-    stops = np.empty((len(plan), topics), np.int64)
+def _find_cuts(plan: Any, members: Any, run: Any, view: Any, cuts: Any, lasts: Any) -> Any:
+    """By member: where the last row of each topic that it looks at stands in `lasts`, which are found by `cuts`."""
+    slots = np.empty(len(plan), np.int64)
+    for each in range(len(plan)):
+        if not members[each]:
+            continue
+        condensed, at_relevant = int(plan[each, CONDENSED]), int(plan[each, KIND]) in (_RPREC, _RMEASURE, _RWP)
+        # No cut-off is 0, so those below it stand for R under each threshold.
+        cutoff = -view.rel if at_relevant else min(int(plan[each, CUTOFF]), run.deepest[condensed])
+        key = 2 * cutoff + condensed
+        slots[each] = slot = _slot(cuts, key)
+        if cuts[slot] == _FREE:
+            cuts[slot] = key
+            limit = view.ideal.relevant if at_relevant else np.full(len(run.counts), cutoff)
+            _find_last(run, run.rank[condensed], limit, lasts[slot])
+    return slots
+
+
+@njit
+def _reads_gained(kind: Any, is_flat: Any, whose: Any) -> Any:
+    """Whether a column is made of the cumulative gains of the run, or of the ideal ranking."""
+    return kind in (_BLENDED, _WEIGHTED) or (whose == _RUN and (is_flat or kind == _AVERAGE))
+
+
+@njit
+def _deepest_average(plan: Any, members: Any, kind: Any, head: Any) -> Any:
+    """The largest cut-off of the averages over ranks of one column; 0 if there are none."""
+    deepest = 0
+    if kind == _GAINED:
+        for each in range(head, len(plan)):
+            if members[each] and int(plan[each, KIND]) == _ANCG and _shares_column(plan, kind, head, each):
+                deepest = max(deepest, int(plan[each, CUTOFF]))
+    return deepest
+
+
+@njit
+def _score_columns(
+    plan: Any, members: Any, leader: Any, run: Any, view: Any, slots: Any, lasts: Any, table: Any
+) -> None:
+    """Scores the members, those together that sum the same values by row."""
+    # All in one function: the parts of a loop over metrics would have to be handed the run and the view every time.
+    ideal, column, place, scale, levels = view.ideal, view.column, view.place, view.scale, run.counts.shape[1] - 1
+    first, level, topic_class, own_gained = run.first, run.level, run.topic_class, view.gained[_RUN]
     for head in range(leader, len(plan)):
         if not members[head]:
             continue
-        kind = _column_of(int(plan[head, KIND]))
-        if kind == _GAINED:
-            _fill_weights(plan[head, BASE], int(plan[head, SHIFT]), weights)
-            _tables(ideal, weights, tables)
-        _fill(column, kind, plan[head], rows, view, weights)
+        kind, condensed = _column_of(int(plan[head, KIND])), int(plan[head, CONDENSED])
+        is_flat, deepest = kind == _GAINED and plan[head, BASE] == np.inf, _deepest_average(plan, members, kind, head)
+        sums, reciprocals, rank = view.running, view.beyond, run.ranks[condensed]
+        for whose in (condensed, _RUN):
+            if _reads_gained(kind, is_flat, whose) and not view.known[whose]:
+                view.known[whose] = True
+                counted, gained = run.counted[whose], view.gained[whose]
+                _gather(ideal.step, view.adjusted, view.rel, run.row_class, counted, gained)
+        if kind == _COUNT:
+            sums = view.count
+        elif kind == _GAINED:
+            _fill_weights(plan[head, BASE], int(plan[head, SHIFT]), view.weight, view.summed)
+            _fill_discounted(column, view.gain, run.rank[condensed], view.weight)
+        elif kind == _DISTANCE:
+            unit, system = _user_unit(plan, head, levels), _slot(run.scales, _scale_of(plan, head))
+            _fill_nearer(column, view.gain, unit, run.system[system])
+        else:
+            _fill_ratios(column, kind, plan[head, BETA], view.count, rank, own_gained, view.gained[condensed])
+        if view.rel > 1 and kind != _COUNT:
+            _clear(column, level, view.rel)
+        if is_flat:
+            sums = own_gained
+        elif kind != _COUNT and len(view.running):
+            _accumulate(column, run.topic, view.running)
+        if deepest:
+            reciprocals = _fill_reciprocals(ideal, deepest, view.summed, view.starts, view.beyond)
         for each in range(head, len(plan)):
-            if not members[each] or not _shares_column(kind, plan[head], plan[each], levels):
+            if not members[each] or not _shares_column(plan, kind, head, each):
                 continue
             members[each] = False
-            cut, slot = _limit(plan[each], ideal, limits), 0
-            while slot < known and cuts[slot] != cut:
-                slot += 1
-            if slot == known:
-                known, cuts[slot] = known + 1, cut
-                _stops(rows, view.rank, limits, stops[slot])
-            _score(plan[each], run, rows, ideal, view, stops[slot], column, weights, tables, table[each])
-            _settle(view, run, table[each])
-
-
-@njit
-def _settle(view: Any, run: Any, out: Any) -> None:
-    """A topic that the run lacks scores 0, and an undefined one nothing."""
-    for topic in range(len(out)):
-        if view.undefined[topic]:
-            out[topic] = np.nan
-        elif run.retrieved[topic] == 0:
-            out[topic] = 0.0
+            own, cutoff, last, out = int(plan[each, KIND]), int(plan[each, CUTOFF]), lasts[slots[each]], table[each]
+            if own == _NCG:
+                _fill_ideal_gain(ideal.step, ideal.last, cutoff, view.summed, scale)
+            elif own == _GENAP:
+                _fill_average_precision(ideal, scale)
+            elif own == _NWRR:
+                _fill_best_reciprocal(plan[each, FIXED + levels :], run.counts, scale)
+            else:
+                most = cutoff if own in (_P, _GENP, _ANCG) or int(plan[each, OPTIONS]) & CUT_RECALL else NO_CUTOFF
+                _fill_base(own, most, plan[each, BETA], ideal.relevant, ideal.total, scale)
+            _divide(ideal.unit, scale)
+            if own in (_RR, _O, _WRR, _NWRR):
+                _find_first(first, level, view.rel, last, place)
+            elif own in (_PMEASURE, _PPLUS):
+                _find_preferred(first, level, view.rel, last, place)
+            if own in (_RR, _WRR, _NWRR):
+                _invert(rank, level, plan[each, FIXED + levels :], place, topic_class, scale, out)
+            elif own in (_O, _PMEASURE):
+                _take(column, place, topic_class, scale, out)
+            elif own == _PPLUS:
+                _add(column, sums, first, place, topic_class, scale, out)
+                _share(view.count, place, out)
+            elif own == _ANCG:
+                exact, starts, beyond = run.rank[condensed], view.starts, view.beyond
+                _average(cutoff, exact, column, first, last, topic_class, scale, starts, beyond, reciprocals, out)
+            elif own == _RMEASURE:
+                _blend(plan[each, BETA], own_gained, view.count, last, topic_class, scale, out)
+            else:
+                _add(column, sums, first, last, topic_class, scale, out)
+            if own == _ADM:
+                _measure_distance(run, system, unit, ideal, out)
 
 
 @njit
 def score(
     plan: Any,
-    starts: Any,
-    rank: Any,
+    first: Any,
+    topic: Any,
+    row_class: Any,
     level: Any,
-    retrieved: Any,
+    rank: Any,
+    counted: Any,
+    topic_class: Any,
     counts: Any,
-    judged: Any,
-    scores: Any,
-    by_topic: Any,
+    deepest: Any,
+    system: Any,
+    distance: Any,
+    documents: Any,
+    scales: Any,
     table: Any,
 ) -> None:
     """Fills `table` float64 [metrics, topics] with the scores of `plan` float64 [metrics, fields] of a `Run`."""
-    run = Run(starts, rank, level, retrieved, counts, judged, scores, by_topic)
-    levels = counts.shape[1] - 1
-    leaders = _leaders(plan, levels)
-    rows = _relevant(run, 1)
-    for rel in range(1, levels + 1):
-        for leader in range(len(plan)):
-            if leaders[leader] == leader and plan[leader, REL] == rel:
-                _score_view(plan, leaders == leader, run, _above(rows, rel), table)
+    judged = first, topic, row_class, level, rank, counted, topic_class, counts, deepest
+    run = Run(*judged, system, distance, documents, scales, rank.astype(np.float64))
+    metrics, topics = table.shape
+    lasts, cuts = np.empty((metrics, topics), np.uint32), np.full(metrics, _FREE)
+    left, members = np.ones(metrics, np.bool_), np.empty(metrics, np.bool_)
+    for leader in range(metrics):
+        if left[leader]:
+            for each in range(metrics):
+                members[each] = left[each] and _reads_alike(plan, leader, each, counts.shape[1] - 1)
+                left[each] = left[each] and not members[each]
+            view = _find_view(run, plan[leader], topics)
+            slots = _find_cuts(plan, members, run, view, cuts, lasts)
+            _score_columns(plan, members, leader, run, view, slots, lasts, table)
+
+
+@njit
+def _reads_alike(plan: Any, one: Any, other: Any, levels: Any) -> Any:
+    """Whether two metrics are under the same threshold and gain setting."""
+    return plan[one, REL] == plan[other, REL] and _same(plan, one, other, ADJUSTED, FIXED + levels)
 
 
 @njit
 def mean(geometric: Any, table: Any, means: Any) -> None:
     """Fills `means` float64 [metrics, runs] from `table` float64 [metrics, runs, topics]."""
+    kept = np.empty(table.shape[2])
     for metric in range(table.shape[0]):
         for run in range(table.shape[1]):
-            scores, kept, defined = table[metric, run], np.zeros(table.shape[2]), 0
-            for topic in range(len(scores)):
-                if not np.isnan(scores[topic]):
-                    kept[topic] = np.log(max(scores[topic], _FLOOR)) if geometric[metric] else scores[topic]
-                    defined += 1
+            scores, defined = table[metric, run], 0
+            for topic in range(len(kept)):
+                score = scores[topic]
+                defined += score == score
+                kept[topic] = score if score == score else 0.0
+            if geometric[metric]:
+                for topic in range(len(kept)):
+                    kept[topic] = np.log(max(scores[topic], _FLOOR)) if scores[topic] == scores[topic] else 0.0
             mean = _sum(kept) / defined
             means[metric, run] = np.exp(mean) if geometric[metric] else mean

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from app.compiled import Twin
 from app.metrics.arrays import Scores
-from app.metrics.rankings import JudgedRun, Judgments, RetrievalScores
+from app.metrics.columns import CONDENSED_SCALE, RAW_SCALE, columns_of
+from app.metrics.rankings import JudgedRun, Judgments
 
 if TYPE_CHECKING:
     from app.metrics.views import Reading
@@ -112,25 +113,27 @@ def mean_together(geometric: Sequence[bool], table: Scores) -> Scores | None:
 def _score(kernels: _Kernels, records: Sequence[bytes], run: JudgedRun, judgments: Judgments) -> Scores | None:
     width = 8 * (FIXED + 2 * (judgments.level_counts.shape[1] - 1))
     # Ranks below 65,536 take two bytes; for deeper runs nothing is compiled.
-    if run.rank.dtype != np.uint16 or any(len(record) != width for record in records):
+    if run.rank.dtype != np.uint16 or not judgments.topics or {*map(len, records)} != {width}:
         return None
     plan = np.frombuffer(bytearray().join(records)).reshape(len(records), -1)
-    scores = run.retrieval_scores or _NO_SCORES
-    if run.retrieval_scores is None and (plan[:, KIND] == Kind.ADM).any():
+    scales = tuple({_scale(plan[row]) for row in (plan[:, KIND] == Kind.ADM).nonzero()[0].tolist()})
+    if scales and run.retrieval_scores is None:
         return None
-    columns = (run.starts, run.rank, run.level, run.retrieved)
-    table = np.empty((len(records), len(run.retrieved)))
-    by_topic = np.array((scores.lowest, scores.highest, scores.unjudged_scaled, scores.unjudged_absolute))
-    kernels.score(plan, *map(_own, columns), *judgments.counted, _own(scores.judged), by_topic, table)
+    columns = columns_of(run, judgments)
+    table = np.empty((len(records), judgments.topics))
+    kernels.score(plan, *columns.relevant, *columns.distances(run, scales), table)
     return table
 
 
-def _own(array: NDArray[Any]) -> NDArray[Any]:
-    """The array in the one form that was compiled for: what is read from a blob is neither writable nor aligned."""
-    return array if array.flags.carray else array.copy()
+def _scale(record: NDArray[np.float64]) -> int:
+    """The number of the scale of system scores that a metric reads."""
+    raw = RAW_SCALE if int(record[OPTIONS]) & RAW_SCORES else 0
+    return raw + (CONDENSED_SCALE if record[CONDENSED] else 0)
 
 
-_NO_SCORES: Final = RetrievalScores(*(np.empty(0) for _ in range(5)))
+def _own(table: Scores) -> Scores:
+    """The table in the one form that was compiled for: what is read from a blob is neither writable nor aligned."""
+    return table if table.flags.carray else table.copy()
 
 
 def _warm(kernels: _Kernels) -> None:

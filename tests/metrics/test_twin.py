@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,30 @@ def test_scores_of_long_lists_are_the_plain_ones(gains: str, condensed: str) -> 
     rankings = campaign()
     expected = [metric.score(rankings) for metric in metrics]
     np.testing.assert_allclose(together(metrics, rankings), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_all_scales_of_system_scores_are_read_together() -> None:
+    options = product(("scaled", "raw"), ("minmax", "raw"), ("false", "true"))
+    metrics = [resolve(f"ADM(urs={urs},srs={srs},condensed={condensed})", Scale(H)) for urs, srs, condensed in options]
+    rankings = campaign()
+    expected = [metric.score(rankings) for metric in metrics]
+    np.testing.assert_allclose(together(metrics, rankings), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_discounts_of_the_deepest_ranks_are_the_plain_ones() -> None:
+    qrels = {"t": {f"d{number}": 1 + number % H for number in range(6000)}}
+    rankings = judged(qrels, {"t": list(qrels["t"])})
+    expressions = ("nDCG@5500", "MSnDCG@5500", "AnDCG@5500", "DCG(base=3)@6000")
+    metrics = [resolve(expression, Scale(H, depth=6000)) for expression in expressions]
+    expected = [metric.score(rankings) for metric in metrics]
+    np.testing.assert_allclose(together(metrics, rankings), expected, rtol=1e-12)
+
+
+def test_a_run_of_a_topic_or_two_that_finds_nothing_scores_nothing() -> None:
+    rankings = judged({"a": {"d": 2}, "b": {"d": 1}}, {"a": ["x"]})
+    metrics = [resolve(f"{each.name}@9" if each.needs_cutoff else each.name, Scale(H)) for each in every_metric()]
+    expected = [metric.score(rankings) for metric in metrics]
+    np.testing.assert_allclose(together(metrics, rankings), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("key", GOLDEN["values"])
