@@ -1,0 +1,149 @@
+"""What every earlier version left in its database is there, and of use, once this version has migrated it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import text
+
+import app
+from app.evaluation.audit import verify
+from app.settings import Settings
+from app.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
+from app.store.backup import files
+from app.store.backup.copying import copy, set_sequences
+from app.store.backup.revisions import upgrade
+from app.store.database import Database
+from app.store.metadata import metadata
+from app.store.schema import migrate
+from tests.api.campaign import run_text
+from tests.api.changes import log
+from tests.conftest import ADMIN, Service, serving
+from tests.operations.record import PATH, PLAIN, RECORDED, SCORES
+from tests.operations.test_backup import quiet, restored, taken
+
+VERSIONS = Path(app.__file__).parent.parent / "migrations" / "versions"
+REVISIONS = sorted(path.name.partition("_")[0] for path in VERSIONS.glob("0*.py"))
+EARLIER = REVISIONS[:-1]
+
+
+def test_what_every_earlier_version_left_is_recorded() -> None:
+    recorded = {path.stem for path in RECORDED.glob("*.sql")}
+    assert recorded >= set(EARLIER), "record the others: see tests/operations/record.py"
+
+
+@pytest.fixture(params=EARLIER)
+def revision(request: pytest.FixtureRequest) -> str:
+    """Each revision of the schema but the newest."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def recorded(revision: str, tmp_path: Path) -> Path:
+    """A database of SQLite as a version of that revision left it."""
+    file = tmp_path / "recorded.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript((RECORDED / f"{revision}.sql").read_text(encoding="utf-8"))
+    return file
+
+
+def counts(file: Path) -> dict[str, int]:
+    """How many rows each table has."""
+    with closing(sqlite3.connect(file)) as connection:
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
+
+
+@pytest.fixture
+def migrated(recorded: Path, revision: str, database_url: str, tmp_path: Path) -> str:
+    """The address of a database of each kind that an earlier version left, and this one has migrated where it was."""
+    if database_url.startswith("sqlite"):
+        (tmp_path / "gainboard.db").write_bytes(recorded.read_bytes())
+    database = Database(database_url)
+    if not database_url.startswith("sqlite"):
+        with files.reading(recorded) as source, database.writing() as tx:
+            upgrade(tx, revision)
+            copy(source, tx, quiet)
+            set_sequences(tx)
+    assert migrate(database) == (revision, REVISIONS[-1])
+    database.close()
+    return database_url
+
+
+def test_what_an_earlier_version_stored_is_answered_as_it_was_and_of_use(migrated: str, revision: str) -> None:
+    answered = json.loads((RECORDED / f"{revision}.json").read_text(encoding="utf-8"))
+    with serving(Settings.read({}, database_url=migrated, admin_token=ADMIN)) as service:
+        assert_answered_as_before(service, answered)
+        assert_of_use(service.organiser)
+        assert verify(log(service.organiser)).fault is None
+
+
+def assert_answered_as_before(service: Service, answered: dict[str, Any]) -> None:
+    """Files, scores, tokens, jobs and reports are those that the earlier version gave."""
+    organiser = service.organiser
+    for place in ("qrels", "runs"):
+        got = {name: organiser.get(f"{PATH}/{place}/{name}", headers=PLAIN).text for name in answered[place]}
+        assert got == answered[place]
+    for name, query in (("scores", {}), ("first_scores", {"qrels": 1})):
+        assert_equal(organiser.get(f"{PATH}/scores", params={**SCORES, **query}).json()["runs"], answered[name])
+    assert service.client(answered["token"]).get("/v1/me").json()["team"] == "team-0"
+    for asked in filter(None, (answered["job"], answered["report"])):
+        assert organiser.get(asked["path"]).json()["state"] == asked["state"]
+        assert_equal(organiser.get(f"{asked['path']}/result").json(), asked["result"])
+
+
+def assert_equal(now: Any, then: Any) -> None:
+    """Everything that was answered then is answered now; there may be more."""
+    if isinstance(then, dict):
+        for key in then:
+            assert_equal(now[key], then[key])
+    elif isinstance(then, list):
+        assert len(now) == len(then)
+        for one, other in zip(now, then, strict=True):
+            assert_equal(one, other)
+    elif isinstance(then, float):
+        assert now == pytest.approx(then, abs=1e-12)
+    else:
+        assert now == then
+
+
+def assert_of_use(organiser: httpx.Client) -> None:
+    """A run is taken and scored, and a job is worked."""
+    sent = run_text({"1": ["d1", "new"]}, "new")
+    assert organiser.post(f"{PATH}/runs", content=sent, params={"team": "team-1"}).status_code == 201
+    assert organiser.get(f"{PATH}/scores", params={"metric": "AP", "run": "new"}).status_code == 200
+    job = organiser.post(f"{PATH}/jobs", json={"kind": "rank-correlation", "params": {"metrics": ["Q", "AP"]}})
+    done = organiser.get(job.headers["location"], params={"wait": 30}).json()
+    assert (done["state"], done["error"]) == ("succeeded", None)
+
+
+def test_no_row_is_lost_on_the_way_and_the_schema_is_that_of_the_tables(recorded: Path, migrated: str) -> None:
+    before = counts(recorded)
+    database = Database(migrated)
+    with database.reading() as tx:
+        after = {name: tx.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in before}
+        assert compare_metadata(MigrationContext.configure(tx), metadata) == []
+    database.close()
+    assert after == before
+
+
+def test_a_database_of_an_earlier_version_is_backed_up_as_it_is_and_restored_as_of_this_one(
+    recorded: Path, revision: str, other_url: str, tmp_path: Path
+) -> None:
+    before = counts(recorded)
+    written = taken(f"sqlite:///{recorded}", tmp_path / "a.backup")
+    assert written.revision == revision
+    assert counts(recorded) == before == counts(tmp_path / "a.backup")
+    restored(other_url, tmp_path / "a.backup")
+    with serving(Settings.read({}, database_url=other_url, admin_token=ADMIN)) as service:
+        assert service.organiser.get(PATH).json()["title"] == "Größe ☃"
+    assert counts(tmp_path / "a.backup") == before
