@@ -25,7 +25,7 @@ from benchmarks.marco import measure_marco, write_campaign
 from benchmarks.peers import LIBRARIES, Peer, PytrecEval, find_peers
 from benchmarks.report import Row, Target, as_json, machine, table
 from benchmarks.reports import REAL, load_real, measure_reports
-from benchmarks.rescoring import measure_rescoring
+from benchmarks.rescoring import measure_marco_rescoring, measure_rescoring
 from benchmarks.servers import FAST, PLAIN, Server, ServerFailed, gainboard
 from benchmarks.upload import (
     COLLECTION,
@@ -167,14 +167,17 @@ def _measure_stored(
     rows += measure_jobs(client, len(plan.runs))
     _say("making reports")
     rows += _measure_reports(client, plan, missing)
-    return rows + ([] if plan.short else _measure_marco(servers, plan, pytrec_eval))
+    return rows + ([] if plan.short else _measure_marco(servers, plan, pytrec_eval, code))
 
 
-def _measure_marco(servers: Mapping[str, Server], plan: _Plan, peer: PytrecEval | None) -> list[Row]:
+def _measure_marco(servers: Mapping[str, Server], plan: _Plan, peer: PytrecEval | None, code: Path | None) -> list[Row]:
     _say("making a run of 6,980 topics")
     qrels, run = write_campaign(plan.folder, plan.seed)
+    its_peer = PytrecEval(qrels, peer.labels) if peer else None
     _say("uploading it")
-    return measure_marco(servers, PytrecEval(qrels, peer.labels) if peer else None, qrels, run)
+    rows = measure_marco(servers, its_peer, qrels, run)
+    _say("rescoring it")
+    return rows + measure_marco_rescoring(its_peer, qrels, run, plan.fresh, plan.repetitions, code)
 
 
 def _measure_reports(client: httpx.Client, plan: _Plan, missing: list[str]) -> list[Row]:

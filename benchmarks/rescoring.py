@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from app import compiled
 from app.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, judge
 from app.metrics import BoundMetric, JudgedRankings, JudgedRun, mean_all, score_all
+from app.metrics.columns import columns_of
 from app.trec import RunReader, read_qrels
+from benchmarks.data import MARCO
 from benchmarks.expressions import SCALE, bound
 from benchmarks.peers import PytrecEval
 from benchmarks.report import Row, Target, speed, timed
@@ -27,23 +30,70 @@ def measure_rescoring(
     this folder; and what is kept in memory."""
     topics, judged = _joined(qrels, run)
     parsed = peer.parse(run) if peer else None
+    theirs = (lambda: timed(peer.evaluate, parsed)) if peer else None
+    case = _Case("43 metrics rescored in process / pytrec_eval evaluate", {PLAIN: 12, FAST: 150}, theirs)
+    rows = _measure(case, topics, judged.run, fresh, repetitions, compiled_in)
+    return [*rows, *_memory(judged.run, topics, compiled_in is not None)]
+
+
+def measure_marco_rescoring(
+    peer: PytrecEval | None,
+    qrels: Path,
+    run: Path,
+    fresh: Iterator[dict[str, str]],
+    repetitions: int,
+    compiled_in: Path | None,
+) -> list[Row]:
+    """The same at MS MARCO's size, where the peer takes seconds and is timed once. `peer` has the same qrels."""
+    topics, judged = _joined(qrels, run)
+    what = f"43 metrics of {MARCO.topics:,} topics rescored in process / pytrec_eval evaluate, once"
+    once = timed(peer.evaluate, peer.parse(run)) if peer else None
+    case = _Case(what, {PLAIN: 500, FAST: 1500}, (lambda: once) if once else None)
+    return _measure(case, topics, judged.run, fresh, repetitions, compiled_in)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What is measured, how many times faster than the peer it should be, and what tells the peer's seconds."""
+
+    what: str
+    targets: Mapping[str, float]
+    theirs: Callable[[], float] | None
+
+
+def _measure(
+    case: _Case,
+    topics: JudgedTopics,
+    run: JudgedRun,
+    fresh: Iterator[dict[str, str]],
+    repetitions: int,
+    compiled_in: Path | None,
+) -> list[Row]:
     rows: list[Row] = []
-    for column, bound_of_target in ((PLAIN, 12), (FAST, 150)) if compiled_in else ((PLAIN, 12),):
-        if column == FAST:
-            compiled.warm(compiled_in)
+    for column in (PLAIN, FAST) if compiled_in else (PLAIN,):
+        _switch(column, compiled_in)
         scoring: list[float] = []
         reading: list[float] = []
         theirs: list[float] = []
-        _score(bound(next(fresh)), judged.run, topics)
+        _score(bound(next(fresh)), run, topics)
         for _ in range(repetitions):
-            scoring.append(timed(_score, bound(next(fresh)), judged.run, topics))
-            if peer:
-                theirs.append(timed(peer.evaluate, parsed))
-            reading.append(timed(_read_and_score, next(fresh), judged.run, topics))
-        target = Target(bound_of_target, at_most=False)
-        what = f"{column}: 43 metrics rescored in process / pytrec_eval evaluate"
-        rows += [speed(what, scoring, theirs, target), speed(f"{column}: expressions parsed too", reading, theirs)]
-    return [*rows, _memory(judged.run)]
+            scoring.append(timed(_score, bound(next(fresh)), run, topics))
+            if case.theirs:
+                theirs.append(case.theirs())
+            reading.append(timed(_read_and_score, next(fresh), run, topics))
+        target = Target(case.targets[column], at_most=False)
+        what = f"{column}: {case.what}"
+        rows += [speed(what, scoring, theirs, target), speed(f"{what}, expressions parsed too", reading, theirs)]
+    return rows
+
+
+def _switch(column: str, compiled_in: Path | None) -> None:
+    """Scores plainly, or compiled."""
+    if column == FAST:
+        compiled.warm(compiled_in)
+    else:
+        for twin in compiled.Twin.every:
+            twin.unload()
 
 
 def _joined(qrels: Path, run: Path) -> tuple[JudgedTopics, JudgedFile]:
@@ -61,6 +111,10 @@ def _read_and_score(query: dict[str, str], run: JudgedRun, topics: JudgedTopics)
     return _score(bound(query), run, topics)
 
 
-def _memory(run: JudgedRun) -> Row:
+def _memory(run: JudgedRun, topics: JudgedTopics, is_compiled: bool) -> list[Row]:
     kept = sum(column.nbytes for column in (run.starts, run.rank, run.level, run.retrieved))
-    return Row("memory of a run / judged document retrieved", kept / len(run.rank), target=Target(4), unit="B")
+    rows = [Row("memory of a run / judged document retrieved", kept / len(run.rank), target=Target(4), unit="B")]
+    if is_compiled:
+        remembered = columns_of(run, topics.judgments).nbytes
+        rows.append(Row(f"{FAST}: remembered besides of a run just scored", remembered / len(run.rank), unit="B"))
+    return rows
