@@ -62,7 +62,7 @@ class Found:
 
     def discount(self, discount: Discount) -> Scores:
         """The weight of the rank under `discount`."""
-        return self._columns.weights(discount)
+        return discount.at(self._columns.place)
 
     def pick(self, column: Scores) -> Scores:
         """Of a column of all the relevant documents retrieved, what belongs to these."""

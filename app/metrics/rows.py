@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.metrics.arrays import Scores
-from app.metrics.discounts import Discount
 from app.metrics.ideal import LevelCounts
 from app.metrics.rankings import JudgedRun
 from app.metrics.segments import Segments
 
-Upto = int | Scores | None
-"""A rank to stop after: the same for all topics, one for each (float64 [n]), or none."""
+Upto = int | NDArray[np.float64] | NDArray[np.int64] | None
+"""A rank to stop after: the same for all topics, one for each ([n]), or none."""
+
+_MOST_CUTS: Final = 8
+"""Cut-offs that are remembered of a ranking."""
 
 Value = TypeVar("Value", bound=np.generic)
 
@@ -88,7 +90,6 @@ class RankedRows:
         self.rank: Scores = self.place.astype(np.float64)
         self._deepest = int(self.place.max(initial=0))
         self._cut: dict[int | None, Columns] = {}
-        self._weights: dict[Discount, Scores] = {}
 
     @cached_property
     def ideal_counts(self) -> Scores:
@@ -96,24 +97,29 @@ class RankedRows:
         last = self.rows.counts.last_rank.take(self.rows.topic_class, axis=1)
         return np.minimum(self.rank, last, out=last)
 
-    def weights(self, discount: Discount) -> Scores:
-        """The discount at the rank of each row."""
-        if discount not in self._weights:
-            self._weights[discount] = discount.at(self.place)
-        return self._weights[discount]
-
     def cut(self, upto: Upto) -> Columns:
         """The rows at ranks <= `upto`."""
         if isinstance(upto, np.ndarray):
             return Columns(self, (self.rank <= upto.take(self.rows.topic)).nonzero()[0])
         upto = None if upto is None or upto >= self._deepest else upto
-        if upto not in self._cut:
-            self._cut[upto] = Columns(self, None if upto is None else (self.place <= upto).nonzero()[0])
-        return self._cut[upto]
+        if (columns := self._cut.get(upto)) is None:
+            if len(self._cut) == _MOST_CUTS:
+                self._cut.clear()
+            chosen = None if upto is None else (self.place <= upto).nonzero()[0]
+            columns = self._cut[upto] = Columns(self, chosen)
+        return columns
+
+    @cached_property
+    def cut_at_relevant(self) -> Columns:
+        """The rows at ranks <= R."""
+        return self.cut(self.rows.counts.relevant_count.take(self.rows.counts.topic_class))
 
 
 class Columns:
-    """What all gain settings share of the rows that are left of a ranking: parallel columns."""
+    """What all gain settings share of the rows that are left of a ranking: parallel columns.
+
+    Those that are picked are not kept, for whole rankings are what is mostly read of them.
+    """
 
     def __init__(self, ranked: RankedRows, chosen: NDArray[np.intp] | None) -> None:
         rows = ranked.rows
@@ -128,38 +134,34 @@ class Columns:
         """Those of the column of all relevant rows that are left."""
         return column if self._chosen is None else column.take(self._chosen, axis=-1)
 
-    @cached_property
+    @property
     def place(self) -> NDArray[np.intp]:
         """The rank as an integer."""
         return self.pick(self._ranked.place)
 
-    @cached_property
+    @property
     def rank(self) -> Scores:
         return self.pick(self._ranked.rank)
 
-    @cached_property
+    @property
     def level(self) -> NDArray[np.int8]:
         return self.pick(self._ranked.rows.level)
 
-    @cached_property
+    @property
     def count(self) -> Scores:
         return self.pick(self._ranked.rows.count)
 
-    @cached_property
+    @property
     def row(self) -> NDArray[np.intp]:
         return self.pick(self._ranked.rows.row)
 
-    @cached_property
+    @property
     def topic_class(self) -> NDArray[np.intp]:
         return self.pick(self._ranked.rows.topic_class)
 
-    @cached_property
+    @property
     def ideal_counts(self) -> Scores:
         return self.pick(self._ranked.ideal_counts)
-
-    def weights(self, discount: Discount) -> Scores:
-        """The discount at each rank."""
-        return self.pick(self._ranked.weights(discount))
 
     @cached_property
     def first(self) -> NDArray[np.intp]:

@@ -14,8 +14,8 @@ from app.metrics.found import Found, GradedFound, RowGains
 from app.metrics.gains import FLAT, GainSetting
 from app.metrics.ideal import IdealRankings
 from app.metrics.rankings import JudgedRun, Judgments, RetrievalScores
-from app.metrics.rows import RankedRows, RelevantRows, Upto
-from app.metrics.segments import Segments
+from app.metrics.remembered import RunRows, rows_of
+from app.metrics.rows import Columns, RankedRows, Upto
 
 
 class Reading(NamedTuple):
@@ -92,7 +92,10 @@ class BinaryRankings:
         return column
 
     def _find(self, upto: Upto) -> Found:
-        return Found(self._ranked.cut(upto))
+        return Found(self._cut(upto))
+
+    def _cut(self, upto: Upto) -> Columns:
+        return self._ranked.cut_at_relevant if upto is self.relevant_count else self._ranked.cut(upto)
 
 
 class GradedRankings(BinaryRankings):
@@ -121,7 +124,7 @@ class GradedRankings(BinaryRankings):
         return found
 
     def _find(self, upto: Upto) -> GradedFound:
-        return GradedFound(self._ranked.cut(upto), self._gains, self.ideal)
+        return GradedFound(self._cut(upto), self._gains, self.ideal)
 
 
 class ScoredRankings(GradedRankings):
@@ -153,13 +156,12 @@ class JudgedRankings:
     def __init__(self, run: JudgedRun, judgments: Judgments) -> None:
         self.run = run
         self.judgments = judgments
-        counts = np.diff(run.starts)
-        self.judged = Segments(counts)
-        """All rows of the run."""
         self._views: dict[tuple[type[BinaryRankings], Reading], BinaryRankings] = {}
-        self._rows: dict[int, RelevantRows] = {}
-        self._ranked: dict[tuple[int, bool], RankedRows] = {}
         self._gains: dict[tuple[GainSetting, int], RowGains] = {}
+
+    @cached_property
+    def _rows(self) -> RunRows:
+        return rows_of(self.run, self.judgments)
 
     @cached_property
     def missing(self) -> NDArray[np.intp]:
@@ -175,19 +177,11 @@ class JudgedRankings:
 
     def relevant_rows(self, rel: int, condensed: bool) -> RankedRows:
         """The rows of level >= `rel`, shared by all gain settings."""
-        if (rel, condensed) not in self._ranked:
-            self._ranked[rel, condensed] = RankedRows(self.run, self._rows_of(rel), condensed)
-        return self._ranked[rel, condensed]
+        return self._rows.ranked(self.run, rel, condensed)
 
     def row_gains(self, gains: GainSetting, rel: int) -> RowGains:
         """What the rows of level >= `rel` are worth, condensed or not."""
         if (gains, rel) not in self._gains:
-            self._gains[gains, rel] = RowGains(self._rows_of(rel), self.judgments.ideal(gains, rel))
+            rows = self._rows.relevant(self.run, rel)
+            self._gains[gains, rel] = RowGains(rows, self.judgments.ideal(gains, rel))
         return self._gains[gains, rel]
-
-    def _rows_of(self, rel: int) -> RelevantRows:
-        if rel not in self._rows:
-            counts = self.judgments.counts(rel)
-            lower = RelevantRows.of(self.run, self.judged, counts) if rel == 1 else self._rows_of(1).above(counts)
-            self._rows[rel] = lower
-        return self._rows[rel]
