@@ -1,0 +1,123 @@
+"""`gainboard score`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+from app.cli.command import Command, Example, together
+from app.cli.files import (
+    STANDARD_INPUT,
+    Reading,
+    fault_lines,
+    faults_of,
+    reading_options,
+    require_one_input,
+    short_names,
+    size_of,
+    warning_lines,
+)
+from app.cli.parallel import Counted, each_file, processes_for
+from app.cli.progress import has_colours
+from app.cli.scored import FORMS, ScoredFiles
+from app.cli.scoring import RefusedFile, ScoredFile, Scoring, metrics_of
+from app.errors import BadSetting, GainboardError
+from app.evaluation.binding import undefined
+from app.evaluation.reading import NO_LIMITS
+from app.metrics import BoundMetric, Scale, query_parameters
+from app.trec import QrelsFile
+
+
+def _score(parsed: argparse.Namespace) -> int:
+    """Score run files by a qrels file as the service scores stored runs, under the same labels and without a server.
+
+    What is left out of a mean, and what is odd about a file, is said on standard error. A faulty run is reported with
+    its faults and the others are scored; the exit code is 1 then."""
+    require_one_input([parsed.qrels, *parsed.runs])
+    reading = Reading.of(parsed, NO_LIMITS)
+    try:
+        qrels = reading.qrels(parsed.qrels, Counted())
+    except GainboardError as error:
+        _say(fault_lines(parsed.qrels, *faults_of(error)))
+        return 1
+    _say(warning_lines(parsed.qrels, qrels.warnings))
+    found = _scored(parsed, reading, qrels)
+    _say(f"{parsed.qrels}: note: {remark}" for remark in found.remarks())
+    sys.stdout.writelines(FORMS[parsed.format](found, has_colours(sys.stdout)))
+    return 1 if found.refused else 0
+
+
+def _scored(parsed: argparse.Namespace, reading: Reading, qrels: QrelsFile) -> ScoredFiles:
+    scale = Scale(reading.highest_level(qrels), reading.depth)
+    query = {name: text for name in query_parameters() if (text := getattr(parsed, name)) is not None}
+    metrics, asked = metrics_of(parsed.metrics, scale, query)
+    by = _one_of(metrics, parsed.sort, scale, query) if parsed.sort else None
+    index = reading.index(qrels)
+    work, size = Scoring(reading, parsed.qrels, index, metrics), size_of(parsed.runs)
+    done = each_file(work, parsed.runs, label="scoring", size=size, processes=processes_for(parsed.runs, size))
+    runs: list[tuple[str, str, ScoredFile]] = []
+    refused: dict[str, RefusedFile] = {}
+    for file, name, each in zip(parsed.runs, short_names(parsed.runs), done, strict=True):
+        if isinstance(each, ScoredFile):
+            _say(warning_lines(file, each.warnings))
+            runs.append((each.tag if file == STANDARD_INPUT else name, file, each))
+        else:
+            _say(fault_lines(file, each.faults, each.total))
+            refused[file] = each
+    missing, topics = undefined(metrics, index.topics), index.topics.topics
+    found = ScoredFiles(parsed.qrels, scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
+    return found.best_first(by) if by else found
+
+
+def _one_of(metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str]) -> str:
+    """The label of the one that is meant by an expression. Raises BadSetting where it is none of them."""
+    wanted, labels = metrics_of([expression], scale, query)[0], [metric.label for metric in metrics]
+    if len(wanted) != 1 or wanted[0].label not in labels:
+        raise BadSetting(f"--sort {expression} is not one of the metrics; there are: {', '.join(labels)}")
+    return wanted[0].label
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("qrels", metavar="QRELS", help="judgments in TREC's or NTCIR's layout; - is standard input")
+    parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst")
+    parser.add_argument(
+        "-m",
+        "--metric",
+        dest="metrics",
+        metavar="METRIC",
+        action="append",
+        default=[],
+        help="a metric or several, in the service's words, trec_eval's or ir_measures' (default: AP, Q, nDCG@10)",
+    )
+    parser.add_argument("-q", "--per-topic", action="store_true", help="the scores of each topic, too")
+    parser.add_argument("-f", "--format", choices=FORMS, default="table", help="how to print them (default: table)")
+    parser.add_argument("--sort", metavar="METRIC", help="runs in order of their means under this metric, best first")
+
+
+def _defaults(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("defaults for parameters that metrics have and expressions leave open")
+    for name, each in query_parameters().items():
+        text = f"{each.description} It is {each.limits}.".replace("%", "%%")
+        group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar=name.upper(), help=text)
+
+
+COMMAND = Command(
+    "score",
+    "score run files, without a server",
+    _score,
+    together(_options, reading_options, _defaults),
+    [
+        Example("gainboard score qrels.txt run.txt", "AP, Q and nDCG@10"),
+        Example("gainboard score qrels.txt run.txt -m 'Q(beta=10)' -m nDCG@10 --gains 3:2:1"),
+        Example("gainboard score qrels.txt runs/* --sort Q", "many runs, the best first"),
+        Example("gainboard score qrels.txt runs/* -m map -m P.5,10 -q -f trec_eval", "as trec_eval -q prints"),
+        Example("gainboard score qrels.txt runs/* -m 'nDCG@10 P@5 RR' -f json > scores.json"),
+        Example("gainboard score qrels.txt runs/* -f latex > scores.tex", "a table for a paper"),
+    ],
+)
