@@ -84,7 +84,7 @@ def decompressed(source: BinaryIO, encoding: str | None, limits: Limits) -> Iter
     """
     body = _Body(source, limits)
     codec = _codec((encoding or "identity").strip().lower(), body.head)
-    return body.guarded(body.pieces() if codec is None else _inflated(body.compressed_pieces(), codec))
+    return body.guarded(body.pieces(CHUNK) if codec is None else _inflated(body.compressed_pieces(), codec))
 
 
 class _Body:
@@ -97,15 +97,15 @@ class _Body:
             self.head += more
         self.taken = 0
 
-    def pieces(self) -> Iterator[bytes]:
+    def pieces(self, size: int) -> Iterator[bytes]:
         piece = self.head
         while piece:
             self.taken += len(piece)
             yield piece
-            piece = self._source.read(READ)
+            piece = self._source.read(size)
 
     def compressed_pieces(self) -> Iterator[bytes]:
-        for piece in self.pieces():
+        for piece in self.pieces(READ):
             if self.taken > self._limits.compressed_bytes:
                 raise self._limits.exceeded("compressed_bytes", "The compressed body has more bytes than")
             yield piece

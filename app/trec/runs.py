@@ -100,7 +100,8 @@ class RunReader:
     def _note_tags(self, tags: list[bytes]) -> None:
         if not self._tags:
             self.tag = tags[0].decode()
-        if len(self._tags) < TAGS_COUNTED:
+        is_new = tags[0] not in self._tags or tags.count(tags[0]) < len(tags)
+        if is_new and len(self._tags) < TAGS_COUNTED:
             self._tags.update(tags)
 
 
