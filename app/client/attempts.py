@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Generator
@@ -134,11 +135,19 @@ def _members(answer: httpx.Response) -> dict[str, Any] | None:
 def _no_answer(error: httpx.TransportError) -> NoAnswer:
     where = _origin(error.request.url)
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        why = str(error) or "no connection in time"
-        return NoAnswer(f"There is no server at {where} ({why}). Does it run, and is the address right?")
+        return NoAnswer(f"There is no server at {where} ({_reason(error)}). Does it run, and is the address right?")
     if isinstance(error, httpx.TimeoutException):
         return NoAnswer(f"{where} has not answered {error.request.method} {error.request.url.path} in time.")
     return NoAnswer(f"The connection to {where} broke off ({error or type(error).__name__}).")
+
+
+def _reason(error: BaseException) -> str:
+    """What the operating system said, below what the libraries made of it."""
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    if isinstance(error, ConnectionError) and error.errno is not None:
+        return os.strerror(error.errno).lower()
+    return str(error) or "no connection in time"
 
 
 def _stranger(answer: httpx.Response) -> str:

@@ -18,7 +18,7 @@ import httpx
 
 from app import __version__
 from app.client.attempts import Attempt, Outcome, Pause, steps
-from app.client.requests import Call
+from app.client.requests import Call, Request, media_type
 from app.errors import BadSetting
 
 T = TypeVar("T")
@@ -92,13 +92,13 @@ class Connection:
             return None
         try:
             with self.client.stream(**_sending(self.target, step)) as answer:
-                self._receive(answer, step.request.to)
+                self._receive(answer, _place_for(answer, step.request))
         except httpx.TransportError as error:
             return error
         return answer
 
     def _receive(self, answer: httpx.Response, to: Path | None) -> None:
-        if to is None or not answer.is_success:
+        if to is None:
             answer.read()
             return
         with _written(to) as file:
@@ -133,18 +133,23 @@ class AsyncConnection:
             if step.request.upload is not None:
                 sending["content"] = _in_threads(sending["content"])
             async with self.client.stream(**sending) as answer:
-                await self._receive(answer, step.request.to)
+                await self._receive(answer, _place_for(answer, step.request))
         except httpx.TransportError as error:
             return error
         return answer
 
     async def _receive(self, answer: httpx.Response, to: Path | None) -> None:
-        if to is None or not answer.is_success:
+        if to is None:
             await answer.aread()
             return
         with _written(to) as file:
             async for piece in answer.aiter_bytes():
                 await anyio.to_thread.run_sync(file.write, piece)
+
+
+def _place_for(answer: httpx.Response, request: Request) -> Path | None:
+    """The file to write an answer to; None for what is to be read: that, and refusals, and what is no file of ours."""
+    return request.to if answer.is_success and media_type(answer) == request.accept else None
 
 
 def _sending(target: Target, attempt: Attempt) -> dict[str, Any]:

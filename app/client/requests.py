@@ -126,7 +126,7 @@ def content(request: Request) -> Call[bytes]:
 def saved(request: Request) -> Call[Path]:
     """Asks for a file and has it written; gives where."""
     assert request.to is not None
-    yield request
+    _require((yield request), request.accept)
     return request.to
 
 
@@ -143,9 +143,14 @@ def path(*parts: str | int) -> str:
     return "/v1/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
+def media_type(answer: httpx.Response) -> str:
+    """What an answer is of."""
+    found: str = answer.headers.get("content-type", "")
+    return found.partition(";")[0].strip()
+
+
 def _require(answer: httpx.Response, accept: str) -> None:
-    found = answer.headers.get("content-type", "").partition(";")[0].strip()
-    if found != accept:
+    if (found := media_type(answer)) != accept:
         raise NotGainboard(
             f"{answer.request.method} {answer.request.url.copy_with(query=None)} was answered with "
             f"{found or 'nothing'}, not {accept}, so that is no Gainboard. Is the address right?"

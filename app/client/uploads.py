@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import BinaryIO, TypeAlias
 
 from app.errors import BadInput
@@ -27,7 +26,8 @@ class Upload:
     """A file to send."""
 
     _source: Path | bytes | BinaryIO
-    _start: int = 0
+    _start: int | None = 0
+    """Where an open file begins for us; None if it can be read once only."""
 
     @classmethod
     def of(cls, source: Source) -> Upload:
@@ -41,11 +41,12 @@ class Upload:
                 return cls(Path(source))
         if isinstance(source, io.TextIOBase):
             raise BadInput("A file that is read as text cannot be sent as it is; open it as binary (`rb`).")
-        again = source if source.seekable() else _copied(source)
-        return cls(again, again.tell())
+        return cls(source, source.tell() if source.seekable() else None)
 
     def pieces(self) -> tuple[Iterator[bytes], str | None]:
         """The body from its beginning, and its Content-Encoding; what is compressed already is sent as it is."""
+        if self._start is None:
+            self._source, self._start = b"".join(_compressed(self._read())), 0
         with self._opened() as file:
             first = file.read(COMPRESSED_FROM)
         if first.startswith(_MAGIC) or len(first) < COMPRESSED_FROM:
@@ -57,21 +58,14 @@ class Upload:
             return self._source.open("rb")
         if isinstance(self._source, bytes):
             return closing(io.BytesIO(self._source))
-        self._source.seek(self._start)
+        if self._start is not None:
+            self._source.seek(self._start)
         return nullcontext(self._source)  # whoever has opened it closes it
 
     def _read(self) -> Iterator[bytes]:
         with self._opened() as file:
             while piece := file.read(PIECE):
                 yield piece
-
-
-def _copied(source: BinaryIO) -> BinaryIO:
-    copy = TemporaryFile()  # noqa: SIM115 (it lasts as long as the upload, and goes with it)
-    while piece := source.read(PIECE):
-        copy.write(piece)
-    copy.seek(0)
-    return copy
 
 
 def _compressed(pieces: Iterator[bytes]) -> Iterator[bytes]:

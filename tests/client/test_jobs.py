@@ -1,0 +1,133 @@
+"""Jobs and reports as objects of the client: asked for, waited for, cancelled, read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.api.shown_jobs import ShownJob
+from app.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
+from app.evaluation.workspace import Workspace
+from app.jobs.describe import example
+from app.jobs.kind import every_kind
+from app.main import create_app, open_workspace
+from app.settings import Settings
+from app.store import claims
+from tests.api.laboratory import LONG, REPORT, SHORT, Laboratory
+from tests.client.conftest import Connect
+from tests.conftest import ADMIN, Service, running
+
+
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    return Laboratory(shared)
+
+
+@pytest.fixture
+def idle(tmp_path: Path, connect: Connect) -> Iterator[tuple[Gainboard, str, Workspace]]:
+    """An organiser's client, and a laboratory's name, where nobody works jobs."""
+    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)
+    workspace, _ = open_workspace(settings)
+    with running(create_app(workspace, settings)) as service:
+        yield connect(service.url, ADMIN), Laboratory(service).name, workspace
+
+
+@pytest.fixture
+def job(organiser: Gainboard, lab: Laboratory) -> Job:
+    job = organiser.job(lab.name, "stability", **SHORT)
+    job.wait()
+    return job
+
+
+@pytest.fixture
+def report(organiser: Gainboard, lab: Laboratory) -> Report:
+    report = organiser.report(REPORT, lab.name)
+    report.wait()
+    return report
+
+
+def test_a_job_is_asked_for_waited_for_and_read(gb: Gainboard, service: Service) -> None:
+    lab = Laboratory(service)
+    seen: list[ShownJob] = []
+    job = gb.job(lab.name, "stability", **SHORT)
+    assert job.wait(progress=seen.append).state == "succeeded"
+    assert (seen[-1].progress.done, job.is_over) == (job.progress.total, True)
+    assert len(seen) >= 2
+    assert job.result() == lab.organiser.get(f"/v1/jobs/{job.id}/result").json()
+    assert gb.job(lab.name, "stability", **SHORT).id == job.id
+    assert [each.id for each in gb.jobs(collection=lab.name, state="succeeded")] == [job.id]
+
+
+def test_the_tables_and_figures_of_a_job_are_read(organiser: Gainboard, lab: Laboratory, job: Job) -> None:
+    shown = (job.latest.tables or [])[0]
+    table = job.table(shown.name)
+    assert table.csv == lab.organiser.get(shown.csv).text == organiser.find_job(job.id).table().csv
+    assert table.to_dict().keys() == table.columns().keys()
+    assert table.to_numpy().values.shape[0] == table.csv.count("\r\n") - 1
+    assert job.latex(shown.name) == job.latex() == lab.organiser.get(shown.latex).text
+    assert job.figure((job.latest.figures or [])[0].name).rstrip().endswith("</svg>")
+
+
+def test_an_unknown_table_is_told_which_there_are(job: Job) -> None:
+    with pytest.raises(Problem, match="curves") as refused:
+        job.table("other")
+    assert refused.value.status == 404
+
+
+def test_a_report_is_asked_for_waited_for_and_read(organiser: Gainboard, lab: Laboratory, report: Report) -> None:
+    result = report.result()
+    shown = report.latest.tables or []
+    assert [table["name"] for table in result["tables"]] == [table.name for table in shown]
+    assert report.table().csv == lab.organiser.get(shown[0].csv).text
+    assert report.latex(shown[0].name) in report.latex()
+    assert [each.id for each in organiser.reports(name=REPORT, collection=lab.name)] == [report.id]
+    assert organiser.find_report(report.id).state == "succeeded"
+    assert organiser.report(REPORT, [lab.name]).id == report.id
+
+
+def test_every_kind_is_listed_with_a_request_that_can_be_sent(organiser: Gainboard, lab: Laboratory) -> None:
+    kinds = {kind.name: kind.example for kind in organiser.job_kinds()}
+    assert kinds == {kind.name: example(kind) for kind in every_kind()}
+    assert REPORT in {kind.name for kind in organiser.report_kinds()}
+
+
+def test_a_long_job_is_cancelled_and_waiting_for_it_says_so(organiser: Gainboard, lab: Laboratory) -> None:
+    job = organiser.job(lab.name, "stability", **LONG)
+    assert job.cancel().state == "cancelled"
+    with pytest.raises(WorkFailed, match="The job was cancelled") as failed:
+        job.wait()
+    assert (failed.value.state, job.refresh().state) == ("cancelled", "cancelled")
+
+
+def test_waiting_ends_with_the_time(idle: tuple[Gainboard, str, Workspace]) -> None:
+    gb, collection, _ = idle
+    job = gb.job(collection, "stability", **SHORT)
+    with pytest.raises(NoAnswer, match=r"The job is queued still, after 0\.01 seconds"):
+        job.wait(timeout=0.01)
+    with pytest.raises(Problem) as refused:
+        job.result()
+    assert refused.value.type == "job-not-finished"
+    with pytest.raises(Problem, match="queued"):
+        job.table()
+
+
+def test_a_job_that_fails_says_why(idle: tuple[Gainboard, str, Workspace]) -> None:
+    gb, collection, workspace = idle
+    job = gb.job(collection, "stability", **SHORT)
+    with workspace.database.writing() as tx:
+        claim = claims.claim(tx, "somebody", workspace.now())
+        assert claim is not None
+        claims.give_back(tx, claim, workspace.now(), "It does not work out.", is_final=True)
+    with pytest.raises(WorkFailed, match=r"The job failed: It does not work out\.") as failed:
+        job.wait()
+    assert failed.value.state == "failed"
+
+
+def test_a_report_is_cancelled_before_it_began(idle: tuple[Gainboard, str, Workspace]) -> None:
+    gb, collection, _ = idle
+    report = gb.report(REPORT, collection)
+    assert (report.progress.done, report.cancel().state) == (0, "cancelled")
+    with pytest.raises(WorkFailed, match="The report was cancelled"):
+        report.wait()

@@ -1,0 +1,114 @@
+"""Every route of the API is one that a call of the client asks for, or is left out for a reason."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.client import AsyncGainboard, Gainboard, Job, Report
+from app.client.calling import Both
+from tests.api.campaign import OTHER_QRELS, QRELS, RUN
+from tests.api.laboratory import REPORT, SHORT, Laboratory
+from tests.conftest import ADMIN, Service
+
+ROUTES = (Path(__file__).parent.parent / "api" / "openapi.txt").read_text().splitlines()
+LEFT_OUT = {
+    "GET /": "it leads people, and programs that know no route, to the others",
+    "GET /v1/jobs/{job}/events": "`wait` asks with `?wait=`, which needs no stream to be kept open",
+    "GET /v1/reports/{report}/events": "as of a job",
+}
+
+
+class Noting(httpx.HTTPTransport):
+    """The network, with note of what goes over it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.seen.add(f"{request.method} {request.url.path}")
+        return super().handle_request(request)
+
+
+def calls(of: type) -> set[str]:
+    """The names of the calls of a class."""
+    return {name for base in of.__mro__ for name, value in vars(base).items() if isinstance(value, Both)}
+
+
+class Used:
+    """A client or job, with note of which calls were done."""
+
+    def __init__(self, of: Any, done: set[str]) -> None:
+        self._of, self._done = of, done
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        self._done.add(name)
+
+        def use(*args: Any, **kwargs: Any) -> Any:
+            found = getattr(self._of, name)(*args, **kwargs)
+            return list(found) if inspect.isgenerator(found) else found
+
+        return use
+
+
+def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> None:
+    """Each call once at least, in an order in which each is carried out."""
+    gb.health(), gb.readiness(), gb.telemetry(), gb.problem_page("faulty-file"), gb.metrics(), gb.me(), gb.limits()
+    gb.revoke_organiser(gb.organiser(gb.create_organiser("R. Mokoena").id).id), gb.organisers()
+    gb.create_collection("web", 2), gb.collection("web"), gb.change_collection("web", title="Web"), gb.collections()
+    gb.put_qrels("web", QRELS), gb.put_qrels("web", OTHER_QRELS, draft=True), gb.qrels("web"), gb.impact("web", 2)
+    gb.qrels_version("web", 1), gb.qrels_file("web", 1), gb.save_qrels_file("web", 1, folder / "qrels.txt")
+    gb.publish_qrels("web", 2), gb.discard_qrels("web", gb.put_qrels("web", QRELS + "3 0 d 1\n", draft=True).version)
+    gb.create_team("web", "lemur"), gb.team("web", "lemur"), gb.teams("web")
+    token = gb.rotate_token("web", gb.create_token("web", "reader").id)
+    gb.token("web", token.id), gb.tokens("web"), gb.revoke_token("web", token.id)
+    gb.submit("web", RUN, team="lemur"), gb.run("web", "tag"), gb.runs("web"), gb.pool("web")
+    gb.run_file("web", "tag"), gb.save_run_file("web", "tag", folder / "run.txt"), gb.withdraw("web", "tag")
+    gb.audit(), gb.audit("web"), gb.save_audit(folder / "audit"), gb.save_audit(folder / "of-one", "web")
+    gb.scores(lab), gb.scores_text(lab), gb.leaderboard(lab), gb.sweep(lab), gb.delete_collection("web")
+    gb.job_kinds(), gb.report_kinds(), gb.jobs(), gb.reports()
+    job, report = gb.job(lab, "stability", **SHORT), gb.report(REPORT, lab)
+    for work in (of_work(gb.find_job(job.id)), of_work(gb.find_report(report.id))):
+        shown = work.wait()
+        work.refresh(), work.result(), work.table(), work.latex(), work.cancel()
+        work.latex(shown.tables[0].name), work.figure(shown.figures[0].name) if shown.figures else None
+
+
+def test_every_route_is_reached_by_a_call_or_left_out_for_a_reason(shared: Service, tmp_path: Path) -> None:
+    network, done, done_with_work = Noting(), set[str](), set[str]()
+    lab = Laboratory(shared).name
+    with Gainboard(shared.url, ADMIN, transport=network) as gb:
+        use_all(Used(gb, done), lambda work: Used(work, done_with_work), lab, tmp_path)
+        report = gb.report("reliability-of-graded-metrics", lab)
+        shown = report.wait()
+        report.figure((shown.figures or [])[0].name)
+    templates = {" ".join(line.split()[:2]) for line in ROUTES}
+    patterns = {each: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(each))) for each in templates}
+    missed = {each for each, pattern in patterns.items() if not any(map(pattern.fullmatch, network.seen))}
+    assert missed == LEFT_OUT.keys()
+    assert done == calls(Gainboard)
+    assert done_with_work == calls(Job)
+
+
+@pytest.mark.parametrize(("of", "alike"), [(Gainboard, AsyncGainboard), (Job, Report)])
+def test_both_kinds_have_the_same_calls_with_a_text_and_a_signature(of: type, alike: type) -> None:
+    assert calls(of) == calls(alike)
+    for name in calls(of):
+        now, later = getattr(of, name), getattr(alike, name)
+        assert inspect.getdoc(now) == inspect.getdoc(later) is not None
+        assert list(inspect.signature(now).parameters.values()) == list(inspect.signature(later).parameters.values())
+
+
+def test_help_shows_what_a_call_gives() -> None:
+    assert str(inspect.signature(Gainboard.run)) == "(self, collection: 'str', name: 'str') -> 'ShownRun'"
+    assert inspect.signature(Gainboard.runs).return_annotation == "Iterator[ShownRun]"
+    assert inspect.signature(AsyncGainboard.runs).return_annotation == "AsyncIterator[ShownRun]"
+    assert inspect.iscoroutinefunction(AsyncGainboard.run)
+    assert inspect.signature(Gainboard.job_kinds).return_annotation == "list[ShownKind]"

@@ -1,0 +1,162 @@
+"""Scores by the client: what the API answers, as values, arrays and frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.client import Gainboard, MissingPackage
+from app.client.tables import Table
+from tests.api.campaign import Campaign, run_text
+from tests.api.laboratory import TOPICS, Laboratory
+from tests.conftest import Service
+
+METRICS = ["Q", "nDCG@3", "AP"]
+
+
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    """Four runs, and one that found nothing that anybody judged."""
+    lab = Laboratory(shared)
+    assert lab.submit(run_text({"1": ["elsewhere"]}, "nothing"), team="team-2").status_code == 201
+    return lab
+
+
+@pytest.fixture(scope="module")
+def undefined(shared: Service) -> Campaign:
+    """Of its two topics one has no relevant document, so nothing is defined there."""
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 good 2\n2 0 bad 0\n")
+    campaign.submit()
+    return campaign
+
+
+def test_scores_are_those_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
+    scores = organiser.scores(lab.name, METRICS, topics=True, gains="3:2:1", beta=0.5)
+    assert scores.to_dict() == lab.scores(*METRICS, topics="all", gains="3:2:1", beta="0.5")
+    label = scores.asked["Q"]
+    assert label == "Q(beta=0.5,gains=3:2:1)"
+    assert (scores.runs[1].topics or {})[label].keys() == set(TOPICS)
+
+
+def test_what_was_not_asked_for_is_not_in_the_dict(organiser: Gainboard, lab: Laboratory) -> None:
+    scores = organiser.scores(lab.name, "AP", runs="run-1")
+    assert scores.to_dict() == lab.scores("AP", run="run-1")
+    assert "topics" not in scores.to_dict()["runs"][0]
+
+
+def test_arrays_are_runs_by_metrics_or_runs_by_topics_by_metrics(organiser: Gainboard, lab: Laboratory) -> None:
+    scores = organiser.scores(lab.name, METRICS, topics=True)
+    topics, means = scores.to_numpy(), scores.to_numpy(topics=False)
+    assert topics.values.shape == (5, len(TOPICS), 3)
+    assert {name: list(labels) for name, labels in topics.axes.items()} == {
+        "run": [run.name for run in scores.runs],
+        "topic": TOPICS,
+        "metric": scores.metrics,
+    }
+    assert np.nanmean(topics.values, axis=1) == pytest.approx(means.values)
+    assert topics.values[2, 4, 1] == (scores.runs[2].topics or {})[scores.metrics[1]]["5"]
+    assert means.values[3, 0] == scores.runs[3].mean[scores.metrics[0]]
+    assert organiser.scores(lab.name, METRICS).to_numpy().values == pytest.approx(means.values)
+
+
+def test_an_undefined_score_is_nan_in_an_array(organiser: Gainboard, undefined: Campaign) -> None:
+    scores = organiser.scores(undefined.name, "AP", topics=True)
+    values = scores.to_numpy().values[0, :, 0]
+    assert [math.isnan(value) for value in values] == [False, True]
+    assert scores.columns()["value"] == [1.0, None, 1.0]
+
+
+def read_csv(text: str) -> list[dict[str, Any]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def as_text(columns: dict[str, Any]) -> list[dict[str, str]]:
+    """Columns as CSV would have their rows."""
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows]
+
+
+def test_the_columns_are_those_of_csv(organiser: Gainboard, lab: Laboratory) -> None:
+    for topics in (True, False):
+        scores = organiser.scores(lab.name, METRICS, topics=topics)
+        printed = organiser.scores_text(lab.name, METRICS, topics=topics)
+        assert as_text(scores.columns()) == read_csv(printed)
+
+
+def test_one_run_is_printed_as_trec_eval_does(organiser: Gainboard, lab: Laboratory) -> None:
+    printed = organiser.scores_text(lab.name, "map", runs="run-1", format="trec_eval")
+    assert printed.split()[:3] == ["runid", "all", "run-1"]
+    assert "\nmap" in printed
+
+
+def test_a_leaderboard_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
+    board = organiser.leaderboard(lab.name, METRICS, by="AP", gains="linear")
+    assert board.to_dict() == lab.get("/leaderboard", metric=METRICS, by="AP", gains="linear").json()
+    best = board.to_numpy()
+    assert list(best.axes["run"]) == [row.name for row in board.rows]
+    assert list(best.values[:, 2]) == sorted(best.values[:, 2], reverse=True)
+    columns = board.columns()
+    assert columns["run"][:3] == [board.rows[0].name] * 3
+    interval = board.rows[0].interval[board.metrics[0]]
+    assert interval == (columns["low"][0], columns["high"][0])
+
+
+def test_a_sweep_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
+    grid: dict[str, Any] = {"gains": ["3:2:1", "10:5:1"], "beta": [0.1, 10]}
+    sweep = organiser.sweep(lab.name, ["Q", "AP"], runs=["run-1", "run-2"], **grid)
+    sent = {"metric": ["Q", "AP"], "run": ["run-1", "run-2"], **grid}
+    assert sweep.to_dict() == lab.get("/sweep", **sent).json()
+    assert sweep.to_numpy().values.shape == (2, 5)
+    assert sweep.to_numpy().values[1, 3] == sweep.runs[1].means[3]
+    assert as_text(sweep.columns()) == read_csv(lab.get("/sweep", **sent, format="csv").text)
+
+
+def test_a_frame_of_pandas_has_the_columns(organiser: Gainboard, undefined: Campaign) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = organiser.scores(undefined.name, ["AP", "Q"], topics=True).to_pandas()
+    assert list(frame.columns) == ["run", "topic", "metric", "value"]
+    assert pandas.api.types.is_float_dtype(frame["value"])
+    assert list(frame["topic"]) == ["1", "2", "all"] * 2
+    assert frame["value"].isna().sum() == 2
+    board = organiser.leaderboard(undefined.name, "AP").to_pandas()
+    assert pandas.api.types.is_integer_dtype(board["rank"])
+
+
+def test_a_frame_of_polars_has_the_columns(organiser: Gainboard, undefined: Campaign) -> None:
+    polars = pytest.importorskip("polars")
+    frame = organiser.scores(undefined.name, ["AP", "Q"], topics=True).to_polars()
+    assert frame.schema == {
+        "run": polars.String,
+        "topic": polars.String,
+        "metric": polars.String,
+        "value": polars.Float64,
+    }
+    assert frame["value"].null_count() == 2
+    assert organiser.leaderboard(undefined.name, "AP").to_polars().schema["rank"] == polars.Int64
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_what_is_not_installed_is_said(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)  # so Python notes that there is none
+    with pytest.raises(MissingPackage, match=f"`pip install {package}`"):
+        getattr(Table("a\r\n1\r\n"), f"to_{package}")()
+
+
+def test_a_column_of_a_table_is_of_numbers_where_there_is_nothing_else() -> None:
+    table = Table('metric,runs,share,topic\r\nAP,3,0.5,001\r\n"Q, mean",4,,002\r\n')
+    assert table.columns() == {
+        "metric": ["AP", "Q, mean"],
+        "runs": [3, 4],
+        "share": [0.5, None],
+        "topic": ["001", "002"],
+    }
+    found = table.to_numpy()
+    assert dict(found.axes) == {"row": ["AP, 001", "Q, mean, 002"], "column": ["runs", "share"]}
+    assert found.values == pytest.approx(np.array([[3, 0.5], [4, np.nan]]), nan_ok=True)

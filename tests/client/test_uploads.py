@@ -1,0 +1,123 @@
+"""Files as they reach the service: whatever they were given as, compressed where that pays."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from app.client import Gainboard, Source
+from app.client.uploads import COMPRESSED_FROM
+from app.errors import BadInput
+from app.trec.zstd import compress
+from tests.api.campaign import RUN, run_text
+from tests.client.conftest import Connect
+from tests.client.flaky import Flaky, flaky
+from tests.conftest import ADMIN, Service
+
+LARGE = run_text({str(topic): [f"document-{number}" for number in range(600)] for topic in range(20)})
+
+
+@pytest.fixture
+def watched(shared: Service) -> Iterator[tuple[str, Flaky]]:
+    """The service behind a server that notes what comes."""
+    with flaky(shared.url) as found:
+        yield found
+
+
+@pytest.fixture
+def sending(connect: Connect, watched: tuple[str, Flaky], organiser: Gainboard, name: str) -> Gainboard:
+    """A client whose requests are noted, and a collection."""
+    organiser.create_collection(name, 2)
+    return connect(watched[0], ADMIN)
+
+
+def with_position(path: Path) -> io.BufferedReader:
+    """An open file of which somebody has read a line that is not of the run."""
+    path.write_bytes(b"a line before\n" + RUN.encode())
+    file = path.open("rb")
+    file.readline()
+    return file
+
+
+def through_a_pipe(path: Path) -> io.BufferedReader:
+    """What can be read once only."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writing, "wb") as end:
+            end.write(RUN.encode())
+
+    Thread(target=write).start()
+    return os.fdopen(reading, "rb")
+
+
+def on_disk(content: bytes) -> Callable[[Path], Path]:
+    def put(path: Path) -> Path:
+        path.write_bytes(content)
+        return path
+
+    return put
+
+
+FORMS: dict[str, Callable[[Path], Source]] = {
+    "path": on_disk(RUN.encode()),
+    "name": lambda path: str(on_disk(RUN.encode())(path)),
+    "bytes": lambda path: RUN.encode(),
+    "text": lambda path: RUN,
+    "open file": with_position,
+    "pipe": through_a_pipe,
+    "gzip": on_disk(gzip.compress(RUN.encode())),
+    "zstd": lambda path: compress(RUN.encode()),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_run_arrives_whatever_it_was_given_as_and_after_a_lost_answer(
+    sending: Gainboard, watched: tuple[str, Flaky], name: str, tmp_path: Path, form: str
+) -> None:
+    watched[1].faults = ["lost-answer"]
+    source = FORMS[form](tmp_path / "run.txt")
+    with source if isinstance(source, io.IOBase) else nullcontext():
+        sending.submit(name, source, team="lemur")
+    assert sending.run_file(name, "tag") == RUN.encode()
+    bodies = [body for method, _, body in watched[1].seen if method == "POST"]
+    assert len(bodies) == 2
+    assert bodies[0] == bodies[1]
+
+
+@pytest.mark.parametrize("form", ["path", "bytes", "file"])
+def test_a_large_file_is_compressed_on_its_way(
+    sending: Gainboard, watched: tuple[str, Flaky], name: str, tmp_path: Path, form: str
+) -> None:
+    path = on_disk(LARGE.encode())(tmp_path / "run.txt")
+    with path.open("rb") as file:
+        sources: dict[str, Source] = {"path": path, "bytes": LARGE.encode(), "file": file}
+        sending.submit(name, sources[form], team="lemur")
+    assert sending.run_file(name, "tag") == LARGE.encode()
+    _, headers, body = watched[1].seen[0]
+    assert headers["content-encoding"] == "zstd"
+    assert len(LARGE) > COMPRESSED_FROM > len(body)
+
+
+@pytest.mark.parametrize("compressed", [gzip.compress(LARGE.encode(), 0), compress(LARGE.encode())])
+def test_what_is_compressed_already_is_sent_as_it_is(
+    sending: Gainboard, watched: tuple[str, Flaky], name: str, compressed: bytes
+) -> None:
+    sending.submit(name, compressed, team="lemur")
+    _, headers, body = watched[1].seen[0]
+    assert "content-encoding" not in headers
+    assert body == compressed
+
+
+def test_a_file_that_is_not_there_or_read_as_text_is_refused(sending: Gainboard, name: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        sending.submit(name, tmp_path / "run.txt", team="lemur")
+    with pytest.raises(BadInput, match="open it as binary"):
+        sending.submit(name, io.StringIO(RUN), team="lemur")  # type: ignore[arg-type]
