@@ -12,6 +12,9 @@ from app.cli.listing import printable
 from app.client import ClientError, Gainboard, NoAnswer, NotGainboard, Problem
 from app.errors import BadSetting
 
+RETRIES = 2
+"""Somebody waits: less than a second is spent on a server that is not there."""
+
 
 @dataclass(frozen=True)
 class Server:
@@ -40,7 +43,7 @@ def connected(parsed: argparse.Namespace) -> Iterator[Server]:
     target = target_of(parsed)
     # An empty token, or the client would look for one in the environment by itself.
     token = target.token.value if target.token else ""
-    with Gainboard(target.server.value, token) as gainboard:
+    with Gainboard(target.server.value, token, retries=RETRIES) as gainboard:
         try:
             yield Server(gainboard, target)
         except Problem as problem:

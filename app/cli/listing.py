@@ -26,11 +26,12 @@ def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) ->
     if form == "json":
         print(json.dumps([each.model_dump(mode="json") for each in items], ensure_ascii=False, indent=2))
         return
-    rows = [[_member(each, name) for name in columns] for each in items]
-    if form == "csv":
-        print("".join(map(csv_line, [columns, *rows])), end="")
-        return
-    print(aligned(columns, rows), end="")
+    print_rows(columns, [[_member(each, name) for name in columns] for each in items], form)
+
+
+def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Value]], form: str) -> None:
+    """Rows of values, as CSV or as a table for people."""
+    print("".join(map(csv_line, [headings, *rows])) if form == "csv" else aligned(headings, rows), end="")
 
 
 def print_one(item: BaseModel, form: str) -> None:
@@ -93,5 +94,7 @@ def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Val
     for name, value in of.items():
         if isinstance(value, Mapping) and value:
             yield from _members(value, f"{before}{name}.")
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            yield from _members({str(place): each for place, each in enumerate(value)}, f"{before}{name}.")
         else:
             yield before + name, _plain(value)
