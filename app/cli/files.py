@@ -25,6 +25,11 @@ from app.trec.layouts import LAYOUTS
 STANDARD_INPUT = "-"
 MOST_LEVELS = 127
 _SUFFIXES = (".gz", ".zst")
+_HINTS = {
+    "ambiguous-columns": "--columns says which they are, and --levels what levels are called (B,A,S)",
+    "bad-level": "--levels says what levels there are",
+}
+"""Which options help against a fault."""
 _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 
 
@@ -95,6 +100,7 @@ def opened(name: str, count: Count) -> Iterator[BinaryIO]:
                 return
             with TemporaryFile() as copy:  # a pipe can be read once
                 shutil.copyfileobj(file, copy)
+                copy.seek(0)
                 yield cast(BinaryIO, _Counted(copy, count))
     except OSError as error:
         raise BadSetting(f"Cannot be read: {error.strerror or error}") from error
@@ -154,6 +160,8 @@ def fault_lines(name: str, faults: Sequence[Fault], total: int) -> Iterator[str]
         yield f"{place}: {fault.code}: {fault.message}"
     if total > len(faults):
         yield f"{name}: {total:,} faults, of which these are the first {len(faults)}"
+    for code in sorted({fault.code for fault in faults} & _HINTS.keys()):
+        yield f"{name}: note: {code}: {_HINTS[code]}"
 
 
 def warning_lines(name: str, warnings: Sequence[FileWarning]) -> Iterator[str]:

@@ -30,6 +30,7 @@ class Progress:
         self._is_shown = is_terminal(self._stream)
         self._began = time.monotonic()
         self._next = self._began + DELAY_SECONDS
+        self._is_drawn = False
 
     def __enter__(self) -> Progress:
         return self
@@ -41,14 +42,15 @@ class Progress:
 
     def clear(self) -> None:
         """Takes the line away, so that another can be printed; the next call of `at` shows it again."""
-        if self._is_shown:
+        if self._is_drawn:
+            self._is_drawn = False
             print(_ERASE, end="", file=self._stream, flush=True)
 
     def at(self, done: float, total: float | None, note: str = "") -> None:
         """`done` of `total`, or of nobody knows how many."""
         now = time.monotonic()
         if self._is_shown and now >= self._next:
-            self._next = now + _PAUSE_SECONDS
+            self._next, self._is_drawn = now + _PAUSE_SECONDS, True
             line = progress_line(self._label, done, total, now - self._began, self._unit, note)
             width = shutil.get_terminal_size().columns - 1
             print(_ERASE + line[:width], end="", file=self._stream, flush=True)
