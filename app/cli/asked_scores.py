@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from app.cli.scoring import expressions_of
 from app.exhibits import Cell, Marked
 from app.metrics import query_parameters
 
@@ -13,7 +15,7 @@ DIGITS = 4
 """Decimals of the scores in a table."""
 
 
-def asking_metrics(parser: argparse.ArgumentParser) -> None:
+def asking_metrics(parser: argparse.ArgumentParser, default: str = "those of the collection") -> None:
     """The option that names metrics."""
     parser.add_argument(
         "-m",
@@ -22,8 +24,19 @@ def asking_metrics(parser: argparse.ArgumentParser) -> None:
         metavar="METRIC",
         action="append",
         default=[],
-        help="a metric, such as `Q(beta=10)` or nDCG@10, several times (default: those of the collection)",
+        help=f"a metric or several, in the service's words, trec_eval's or ir_measures' (default: {default})",
     )
+
+
+def metrics_of(parsed: argparse.Namespace) -> list[str]:
+    """The expressions that were given, each by itself."""
+    return [expression for text in parsed.metrics for expression in expressions_of(text)]
+
+
+def asking_form(parser: argparse.ArgumentParser, forms: Iterable[str]) -> None:
+    """The options of what is printed of scores, and how."""
+    parser.add_argument("-q", "--per-topic", action="store_true", help="the scores of each topic, too")
+    parser.add_argument("-f", "--format", choices=forms, default="table", help="how to print them (default: table)")
 
 
 def asking_run(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +66,8 @@ def asking_values(parser: argparse.ArgumentParser) -> None:
         group.add_argument(option, dest=name, metavar=name.upper(), action="append", help=text)
 
 
-def parameters_of(parsed: argparse.Namespace) -> dict[str, str]:
-    """Those parameters that were given, with a value, or a list of values, each."""
+def parameters_of(parsed: argparse.Namespace) -> dict[str, Any]:
+    """Those parameters that were given, each with its value, or with the list of its values."""
     return {name: given for name in query_parameters() if (given := getattr(parsed, name)) is not None}
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from app.cli.asked_scores import asking_metrics, metrics_of
 from app.cli.command import Example, Group
 from app.cli.configured import about_collection
 from app.cli.connecting import Server
@@ -14,7 +15,7 @@ from app.client import Job
 
 
 def _ask(server: Server, parsed: argparse.Namespace, parameters: dict[str, Any]) -> Job:
-    metrics = {"metrics": parsed.metrics} if parsed.metrics else {}
+    metrics = {"metrics": found} if (found := metrics_of(parsed)) else {}
     return server.gainboard.job(server.collection, parsed.kind, **metrics, **parameters)
 
 
@@ -26,9 +27,7 @@ def _listed(server: Server, parsed: argparse.Namespace | None) -> Iterator[Job]:
 
 def _asking(parser: argparse.ArgumentParser) -> None:
     about_collection(parser)
-    parser.add_argument(
-        "-m", "--metric", dest="metrics", metavar="EXPR", action="append", help="a metric, several times"
-    )
+    asking_metrics(parser, "none, and most kinds want some")
 
 
 def _listing(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,15 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from app.cli.asked_scores import DIGITS, asking_defaults, asking_metrics, asking_qrels, best_marked, parameters_of
+from app.cli.asked_scores import (
+    DIGITS,
+    asking_defaults,
+    asking_metrics,
+    asking_qrels,
+    best_marked,
+    metrics_of,
+    parameters_of,
+)
 from app.cli.command import Command, Example, together
 from app.cli.configured import about_collection, connecting
 from app.cli.connecting import connected
@@ -25,7 +33,7 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     under `groups` do not differ significantly, once somebody has asked for that job."""
     with connected(parsed) as server:
         found = server.gainboard.leaderboard(
-            server.collection, parsed.metrics, by=parsed.by, qrels=parsed.qrels, **parameters_of(parsed)
+            server.collection, metrics_of(parsed), by=parsed.by, qrels=parsed.qrels, **parameters_of(parsed)
         )
     if parsed.format == "json":
         print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from app.cli.asked_scores import asking_defaults, asking_metrics, asking_run, parameters_of
+from app.cli.asked_scores import asking_defaults, asking_metrics, asking_run, metrics_of, parameters_of
 from app.cli.command import Command, Example, Group, together
 from app.cli.configured import about_collection, connecting
 from app.cli.connecting import Server, connected
@@ -84,7 +84,7 @@ def _impact(parsed: argparse.Namespace) -> int:
             server.collection,
             parsed.version,
             against=parsed.against,
-            metrics=parsed.metrics,
+            metrics=metrics_of(parsed),
             runs=parsed.runs,
             alpha=parsed.alpha,
             **parameters_of(parsed),

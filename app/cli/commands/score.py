@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
+from app.cli.asked_scores import asking_defaults, asking_form, asking_metrics, parameters_of
 from app.cli.command import Command, Example, together
 from app.cli.files import (
     STANDARD_INPUT,
@@ -25,7 +26,7 @@ from app.cli.scoring import RefusedFile, ScoredFile, Scoring, metrics_of
 from app.errors import BadSetting, GainboardError
 from app.evaluation.binding import undefined
 from app.evaluation.reading import NO_LIMITS
-from app.metrics import BoundMetric, Scale, query_parameters
+from app.metrics import BoundMetric, Scale
 from app.trec import QrelsFile
 
 
@@ -50,7 +51,7 @@ def _score(parsed: argparse.Namespace) -> int:
 
 def _scored(parsed: argparse.Namespace, reading: Reading, qrels: QrelsFile) -> ScoredFiles:
     scale = Scale(reading.highest_level(qrels), reading.depth)
-    query = {name: text for name in query_parameters() if (text := getattr(parsed, name)) is not None}
+    query = parameters_of(parsed)
     metrics, asked = metrics_of(parsed.metrics, scale, query)
     by = _one_of(metrics, parsed.sort, scale, query) if parsed.sort else None
     index = reading.index(qrels)
@@ -86,32 +87,16 @@ def _say(lines: Iterable[str]) -> None:
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="judgments in TREC's or NTCIR's layout; - is standard input")
     parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst")
-    parser.add_argument(
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="METRIC",
-        action="append",
-        default=[],
-        help="a metric or several, in the service's words, trec_eval's or ir_measures' (default: AP, Q, nDCG@10)",
-    )
-    parser.add_argument("-q", "--per-topic", action="store_true", help="the scores of each topic, too")
-    parser.add_argument("-f", "--format", choices=FORMS, default="table", help="how to print them (default: table)")
+    asking_metrics(parser, "AP, Q, nDCG@10")
+    asking_form(parser, FORMS)
     parser.add_argument("--sort", metavar="METRIC", help="runs in order of their means under this metric, best first")
-
-
-def _defaults(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("defaults for parameters that metrics have and expressions leave open")
-    for name, each in query_parameters().items():
-        text = f"{each.description} It is {each.limits}.".replace("%", "%%")
-        group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar=name.upper(), help=text)
 
 
 COMMAND = Command(
     "score",
     "score run files, without a server",
     _score,
-    together(_options, reading_options, _defaults),
+    together(_options, reading_options, asking_defaults),
     [
         Example("gainboard score qrels.txt run.txt", "AP, Q and nDCG@10"),
         Example("gainboard score qrels.txt run.txt -m 'Q(beta=10)' -m nDCG@10 --gains 3:2:1"),

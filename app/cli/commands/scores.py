@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from app.cli.asked_scores import (
     DIGITS,
     asking_defaults,
+    asking_form,
     asking_metrics,
     asking_qrels,
     asking_run,
     best_marked,
+    metrics_of,
     parameters_of,
 )
 from app.cli.command import Command, Example, together
@@ -40,9 +42,9 @@ def _scores(parsed: argparse.Namespace) -> int:
             return _trec_eval(server, parsed)
         asked = {"runs": parsed.runs, "topics": parsed.per_topic, "qrels": parsed.qrels, **parameters_of(parsed)}
         if parsed.format == "csv":
-            print(server.gainboard.scores_text(server.collection, parsed.metrics, format="csv", **asked), end="")
+            print(server.gainboard.scores_text(server.collection, metrics_of(parsed), format="csv", **asked), end="")
             return 0
-        found = server.gainboard.scores(server.collection, parsed.metrics, **asked)
+        found = server.gainboard.scores(server.collection, metrics_of(parsed), **asked)
     if parsed.format == "json":
         print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
         return 0
@@ -57,7 +59,9 @@ def _trec_eval(server: Server, parsed: argparse.Namespace) -> int:
     runs = parsed.runs or [run.name for run in server.gainboard.runs(server.collection)]
     asked = {"topics": parsed.per_topic, "qrels": parsed.qrels, **parameters_of(parsed)}
     for run in runs:
-        text = server.gainboard.scores_text(server.collection, parsed.metrics, format="trec_eval", runs=run, **asked)
+        text = server.gainboard.scores_text(
+            server.collection, metrics_of(parsed), format="trec_eval", runs=run, **asked
+        )
         print(text, end="", flush=True)
     return 0
 
@@ -91,16 +95,15 @@ def _remarks(found: Scores) -> Iterator[str]:
     yield from (f"{run} gets no score: {why}" for run, why in found.withheld.items())
 
 
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-q", "--per-topic", action="store_true", help="the scores of each topic, too")
-    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="how to print them (default: table)")
+def _form(parser: argparse.ArgumentParser) -> None:
+    asking_form(parser, FORMATS)
 
 
 COMMAND = Command(
     "scores",
     "score the stored runs of a collection",
     _scores,
-    together(about_collection, asking_metrics, asking_run, asking_qrels, _options, asking_defaults, connecting),
+    together(about_collection, asking_metrics, asking_run, asking_qrels, _form, asking_defaults, connecting),
     [
         Example("gainboard scores -c web -m Q -m nDCG@10", "all runs that you see"),
         Example("gainboard scores -c web -m 'Q(beta=10)' --gains 10:5:1 --run tag -q -f csv", "each topic of one run"),

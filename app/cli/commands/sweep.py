@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from app.cli.asked_scores import asking_metrics, asking_qrels, asking_run, asking_values, parameters_of
+from app.cli.asked_scores import asking_metrics, asking_qrels, asking_run, asking_values, metrics_of, parameters_of
 from app.cli.command import Command, Example, together
 from app.cli.configured import about_collection, connecting
 from app.cli.connecting import connected
@@ -17,7 +17,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
     point of the grid."""
     with connected(parsed) as server:
         found = server.gainboard.sweep(
-            server.collection, parsed.metrics, runs=parsed.runs, qrels=parsed.qrels, **parameters_of(parsed)
+            server.collection, metrics_of(parsed), runs=parsed.runs, qrels=parsed.qrels, **parameters_of(parsed)
         )
     if parsed.format == "json":
         print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
