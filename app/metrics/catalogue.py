@@ -90,7 +90,7 @@ def metric(
 ) -> Callable[[Callable[Concatenate[View, ...], Scores]], Metric]:
     """Enter a kernel into the catalogue.
 
-    A kernel takes a view of a judged run and returns a new float64 array [n]. It need not care for topics
+    A kernel takes a view of a judged run and returns float64 [n], which is copied. It need not care for topics
     without relevant documents (whatever it computes there becomes NaN), nor for topics that the run lacks (0),
     nor for division by zero on either. Keywords annotated with the types of `parameters` become parameters;
     `cutoff: Cutoff = None` is a cut-off that may be given, `cutoff: int` one that there always is.

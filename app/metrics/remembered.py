@@ -10,11 +10,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from app.metrics.rankings import JudgedRun, Judgments
-from app.metrics.rows import RankedRows, RelevantRows
+from app.metrics.rows import Cuts, RankedRows, RelevantRows
 from app.metrics.segments import Segments
 
 MOST_ROWS: Final = 1 << 18
-"""Relevant rows and topics of all runs together, at some 180 bytes each: some 80 runs of TREC's size."""
+"""Relevant rows and topics of all runs together, at some 180 bytes each, half as much again where many cut-offs
+are asked for: some 80 runs of TREC's size."""
 _MOST_READINGS: Final = 4
 """Ways to read a run that are remembered of it."""
 
@@ -27,7 +28,7 @@ class RunRows:
         self.judgments = judgments
         self.weight = int(np.count_nonzero(run.level > 0)) + len(run.retrieved)
         self._rows: dict[int, RelevantRows] = {}
-        self._ranked: dict[tuple[int, bool], RankedRows] = {}
+        self._cuts: dict[tuple[int, bool], Cuts] = {}
 
     def relevant(self, run: JudgedRun, rel: int) -> RelevantRows:
         """The rows of level >= `rel`."""
@@ -43,13 +44,13 @@ class RunRows:
             return self.relevant(run, 1).above(counts)
         return RelevantRows.of(run, Segments(np.diff(run.starts)), counts)
 
-    def ranked(self, run: JudgedRun, rel: int, condensed: bool) -> RankedRows:
-        """The same at their ranks, which `condensed` counts among the judged documents only."""
-        if (ranked := self._ranked.get((rel, condensed))) is None:
-            if len(self._ranked) == _MOST_READINGS:
-                self._ranked.clear()
-            ranked = self._ranked[rel, condensed] = RankedRows(run, self.relevant(run, rel), condensed)
-        return ranked
+    def cuts(self, run: JudgedRun, rel: int, condensed: bool) -> Cuts:
+        """The same by rank, which `condensed` counts among the judged documents only."""
+        if (cuts := self._cuts.get((rel, condensed))) is None:
+            if len(self._cuts) == _MOST_READINGS:
+                self._cuts.clear()
+            cuts = self._cuts[rel, condensed] = Cuts(RankedRows(run, self.relevant(run, rel), condensed))
+        return cuts
 
 
 _remembered: Final[WeakKeyDictionary[JudgedRun, RunRows]] = WeakKeyDictionary()

@@ -88,31 +88,12 @@ class RankedRows:
         else:
             self.place = run.rank.take(rows.row).astype(np.intp)
         self.rank: Scores = self.place.astype(np.float64)
-        self._deepest = int(self.place.max(initial=0))
-        self._cut: dict[int | None, Columns] = {}
 
     @cached_property
     def ideal_counts(self) -> Scores:
         """The documents of each level or a higher one among as many of the ideal ranking: float64 [levels, rows]."""
         last = self.rows.counts.last_rank.take(self.rows.topic_class, axis=1)
         return np.minimum(self.rank, last, out=last)
-
-    def cut(self, upto: Upto) -> Columns:
-        """The rows at ranks <= `upto`."""
-        if isinstance(upto, np.ndarray):
-            return Columns(self, (self.rank <= upto.take(self.rows.topic)).nonzero()[0])
-        upto = None if upto is None or upto >= self._deepest else upto
-        if (columns := self._cut.get(upto)) is None:
-            if len(self._cut) == _MOST_CUTS:
-                self._cut.clear()
-            chosen = None if upto is None else (self.place <= upto).nonzero()[0]
-            columns = self._cut[upto] = Columns(self, chosen)
-        return columns
-
-    @cached_property
-    def cut_at_relevant(self) -> Columns:
-        """The rows at ranks <= R."""
-        return self.cut(self.rows.counts.relevant_count.take(self.rows.counts.topic_class))
 
 
 class Columns:
@@ -176,3 +157,31 @@ class Columns:
         preference = self.level.astype(np.intp) * rows - np.arange(rows)
         greatest = np.maximum.reduceat(preference, self.first) if rows else preference
         return -greatest % max(rows, 1)
+
+
+class Cuts:
+    """A ranking to one rank or another, of which those last asked for are remembered."""
+
+    def __init__(self, ranked: RankedRows) -> None:
+        self._ranked = ranked
+        self._deepest = int(ranked.place.max(initial=0))
+        self._columns: dict[int | None, Columns] = {}
+
+    def to(self, upto: Upto) -> Columns:
+        """The rows at ranks <= `upto`."""
+        ranked = self._ranked
+        if isinstance(upto, np.ndarray):
+            return Columns(ranked, (ranked.rank <= upto.take(ranked.rows.topic)).nonzero()[0])
+        upto = None if upto is None or upto >= self._deepest else upto
+        if (columns := self._columns.get(upto)) is None:
+            if len(self._columns) == _MOST_CUTS:
+                self._columns.clear()
+            chosen = None if upto is None else (ranked.place <= upto).nonzero()[0]
+            columns = self._columns[upto] = Columns(ranked, chosen)
+        return columns
+
+    @cached_property
+    def to_relevant_count(self) -> Columns:
+        """The rows at ranks <= R."""
+        counts = self._ranked.rows.counts
+        return self.to(counts.relevant_count.take(counts.topic_class))

@@ -15,7 +15,7 @@ from app.metrics.gains import FLAT, GainSetting
 from app.metrics.ideal import IdealRankings
 from app.metrics.rankings import JudgedRun, Judgments, RetrievalScores
 from app.metrics.remembered import RunRows, rows_of
-from app.metrics.rows import Columns, RankedRows, Upto
+from app.metrics.rows import Columns, Cuts, Upto
 
 
 class Reading(NamedTuple):
@@ -37,7 +37,7 @@ class BinaryRankings:
         self._found: dict[int | None, Found] = {}
         self._columns: dict[tuple[Any, ...], Scores] = {}
         self._sums: dict[tuple[Any, ...], Scores] = {}
-        self._ranked = rankings.relevant_rows(reading.rel, reading.condensed)
+        self._cuts = rankings.cuts(reading.rel, reading.condensed)
         self.reading = reading
         self.run = rankings.run
         self.judgments = rankings.judgments
@@ -95,7 +95,7 @@ class BinaryRankings:
         return Found(self._cut(upto))
 
     def _cut(self, upto: Upto) -> Columns:
-        return self._ranked.cut_at_relevant if upto is self.relevant_count else self._ranked.cut(upto)
+        return self._cuts.to_relevant_count if upto is self.relevant_count else self._cuts.to(upto)
 
 
 class GradedRankings(BinaryRankings):
@@ -175,9 +175,9 @@ class JudgedRankings:
             view = self._views[kind, reading] = kind(self, reading)
         return view
 
-    def relevant_rows(self, rel: int, condensed: bool) -> RankedRows:
-        """The rows of level >= `rel`, shared by all gain settings."""
-        return self._rows.ranked(self.run, rel, condensed)
+    def cuts(self, rel: int, condensed: bool) -> Cuts:
+        """The rows of level >= `rel` by rank, shared by all gain settings."""
+        return self._rows.cuts(self.run, rel, condensed)
 
     def row_gains(self, gains: GainSetting, rel: int) -> RowGains:
         """What the rows of level >= `rel` are worth, condensed or not."""
