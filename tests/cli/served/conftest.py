@@ -1,0 +1,52 @@
+"""A real server for the commands that ask one, and a world that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.settings import Settings
+from tests.api.campaign import QRELS, RUN, WORSE, Campaign
+from tests.conftest import ADMIN, Service, serving
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Gainboard on SQLite."""
+    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as running:
+        yield running
+
+
+@pytest.fixture
+def folder(shared: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with qrels and runs; the environment names the server and its organiser."""
+    for name in ("GAINBOARD_COLLECTION", "GAINBOARD_CONFIG", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GAINBOARD_SERVER", shared.url)
+    monkeypatch.setenv("GAINBOARD_TOKEN", ADMIN)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "worse.txt").write_text(WORSE)
+    return tmp_path
+
+
+@pytest.fixture
+def campaign(shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
+    """A new, empty collection, which the environment names."""
+    made = Campaign(shared)
+    monkeypatch.setenv("GAINBOARD_COLLECTION", made.name)
+    return made
+
+
+@pytest.fixture
+def scored(campaign: Campaign) -> Campaign:
+    """One with qrels and two runs, `tag` and `worse`."""
+    assert campaign.put_qrels().status_code == 201
+    for text in (RUN, WORSE):
+        assert campaign.submit(text).status_code == 201
+    return campaign

@@ -1,0 +1,115 @@
+"""`gainboard submit`, `runs` and `withdraw` against a real server."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+from tests.api.campaign import RUN, Campaign
+
+Captured = pytest.CaptureFixture[str]
+FAULTY = "1 Q0 good first 1 broken\n1 Q0 good 1 1 broken\n1 Q0\n"
+
+
+def test_each_of_several_files_is_stored_and_told_of(campaign: Campaign, capsys: Captured) -> None:
+    assert main(["submit", "run.txt", "runs/worse.txt", "--team", "lemur", "--type", "automatic"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "run.txt: tag: 2 topics, 4 documents\nruns/worse.txt: worse: 2 topics, 5 documents\n"
+    assert err == ""
+    stored = campaign.get("/runs").json()["items"]
+    assert [(run["name"], run["team"], run["type"], run["pooled"]) for run in stored] == [
+        ("tag", "lemur", "automatic", True),
+        ("worse", "lemur", "automatic", True),
+    ]
+
+
+def test_a_faulty_file_is_refused_with_all_its_lines_and_the_others_are_stored(
+    campaign: Campaign, folder: Path, capsys: Captured
+) -> None:
+    (folder / "broken.txt").write_text(FAULTY)
+    assert main(["submit", "broken.txt", "run.txt", "absent.txt", "--team", "lemur"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "run.txt: tag: 2 topics, 4 documents\n"
+    answer = campaign.submit(FAULTY)
+    assert [f"broken.txt:{each['line']}: {each['code']}: {each['message']}" for each in answer.json()["errors"]] == [
+        line for line in err.splitlines() if line.startswith("broken.txt:")
+    ]
+    assert "absent.txt: unreadable: Cannot be read: No such file or directory" in err
+    assert [run["name"] for run in campaign.get("/runs").json()["items"]] == ["tag"]
+
+
+def test_a_refusal_that_is_not_about_lines_names_the_problem(campaign: Campaign, capsys: Captured) -> None:
+    assert main(["submit", "run.txt"]) == 1
+    assert capsys.readouterr().err.startswith("run.txt: team-required: ")
+
+
+def test_the_unjudged_share_and_warnings_are_told_where_there_are_judgments(
+    campaign: Campaign, folder: Path, capsys: Captured
+) -> None:
+    assert campaign.put_qrels().status_code == 201
+    (folder / "odd.txt").write_text("1 Q0 good 1 3 odd\n1 Q0 new 2 2 odd\n9 Q0 good 1 1 odd\n")
+    assert main(["submit", "odd.txt", "--team", "lemur"]) == 0
+    out, err = capsys.readouterr()
+    share = campaign.get("/runs/odd").json()["unjudged_share"]
+    assert out == f"odd.txt: odd: 2 topics, 3 documents, {share:.1%} unjudged\n"
+    assert "odd.txt: warning: unknown-topics: " in err
+    assert "odd.txt: warning: missing-topics: " in err
+
+
+def test_compressed_files_and_standard_input_are_sent_as_they_are(
+    campaign: Campaign, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "run.txt.gz").write_bytes(gzip.compress(RUN.encode()))
+    assert main(["submit", "run.txt.gz", "--team", "lemur", "--name", "zipped", "--not-pooled"]) == 0
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
+    assert main(["submit", "-", "--team", "otter", "--name", "piped"]) == 0
+    for run, is_pooled in (("zipped", False), ("piped", True)):
+        assert campaign.organiser.get(f"{campaign.path}/runs/{run}", headers={"Accept": "text/plain"}).text == RUN
+        assert campaign.get(f"/runs/{run}").json()["pooled"] is is_pooled
+
+
+def test_many_files_are_all_stored(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    names = [f"runs/{number:02}.txt" for number in range(25)]
+    for name in names:
+        (folder / name).write_text(RUN.replace("tag", Path(name).stem))
+    assert main(["submit", *names, "--team", "lemur"]) == 0
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == names
+    assert len(campaign.get("/runs").json()["items"]) == 25
+
+
+def test_one_name_is_not_for_several_files(campaign: Campaign, capsys: Captured) -> None:
+    assert main(["submit", "run.txt", "runs/worse.txt", "--name", "one", "--team", "lemur"]) == 1
+    assert "--name is for one file" in capsys.readouterr().err
+    assert campaign.get("/runs").json()["items"] == []
+
+
+def test_runs_are_listed_as_table_csv_and_json(scored: Campaign, capsys: Captured) -> None:
+    assert main(["runs"]) == 0
+    headings, *rows = capsys.readouterr().out.splitlines()
+    assert headings.split()[:3] == ["name", "team", "type"]
+    assert [row.split()[:2] for row in rows] == [["tag", "lemur"], ["worse", "lemur"]]
+    assert main(["runs", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == scored.get("/runs").json()["items"]
+    assert main(["runs", "--format", "csv"]) == 0
+    hashes = [run["sha256"] for run in scored.get("/runs").json()["items"]]
+    assert [line.split(",")[-1] for line in capsys.readouterr().out.splitlines()] == ["sha256", *hashes]
+
+
+def test_others_words_do_not_steer_a_terminal(campaign: Campaign, capsys: Captured) -> None:
+    assert campaign.submit(type="\N{ESCAPE}[2Jcleared").status_code in (201, 422)
+    assert main(["runs"]) == 0
+    assert "\N{ESCAPE}" not in capsys.readouterr().out
+
+
+def test_runs_are_withdrawn(scored: Campaign, capsys: Captured) -> None:
+    assert main(["withdraw", "tag", "worse"]) == 0
+    assert capsys.readouterr().out == "tag: withdrawn\nworse: withdrawn\n"
+    assert scored.get("/runs").json()["items"] == []
+    assert main(["withdraw", "tag"]) == 1
+    assert "(problem not-found)" in capsys.readouterr().err

@@ -1,0 +1,59 @@
+"""Shells complete commands, options and files by the scripts that we print for them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import shtab
+
+from app.cli import every_command, main
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The script for bash."""
+    path = tmp_path_factory.mktemp("completion") / "gainboard.bash"
+    with path.open("w") as file:
+        code = "from app.cli import main; raise SystemExit(main(['completion', 'bash']))"
+        subprocess.run(["python", "-c", code], stdout=file, check=True)
+    return path
+
+
+def completed(script: Path, *words: str, folder: Path | None = None) -> list[str]:
+    """What bash offers for the last of the words of a line."""
+    function = '"$(complete -p gainboard | sed "s/.*-F \\([^ ]*\\).*/\\1/")"'
+    asked = f'source "$0"; COMP_WORDS=(gainboard "$@"); COMP_CWORD=$#; {function}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", asked, str(script), *words], capture_output=True, text=True, cwd=folder)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_bash_completes_commands(script: Path) -> None:
+    assert set(completed(script, "")) == {each.name for each in every_command()}
+    assert completed(script, "mig") == ["migrate"]
+
+
+def test_bash_completes_commands_of_a_noun(script: Path) -> None:
+    assert completed(script, "token", "cr") == ["create"]
+
+
+def test_bash_completes_options(script: Path) -> None:
+    assert completed(script, "serve", "--ho") == ["--host"]
+    assert completed(script, "token", "create", "--te") == ["--team"]
+
+
+def test_bash_completes_choices_of_a_command(script: Path) -> None:
+    assert completed(script, "completion", "z") == ["zsh"]
+
+
+def test_bash_completes_files(script: Path, tmp_path: Path) -> None:
+    (tmp_path / "audit.ndjson").touch()
+    assert completed(script, "audit", "aud", folder=tmp_path) == ["audit.ndjson"]
+
+
+@pytest.mark.parametrize("shell", shtab.SUPPORTED_SHELLS)
+def test_every_shell_has_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    assert "gainboard" in capsys.readouterr().out

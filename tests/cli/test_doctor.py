@@ -1,0 +1,209 @@
+"""`gainboard doctor`: it finds what is wrong, shows nothing secret, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.engine import make_url
+
+from app import cli
+from app.cli.doctor.configuration import without_secrets
+from app.cli.doctor.folder import file_system
+from app.main import open_workspace
+from app.settings import Settings
+from app.store.database import Database
+from app.store.schema import migrate
+from tests.api.laboratory import LONG, Laboratory
+from tests.conftest import ADMIN, serving
+from tests.operations.record import RECORDED
+
+Says = dict[str, list[tuple[str, str]]]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the settings that the tests run under."""
+    for name in Settings.unknown({"GAINBOARD_DATA": "", "GAINBOARD_TEST_POSTGRES": "", "GAINBOARD_REAL_DATA": ""}):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GAINBOARD_FAST", "off")
+
+
+class Doctor:
+    """The command, and what it said last."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def said(self, *arguments: str) -> str:
+        """What it prints."""
+        self.code = cli.main(["doctor", *arguments])
+        return self._capsys.readouterr().out
+
+    def found(self, *arguments: str) -> Says:
+        """Verdict and text of every finding, by the name of its check."""
+        report: dict[str, Any] = json.loads(self.said("--json", *arguments))
+        found: Says = {}
+        for each in report["findings"]:
+            found.setdefault(each["check"], []).append((each["verdict"], each["said"]))
+        problems = sum(verdict == "problem" for all_of_one in found.values() for verdict, _ in all_of_one)
+        assert (self.code, report["problems"]) == (int(problems > 0), problems)
+        return found
+
+
+@pytest.fixture
+def doctor(capsys: pytest.CaptureFixture[str]) -> Doctor:
+    """The command."""
+    return Doctor(capsys)
+
+
+def looked_at(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """All that is in a folder: a change of anything shows."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+
+@pytest.fixture
+def address(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An instance of each kind that was started once, and is what the settings name."""
+    workspace, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
+    workspace.database.close()
+    monkeypatch.setenv("GAINBOARD_DATABASE_URL", database_url)
+    return database_url
+
+
+def test_a_sound_instance_has_no_problem_and_is_left_as_it_is(address: str, tmp_path: Path, doctor: Doctor) -> None:
+    before = looked_at(tmp_path)
+    found = doctor.found("--thorough")
+    assert doctor.code == 0
+    assert [
+        verdict for name in ("database", "schema", "contents", "files", "audit log") for verdict, _ in found[name]
+    ] == ["ok"] * 5
+    assert "whole: 1 entries" in found["audit log"][0][1]
+    assert looked_at(tmp_path) == before
+
+
+def test_it_looks_while_the_service_runs_and_says_that_it_works_the_jobs(address: str, doctor: Doctor) -> None:
+    with serving(Settings.read({}, database_url=address, admin_token=ADMIN, job_slots=1)) as service:
+        lab = Laboratory(service)
+        lab.finished(lab.ask())
+        found = doctor.found()
+    assert found["jobs"] == [("ok", found["jobs"][0][1])]
+    assert found["jobs"][0][1].startswith("1 succeeded; worked by a server")
+    assert "4 runs" in found["contents"][0][1]
+
+
+def test_jobs_that_nobody_works_are_a_problem(address: str, doctor: Doctor) -> None:
+    with serving(Settings.read({}, database_url=address, admin_token=ADMIN, job_slots=0)) as service:
+        assert Laboratory(service).ask(**LONG).status_code == 202
+        assert doctor.found()["jobs"][1] == ("problem", "jobs are waiting, and no server works them")
+
+
+def test_a_newer_schema_is_a_problem_and_an_older_one_a_note(address: str, doctor: Doctor) -> None:
+    for revision, verdict in (("9999", "problem"), ("0004", "note")):
+        database = Database(address)
+        with database.writing() as tx:
+            tx.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
+        database.close()
+        (found,) = doctor.found()["schema"]
+        assert found[0] == verdict
+        assert found[1].startswith(revision)
+
+
+def test_a_database_of_an_earlier_version_is_looked_at_and_not_upgraded(tmp_path: Path, doctor: Doctor) -> None:
+    with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
+        connection.executescript((RECORDED / "0001.sql").read_text(encoding="utf-8"))
+    before = looked_at(tmp_path)
+    assert doctor.found("--data", str(tmp_path), "--thorough")["schema"][0][0] == "note"
+    assert doctor.code == 0
+    assert looked_at(tmp_path) == before
+
+
+def test_what_is_absent_is_not_made(tmp_path: Path, doctor: Doctor) -> None:
+    found = doctor.found("--data", str(tmp_path / "absent"))
+    assert (doctor.code, found["database"][0][0], found["data folder"][0][0]) == (0, "note", "note")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_is_not_there_is_a_problem_in_the_drivers_words(
+    doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAINBOARD_DATABASE_URL", "postgresql+psycopg://somebody:secret@127.0.0.1:1/name")
+    ((verdict, said),) = doctor.found()["database"]
+    assert verdict == "problem"
+    assert "Connection refused" in said
+
+
+def test_a_damaged_file_is_a_problem(tmp_path: Path, doctor: Doctor) -> None:
+    workspace, _ = open_workspace(Settings.read({}, data=tmp_path))
+    workspace.database.close()
+    file = tmp_path / "gainboard.db"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    found = doctor.found("--data", str(tmp_path))
+    assert doctor.code == 1
+    assert "problem" in {verdict for name in ("integrity", "database") for verdict, _ in found.get(name, [])}
+    file.write_text("Dear diary, " * 500)
+    assert "file is not a database" in doctor.found("--data", str(tmp_path))["database"][0][1]
+
+
+def test_a_forged_audit_log_and_a_rotten_file_are_problems(tmp_path: Path, doctor: Doctor) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        Laboratory(service)
+    with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
+        connection.execute("DROP TRIGGER audit_is_not_changed")
+        connection.execute("UPDATE audit SET subject = 'forged' WHERE number = 3")
+        connection.execute("UPDATE blob_parts SET data = (SELECT max(data) FROM blob_parts)")
+        connection.commit()
+    found = doctor.found("--data", str(tmp_path), "--thorough")
+    assert "entry 3" in found["audit log"][0][1]
+    assert {verdict for verdict, _ in found["files"]} == {"problem"}
+    assert len(found["files"]) == 4
+
+
+def test_nothing_secret_is_shown(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAINBOARD_ADMIN_TOKEN", "a-secret-of-the-organisers")
+    for url in ("postgresql+psycopg://u:a-secret@127.0.0.1:1/n?password=a-secret&sslpassword=a-secret", "a-secret"):
+        monkeypatch.setenv("GAINBOARD_DATABASE_URL", url)
+        for report in (doctor.said(), doctor.said("--json", "--thorough")):
+            assert "a-secret" not in report
+            assert "GAINBOARD_ADMIN_TOKEN = ***" in report
+            assert doctor.code == 1
+
+
+def test_an_address_keeps_what_is_not_secret() -> None:
+    shown = without_secrets("postgresql+psycopg://u:p@host/name?options=-csearch_path%3Dx&password=p")
+    assert make_url(shown).query == {"options": "-csearch_path=x", "password": "***"}
+    assert (make_url(shown).host, make_url(shown).password) == ("host", "***")
+
+
+def test_settings_have_their_source_and_misspelt_ones_a_suggestion(
+    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAINBOARD_MAX_LINES", "77")
+    monkeypatch.setenv("GAINBOARD_MAX_LINEZ", "77")
+    report = doctor.said("--data", str(tmp_path))
+    assert f"GAINBOARD_DATA = {tmp_path} (--data)" in report
+    assert "GAINBOARD_MAX_LINES = 77 (environment)" in report
+    assert "Is GAINBOARD_MAX_LINES meant?" in report
+    monkeypatch.setenv("GAINBOARD_MAX_LINES", "many")
+    assert "GAINBOARD_MAX_LINES is out of range" in doctor.found()["settings"][0][1]
+
+
+def test_a_folder_that_others_look_into_is_noted(tmp_path: Path, doctor: Doctor) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'gainboard.db'}")
+    migrate(database)
+    database.close()
+    for mode, verdicts in ((0o755, ["ok", "note"]), (0o700, ["ok"])):
+        tmp_path.chmod(mode)
+        assert [verdict for verdict, _ in doctor.found("--data", str(tmp_path))["data folder"]] == verdicts
+
+
+@pytest.mark.skipif(not Path("/proc/self/mounts").exists(), reason="only Linux lists what is mounted there")
+def test_the_file_system_of_a_folder_is_that_of_its_nearest_mount() -> None:
+    assert file_system(Path("/proc/self")) == "proc"
