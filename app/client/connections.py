@@ -47,13 +47,17 @@ class Target:
         return cls(_address(server), token or None, timeout, retries)
 
     @property
-    def options(self) -> dict[str, Any]:
-        """What the HTTP client is made with."""
-        headers = {"User-Agent": f"gainboard/{__version__}".encode()}
+    def headers(self) -> dict[bytes, bytes]:
+        """What every request says."""
+        headers = {b"User-Agent": f"gainboard/{__version__}".encode()}
         if self.token:
-            headers["Authorization"] = b"Bearer " + self.token.encode()
+            headers[b"Authorization"] = b"Bearer " + self.token.encode()
+        return headers
+
+    def patience(self, more: float) -> httpx.Timeout:
+        """How long to wait for what, with more seconds for an answer."""
         within = min(self.timeout, CONNECTED_WITHIN)
-        return {"headers": headers, "timeout": httpx.Timeout(self.timeout, connect=within)}
+        return httpx.Timeout(self.timeout, connect=within, read=self.timeout + more)
 
 
 def _address(server: str) -> str:
@@ -73,7 +77,7 @@ class Connection:
 
     def __init__(self, target: Target, transport: httpx.BaseTransport | None) -> None:
         self.target = target
-        self.client = httpx.Client(**target.options, transport=transport)
+        self.client = httpx.Client(headers=target.headers, transport=transport)
 
     def run(self, call: Call[T]) -> T:
         """Carries out a call. Raises as `attempts` does."""
@@ -111,7 +115,7 @@ class AsyncConnection:
 
     def __init__(self, target: Target, transport: httpx.AsyncBaseTransport | None) -> None:
         self.target = target
-        self.client = httpx.AsyncClient(**target.options, transport=transport)
+        self.client = httpx.AsyncClient(headers=target.headers, transport=transport)
 
     async def run(self, call: Call[T]) -> T:
         """Carries out a call. Raises as `attempts` does."""
@@ -159,15 +163,13 @@ def _sending(target: Target, attempt: Attempt) -> dict[str, Any]:
     if request.upload is not None:
         content, encoding = request.upload.pieces()
         headers |= {"Content-Encoding": encoding} if encoding else {}
-    timeout = httpx.Timeout(target.timeout, connect=min(target.timeout, CONNECTED_WITHIN))
-    timeout.read = target.timeout + request.patience
     return {
         "method": request.method,
         "url": target.server + request.path,
         "params": request.parameters,
         "headers": headers,
         "content": content,
-        "timeout": timeout,
+        "timeout": target.patience(request.patience),
     }
 
 
