@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import signal
-import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from app.cli.progress import Progress
 from app.store.backup import Told
-
-REDRAWN_SECONDS = 0.1
 
 
 @contextmanager
-def progress() -> Iterator[Told]:
-    """On a terminal, one line of standard error that changes, and is gone at the end; else nothing."""
-    if not sys.stderr.isatty():
-        yield lambda table, done, expected: None
-        return
-    drawn = 0.0
-
-    def told(table: str, done: int, expected: int) -> None:
-        nonlocal drawn
-        if (now := time.monotonic()) - drawn >= REDRAWN_SECONDS:
-            drawn = now
-            print(f"\r\033[K{table}: {done:,} of {expected:,} rows", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield told
-    finally:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+def progress(label: str) -> Iterator[Told]:
+    """Shows how far each table is, where standard error is a terminal."""
+    with Progress(label) as shown:
+        yield lambda table, done, expected: shown.at(done, expected, f"rows of {table}")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def _backup(parsed: argparse.Namespace) -> int:
     the database holds."""
     database = Database(settings_of(parsed).url)
     try:
-        with interruptible(), progress() as told:
+        with interruptible(), progress("backup") as told:
             taken = take(database, parsed.file, told, force=parsed.force)
     finally:
         database.close()

@@ -17,7 +17,7 @@ def _restore(parsed: argparse.Namespace) -> int:
     All or nothing; the backup is only read. Stop the service before, and start it after."""
     database = Database(settings_of(parsed).url)
     try:
-        with interruptible(), progress() as told:
+        with interruptible(), progress("restore") as told:
             restored = restore(database, parsed.file, told)
     finally:
         database.close()
