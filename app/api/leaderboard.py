@@ -18,6 +18,7 @@ from app.api.problems import documented
 from app.api.scores import ON_SCORING, Asked
 from app.evaluation.leaderboard import Leaderboard, Row, leaderboard
 from app.evaluation.origins import origin_of
+from app.evaluation.scored import under
 from app.evaluation.scoring import Question
 from app.evaluation.workspace import Workspace
 from app.jobs.groups import GroupsJob, groups_job
@@ -114,12 +115,13 @@ def _json(request: Request, workspace: Workspace, found: Leaderboard, grouping: 
 
 def _rows(workspace: Workspace, found: Leaderboard) -> Iterator[tuple[Row, Piece]]:
     """Each row, and what is said of its run: nearly all of the answer, and the same wherever others place the run."""
-    scores, labels = found.scores, tuple(found.scores.labels())
+    scores, labels = found.scores, found.scores.labels()
+    metrics = under(labels)
     for row in found.rows:
         if scores.disclosure is not None:
             yield row, _row(found, labels, row)
         else:
-            key = (scores.qrels.id, row.run.id, labels)
+            key = (scores.qrels.id, row.run.id, metrics)
             yield row, workspace.rows.get(key, partial(_row, found, labels, row))
 
 

@@ -8,6 +8,11 @@ from app.evaluation.workspace import ScoredRun, Workspace
 from app.store.records import Qrels, Run
 
 
+def under(labels: Sequence[str]) -> str:
+    """The metrics of these labels, as keys have them: one text is hashed once, and labels one by one at every look."""
+    return "\n".join(labels)
+
+
 def scored_runs(
     workspace: Workspace,
     version: Qrels,
@@ -19,7 +24,7 @@ def scored_runs(
 
     Neither a run, nor a qrels version, nor what a label means for them ever changes.
     """
-    kept, asked = workspace.scored_runs, tuple(labels)
+    kept, asked = workspace.scored_runs, under(labels)
     found = {run.id: kept.find((version.id, run.id, asked)) for run in chosen}
     missing = [run for run in chosen if found[run.id] is None]
     for run, scored in zip(missing, make(missing) if missing else (), strict=True):

@@ -14,7 +14,7 @@ from app.evaluation.disclosure import Disclosure, charge, limit, presets
 from app.evaluation.judging import JudgedTopics, judge, unpack_run
 from app.evaluation.principals import Principal
 from app.evaluation.rereading import reread
-from app.evaluation.scored import scored_runs
+from app.evaluation.scored import scored_runs, under
 from app.evaluation.versions import index_of, judged_topics, select
 from app.evaluation.visibility import View, open_collection
 from app.evaluation.workspace import ScoredRun, Workspace
@@ -134,7 +134,7 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
         if disclosure
         else [each.topics_missing for each in scored],
-        undefined=workspace.undefined.get((version.id, tuple(labels)), lambda: undefined(bound, topics)),
+        undefined=workspace.undefined.get((version.id, under(labels)), lambda: undefined(bound, topics)),
         scored=scored,
         disclosure=disclosure,
     )

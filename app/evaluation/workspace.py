@@ -114,15 +114,15 @@ class Workspace:
     judged_runs: Recent[tuple[int, int], JudgedRun] = field(
         default_factory=lambda: Recent(MOST_BYTES, lambda run: run.nbytes)
     )
-    scored_runs: Recent[tuple[int, int, tuple[str, ...]], ScoredRun] = field(
+    scored_runs: Recent[tuple[int, int, str], ScoredRun] = field(
         default_factory=lambda: Recent(MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes)
     )
-    """By the ids of the qrels version and the run, and the labels of the metrics."""
-    rows: Recent[tuple[int, int, tuple[str, ...]], tuple[bytes, bytes]] = field(
+    """By the ids of the qrels version and the run, and the labels of the metrics (`scored.under`)."""
+    rows: Recent[tuple[int, int, str], tuple[bytes, bytes]] = field(
         default_factory=lambda: Recent(MOST_ROW_BYTES, lambda row: sum(map(len, row)))
     )
     """What a leaderboard says of a run but for its place, as JSON, plain and compressed; by the same."""
-    undefined: Recent[tuple[int, tuple[str, ...]], NDArray[np.bool_]] = field(default_factory=lambda: Recent(256))
+    undefined: Recent[tuple[int, str], NDArray[np.bool_]] = field(default_factory=lambda: Recent(256))
     """[metrics, topics]: where no run has a score, by the id of the qrels version and the labels of the metrics."""
     stored_runs: Recent[tuple[int, int], Sequence[Run]] = field(
         default_factory=lambda: Recent(MOST_LISTED, lambda runs: len(runs) + 1)
