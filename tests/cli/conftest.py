@@ -1,0 +1,55 @@
+"""A folder as those who type commands have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+TOPICS = [str(number) for number in range(1, 13)]
+DOCUMENTS = [f"d{number:02}" for number in range(40)]
+NOISE = {"run.txt": 1.5, "runs/civet.txt": 0.5, "runs/egret.txt": 2.0, "runs/otter.txt": 4.0}
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """qrels.txt of three levels, run.txt, and three runs in runs/, generated; each has its name as its tag."""
+    folder = tmp_path_factory.mktemp("prepared")
+    (folder / "runs").mkdir()
+    random = np.random.default_rng(20061116)
+    levels = {topic: random.choice([0, 0, 0, 1, 1, 2, 3], len(DOCUMENTS)) for topic in TOPICS}
+    (folder / "qrels.txt").write_text("".join(map(_judged, TOPICS, levels.values())))
+    for name, noise in NOISE.items():
+        scores = [levels[topic] + noise * random.random(len(DOCUMENTS)) for topic in TOPICS]
+        (folder / name).write_text(
+            "".join(_ranked(Path(name).stem, *each) for each in zip(TOPICS, scores, strict=True))
+        )
+    return folder
+
+
+@pytest.fixture
+def empty_postgres(postgres_url: str) -> Iterator[str]:
+    """The address of an empty database on PostgreSQL."""
+    schema, engine = f"test_{uuid4().hex}", create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    yield make_url(postgres_url).update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(False)
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
+    engine.dispose()
+
+
+def _judged(topic: str, levels: NDArray[Any]) -> str:
+    return "".join(f"{topic} 0 {document} {level}\n" for document, level in zip(DOCUMENTS, levels, strict=True))
+
+
+def _ranked(tag: str, topic: str, scores: NDArray[Any]) -> str:
+    order = enumerate(np.argsort(-scores).tolist(), start=1)
+    return "".join(f"{topic} Q0 {DOCUMENTS[place]} {rank} {scores[place]:.6f} {tag}\n" for rank, place in order)

@@ -1,0 +1,117 @@
+"""Every example of every command does what it says, as it stands in the help.
+
+Each runs in a shell, in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, audit.ndjson,
+one-collection.ndjson, the data of a service in gainboard-data, and where it is to be restored a backup, monday.backup.
+The service that they ask has the collections `web`, with judgments, a draft of others and runs, and `spare`. Each example
+is run once, so it may change what no other one needs.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.cli import every_command
+from app.cli.command import Command, Group
+from app.settings import Settings
+from tests.conftest import ADMIN, Service, serving
+from tests.outside import outside
+from tests.test_readme import running
+
+ROOT = Path(__file__).parent.parent.parent
+FOREVER = ("gainboard serve",)
+"""How those begin that end when they are told to."""
+ELSEWHERE = {
+    "gainboard demo": "tests/test_readme.py runs it and asks it what the README asks",
+    "gainboard warm": "it compiles for a minute what tests/test_fast.py compiles too",
+}
+POSTGRES = "postgresql+psycopg://user@host/name"
+"""An address that examples give, in the place of which the tests have one that is there."""
+
+
+def commands() -> Iterator[Command]:
+    for each in every_command():
+        yield from each.commands if isinstance(each, Group) else [each]
+
+
+LINES = [example.line for command in commands() for example in command.examples]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[Service]:
+    """What examples ask."""
+    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
+        fill(service, prepared)
+        yield service
+
+
+def fill(service: Service, prepared: Path) -> None:
+    """Two collections; judgments, others as a draft, and runs in the first."""
+    organiser, web = service.organiser, "/v1/collections/web"
+    for name in ("web", "spare"):
+        sent = {"name": name, "levels": ["B", "A", "S"], "gains": "3:2:1"}
+        assert organiser.post("/v1/collections", json=sent).status_code == 201
+    qrels = (prepared / "qrels.txt").read_bytes()
+    assert organiser.put(f"{web}/qrels", content=qrels).status_code == 201
+    fewer = b"".join(line for line in qrels.splitlines(keepends=True) if b" d07 " not in line)
+    assert organiser.put(f"{web}/qrels", params={"draft": True}, content=fewer).status_code == 201
+    for name, file in (("tag", "civet"), ("other", "egret"), ("spare", "otter")):
+        content = (prepared / "runs" / f"{file}.txt").read_bytes()
+        answer = organiser.post(f"{web}/runs", params={"team": "newt", "name": name}, content=content)
+        assert answer.status_code == 201, answer.text
+
+
+@pytest.fixture(scope="module")
+def folder(service: Service, prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the folder of an example begins as."""
+    folder = tmp_path_factory.mktemp("folder") / "whole"
+    shutil.copytree(prepared, folder)
+    for name, address in (("audit", "/v1/audit"), ("one-collection", "/v1/collections/web/audit")):
+        answer = service.organiser.get(address, params={"format": "ndjson"})
+        (folder / f"{name}.ndjson").write_bytes(answer.raise_for_status().content)
+    done = shell("gainboard migrate && gainboard backup monday.backup", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What a line comes to where `gainboard` is this one."""
+    function = f'gainboard() {{ {shlex.quote(sys.executable)} -m app "$@"; }}'
+    whole = outside(PYTHONPATH=str(ROOT), HOME=str(folder), **environment)
+    return subprocess.run(
+        ["bash", "-c", f"{function}\n{line}"], cwd=folder, env=whole, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line not in ELSEWHERE])
+def test_an_example_works(
+    line: str, service: Service, folder: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(folder, own)
+    if "restore" not in line:
+        (own / "monday.backup").unlink()
+    if line.startswith(FOREVER):
+        with running([sys.executable, "-m", "app", *shlex.split(line)[1:]], own):
+            return
+    if POSTGRES in line:
+        line = line.replace(POSTGRES, shlex.quote(request.getfixturevalue("empty_postgres")))
+    done = shell(line, own, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or ">" in line or any(path.name not in os.listdir(folder) for path in own.iterdir())
+
+
+def test_every_command_or_one_of_its_group_has_an_example() -> None:
+    without = [each.name for each in every_command() if not any(f"gainboard {each.name}" in line for line in LINES)]
+    assert without == []
+
+
+def test_what_runs_elsewhere_is_an_example() -> None:
+    assert set(LINES) >= ELSEWHERE.keys()
