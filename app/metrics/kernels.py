@@ -41,6 +41,7 @@ from app.metrics.twin import (
 _AP, _RPREC, _P, _RECALL, _RR, _Q, _RMEASURE, _O, _PMEASURE, _PPLUS = (int(kind) for kind in list(Kind)[:10])
 _AWP, _RWP, _GENAP, _GENP, _CG, _NCG, _ANCG, _WRR, _NWRR, _ADM = (int(kind) for kind in list(Kind)[10:])
 _COUNT, _PRECISION, _BLENDED, _WEIGHTED, _AVERAGE, _GAINED, _DISTANCE = range(7)
+_DEEPEST = (1 << 16) - 1  # rank that two bytes hold
 _FREE = -(1 << 62)  # no key
 _RUN = 2  # behind the ideal ranking as the run has it, and condensed
 _LOGS = np.log(np.maximum(np.arange(4096.0), 1.0))
@@ -50,7 +51,7 @@ _FLOOR = 1e-5
 
 
 class Run(NamedTuple):
-    """The fields of `RelevantColumns` and `DistanceColumns`; and the ranks as floats."""
+    """The fields of `RelevantColumns` and `DistanceColumns`."""
 
     first: Any
     topic: Any
@@ -65,7 +66,6 @@ class Run(NamedTuple):
     distance: Any
     documents: Any
     scales: Any
-    ranks: Any
 
 
 class _Ideal(NamedTuple):
@@ -81,27 +81,26 @@ class _Ideal(NamedTuple):
     deepest: Any
 
 
-class _View(NamedTuple):
-    """What metrics of one threshold and gain setting share. By row: how many relevant so far; gain; and cumulative
-    gain [3, rows] of the ideal ranking, condensed in the second place, and of the run, each once it is `known`. By
-    rank: weight and its running sum. Then what each writes over: by row, a column and its running sums; by topic, a
-    row; by class, the scale, where reciprocals begin, and what each rank below the ideal ranking adds to them."""
+class _Work(NamedTuple):
+    """What is written over again and again, for memory that was just used is the fastest.
 
-    rel: Any
-    adjusted: Any
-    ideal: Any
-    count: Any
+    For the metrics of one threshold and gain setting, by row: the gain; and the cumulative gain [3, rows] of the ideal
+    ranking, condensed in the second place, and of the run, each once it is `known`. For those of one column: by row,
+    its values and their running sums; by rank, the weight and its running sum; by class, where reciprocals begin, and
+    what each rank below the ideal ranking adds to them. For each: a row by topic, and the scale by class.
+    """
+
     gain: Any
     gained: Any
     known: Any
-    weight: Any
-    summed: Any
     column: Any
     running: Any
-    place: Any
-    scale: Any
+    weight: Any
+    summed: Any
     starts: Any
     beyond: Any
+    place: Any
+    scale: Any
 
 
 @njit
@@ -135,6 +134,7 @@ def _fill_weights(base: Any, shift: Any, weight: Any, summed: Any) -> None:
             shallow[rank] = 1.0 / max(1.0, logs[rank] * per_base)
         for rank in range(whole, len(weight)):
             weight[rank] = 1.0 / max(1.0, np.log(float(rank + shift)) * per_base)
+    summed[0] = 0.0
     for rank in range(1, len(summed)):
         summed[rank] = summed[rank - 1] + weight[rank]
 
@@ -214,6 +214,7 @@ def _find_ideal(metric: Any, counts: Any) -> Any:
 @njit
 def _read_gains(ideal: Any, adjusted: Any, row_class: Any, level: Any, gain: Any) -> None:
     """Fills in the gains by row."""
+    gain[0] = 0.0
     if adjusted:
         for row in range(1, len(gain)):
             gain[row] = ideal.gain[row_class[row], level[row]]
@@ -311,22 +312,18 @@ def _find_last(run: Any, rank: Any, limit: Any, last: Any) -> None:
     else:
         for topic in range(len(last)):
             start, stop = np.int64(run.first[topic]), np.int64(run.first[np.uint64(topic + 1)])
-            place = _search(rank, start, stop, limit[run.topic_class[topic]])
-            last[topic] = place if place >= start else 0
+            found = _count_upto(rank, start, stop, limit[run.topic_class[topic]])
+            last[topic] = start + found - 1 if found else 0
 
 
 @njit
-def _search(rank: Any, start: Any, stop: Any, limit: Any) -> Any:
-    """The last of these rows at a rank <= the limit; the one before them if there is none."""
-    if stop > start and rank[np.uint64(stop - 1)] <= limit:
-        return stop - 1
-    # It lies at `low` or up to `size` behind it, for no rank is less than its place.
-    low, size = start - 1, min(stop - start, limit)
-    while size:
-        half = (size + 1) >> 1
-        low = low + half if rank[np.uint64(low + half)] <= limit else low
-        size -= half
-    return low
+def _count_upto(rank: Any, start: Any, stop: Any, limit: Any) -> Any:
+    """How many of these rows are at ranks <= the limit."""
+    # No rank is less than its place. To look at all is faster than to search, of which no step could be foreseen.
+    found, most = 0, np.uint16(min(limit, _DEEPEST))
+    for place in range(start, min(stop, start + limit)):
+        found += rank[np.uint64(place)] <= most
+    return found
 
 
 @njit
@@ -523,23 +520,19 @@ def _measure_distance(run: Any, system: Any, unit: Any, ideal: Any, out: Any) ->
 
 
 @njit
-def _find_view(run: Any, metric: Any, topics: Any) -> Any:
-    """The run as the metric reads it."""
-    rel, adjusted, ideal = int(metric[REL]), metric[ADJUSTED] != 0, _find_ideal(metric, run.counts)
-    rows, classes = len(run.topic), len(run.counts)
-    gain = np.zeros(rows)
-    if metric[GRADED] != 0:
-        _read_gains(ideal, adjusted, run.row_class, run.level, gain)
-    weight, summed = np.ones(max(ideal.deepest, run.deepest[0]) + 1), np.zeros(ideal.deepest + 1)
+def _find_work(run: Any, topics: Any) -> Any:
+    rows, classes, deepest = len(run.topic), len(run.counts), 0
+    for each in range(classes):
+        deepest = max(deepest, run.counts[each].sum())
+    by_row = np.empty(rows), np.empty((3, rows)), np.empty(3, np.bool_), np.empty(rows)
     running = np.empty(rows if rows < _LONG * topics else 0)
-    count = run.counted[_RUN, rel - 1].astype(np.float64)
-    shared = rel, adjusted, ideal, count, gain, np.empty((3, rows)), np.zeros(3, np.bool_), weight, summed
-    place, starts = np.empty(topics, np.uint32), np.empty(classes + 1, np.int64)
-    return _View(*shared, np.empty(rows), running, place, np.empty(classes), starts, np.empty(classes))
+    by_rank = np.empty(max(deepest, run.deepest[0]) + 1), np.empty(deepest + 1)
+    starts, beyond = np.empty(classes + 1, np.int64), np.empty(classes)
+    return _Work(*by_row, running, *by_rank, starts, beyond, np.empty(topics, np.uint32), np.empty(classes))
 
 
 @njit
-def _find_cuts(plan: Any, members: Any, run: Any, view: Any, cuts: Any, lasts: Any) -> Any:
+def _find_cuts(plan: Any, members: Any, run: Any, relevant: Any, cuts: Any, lasts: Any) -> Any:
     """By member: where the last row of each topic that it looks at stands in `lasts`, which are found by `cuts`."""
     slots = np.empty(len(plan), np.int64)
     for each in range(len(plan)):
@@ -547,12 +540,12 @@ def _find_cuts(plan: Any, members: Any, run: Any, view: Any, cuts: Any, lasts: A
             continue
         condensed, at_relevant = int(plan[each, CONDENSED]), int(plan[each, KIND]) in (_RPREC, _RMEASURE, _RWP)
         # No cut-off is 0, so those below it stand for R under each threshold.
-        cutoff = -view.rel if at_relevant else min(int(plan[each, CUTOFF]), run.deepest[condensed])
+        cutoff = -int(plan[each, REL]) if at_relevant else min(int(plan[each, CUTOFF]), run.deepest[condensed])
         key = 2 * cutoff + condensed
         slots[each] = slot = _slot(cuts, key)
         if cuts[slot] == _FREE:
             cuts[slot] = key
-            limit = view.ideal.relevant if at_relevant else np.full(len(run.counts), cutoff)
+            limit = relevant if at_relevant else np.full(len(run.counts), cutoff)
             _find_last(run, run.rank[condensed], limit, lasts[slot])
     return slots
 
@@ -576,48 +569,49 @@ def _deepest_average(plan: Any, members: Any, kind: Any, head: Any) -> Any:
 
 @njit
 def _score_columns(
-    plan: Any, members: Any, leader: Any, run: Any, view: Any, slots: Any, lasts: Any, table: Any
+    plan: Any, members: Any, leader: Any, run: Any, ideal: Any, work: Any, slots: Any, lasts: Any, table: Any
 ) -> None:
     """Scores the members, those together that sum the same values by row."""
-    # All in one function: the parts of a loop over metrics would have to be handed the run and the view every time.
-    ideal, column, place, scale, levels = view.ideal, view.column, view.place, view.scale, run.counts.shape[1] - 1
-    first, level, topic_class, own_gained = run.first, run.level, run.topic_class, view.gained[_RUN]
+    # All in one function: the parts of a loop over metrics would have to be handed everything every time.
+    rel, adjusted, levels = int(plan[leader, REL]), plan[leader, ADJUSTED] != 0, run.counts.shape[1] - 1
+    first, level, topic_class, count = run.first, run.level, run.topic_class, run.counted[_RUN, rel - 1]
+    column, place, scale, own_gained, work.known[:] = work.column, work.place, work.scale, work.gained[_RUN], False
+    if plan[leader, GRADED] != 0:
+        _read_gains(ideal, adjusted, run.row_class, level, work.gain)
     for head in range(leader, len(plan)):
         if not members[head]:
             continue
         kind, condensed = _column_of(int(plan[head, KIND])), int(plan[head, CONDENSED])
         is_flat, deepest = kind == _GAINED and plan[head, BASE] == np.inf, _deepest_average(plan, members, kind, head)
-        sums, reciprocals, rank = view.running, view.beyond, run.ranks[condensed]
+        sums, reciprocals, rank = work.running, work.beyond, run.rank[condensed]
         for whose in (condensed, _RUN):
-            if _reads_gained(kind, is_flat, whose) and not view.known[whose]:
-                view.known[whose] = True
-                counted, gained = run.counted[whose], view.gained[whose]
-                _gather(ideal.step, view.adjusted, view.rel, run.row_class, counted, gained)
-        if kind == _COUNT:
-            sums = view.count
-        elif kind == _GAINED:
-            _fill_weights(plan[head, BASE], int(plan[head, SHIFT]), view.weight, view.summed)
-            _fill_discounted(column, view.gain, run.rank[condensed], view.weight)
+            if _reads_gained(kind, is_flat, whose) and not work.known[whose]:
+                work.known[whose] = True
+                counted, gained = run.counted[whose], work.gained[whose]
+                _gather(ideal.step, adjusted, rel, run.row_class, counted, gained)
+        if kind == _GAINED:
+            _fill_weights(plan[head, BASE], int(plan[head, SHIFT]), work.weight, work.summed)
+            _fill_discounted(column, work.gain, rank, work.weight)
         elif kind == _DISTANCE:
             unit, system = _user_unit(plan, head, levels), _slot(run.scales, _scale_of(plan, head))
-            _fill_nearer(column, view.gain, unit, run.system[system])
-        else:
-            _fill_ratios(column, kind, plan[head, BETA], view.count, rank, own_gained, view.gained[condensed])
-        if view.rel > 1 and kind != _COUNT:
-            _clear(column, level, view.rel)
+            _fill_nearer(column, work.gain, unit, run.system[system])
+        elif kind != _COUNT:
+            _fill_ratios(column, kind, plan[head, BETA], count, rank, own_gained, work.gained[condensed])
+        if rel > 1 and kind != _COUNT:
+            _clear(column, level, rel)
         if is_flat:
             sums = own_gained
-        elif kind != _COUNT and len(view.running):
-            _accumulate(column, run.topic, view.running)
+        elif kind != _COUNT and len(work.running):
+            _accumulate(column, run.topic, work.running)
         if deepest:
-            reciprocals = _fill_reciprocals(ideal, deepest, view.summed, view.starts, view.beyond)
+            reciprocals = _fill_reciprocals(ideal, deepest, work.summed, work.starts, work.beyond)
         for each in range(head, len(plan)):
             if not members[each] or not _shares_column(plan, kind, head, each):
                 continue
             members[each] = False
             own, cutoff, last, out = int(plan[each, KIND]), int(plan[each, CUTOFF]), lasts[slots[each]], table[each]
             if own == _NCG:
-                _fill_ideal_gain(ideal.step, ideal.last, cutoff, view.summed, scale)
+                _fill_ideal_gain(ideal.step, ideal.last, cutoff, work.summed, scale)
             elif own == _GENAP:
                 _fill_average_precision(ideal, scale)
             elif own == _NWRR:
@@ -627,21 +621,23 @@ def _score_columns(
                 _fill_base(own, most, plan[each, BETA], ideal.relevant, ideal.total, scale)
             _divide(ideal.unit, scale)
             if own in (_RR, _O, _WRR, _NWRR):
-                _find_first(first, level, view.rel, last, place)
+                _find_first(first, level, rel, last, place)
             elif own in (_PMEASURE, _PPLUS):
-                _find_preferred(first, level, view.rel, last, place)
+                _find_preferred(first, level, rel, last, place)
             if own in (_RR, _WRR, _NWRR):
                 _invert(rank, level, plan[each, FIXED + levels :], place, topic_class, scale, out)
             elif own in (_O, _PMEASURE):
                 _take(column, place, topic_class, scale, out)
             elif own == _PPLUS:
                 _add(column, sums, first, place, topic_class, scale, out)
-                _share(view.count, place, out)
+                _share(count, place, out)
             elif own == _ANCG:
-                exact, starts, beyond = run.rank[condensed], view.starts, view.beyond
-                _average(cutoff, exact, column, first, last, topic_class, scale, starts, beyond, reciprocals, out)
+                starts, beyond = work.starts, work.beyond
+                _average(cutoff, rank, column, first, last, topic_class, scale, starts, beyond, reciprocals, out)
+            elif own in (_P, _RPREC, _RECALL):
+                _take(count, last, topic_class, scale, out)
             elif own == _RMEASURE:
-                _blend(plan[each, BETA], own_gained, view.count, last, topic_class, scale, out)
+                _blend(plan[each, BETA], own_gained, count, last, topic_class, scale, out)
             else:
                 _add(column, sums, first, last, topic_class, scale, out)
             if own == _ADM:
@@ -667,9 +663,10 @@ def score(
     table: Any,
 ) -> None:
     """Fills `table` float64 [metrics, topics] with the scores of `plan` float64 [metrics, fields] of a `Run`."""
-    judged = first, topic, row_class, level, rank, counted, topic_class, counts, deepest
-    run = Run(*judged, system, distance, documents, scales, rank.astype(np.float64))
+    relevant = first, topic, row_class, level, rank, counted, topic_class, counts, deepest
+    run = Run(*relevant, system, distance, documents, scales)
     metrics, topics = table.shape
+    work = _find_work(run, topics)
     lasts, cuts = np.empty((metrics, topics), np.uint32), np.full(metrics, _FREE)
     left, members = np.ones(metrics, np.bool_), np.empty(metrics, np.bool_)
     for leader in range(metrics):
@@ -677,9 +674,9 @@ def score(
             for each in range(metrics):
                 members[each] = left[each] and _reads_alike(plan, leader, each, counts.shape[1] - 1)
                 left[each] = left[each] and not members[each]
-            view = _find_view(run, plan[leader], topics)
-            slots = _find_cuts(plan, members, run, view, cuts, lasts)
-            _score_columns(plan, members, leader, run, view, slots, lasts, table)
+            ideal = _find_ideal(plan[leader], counts)
+            slots = _find_cuts(plan, members, run, ideal.relevant, cuts, lasts)
+            _score_columns(plan, members, leader, run, ideal, work, slots, lasts, table)
 
 
 @njit
