@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import re
@@ -18,6 +19,8 @@ from app.client.errors import ClientError, NoAnswer, NotGainboard, Problem
 from app.client.requests import Call, Request
 
 T = TypeVar("T")
+
+log = logging.getLogger("gainboard.client")
 
 AGAIN = (429, 502, 503, 504)
 """Statuses that another attempt may not meet."""
@@ -79,6 +82,8 @@ def _answered(request: Request, retries: int) -> Steps[httpx.Response]:
         pause = _pause(outcome, number) if number < retries and request.may_repeat else None
         if pause is None:
             raise _error(outcome) from (outcome if isinstance(outcome, Exception) else None)
+        said = f"status {outcome.status_code}" if isinstance(outcome, httpx.Response) else repr(outcome)
+        log.info("%s %s: %s, so again in %.1f s", request.method, request.path, said, pause)
         yield Pause(pause)
         number += 1
 

@@ -56,6 +56,9 @@ class Problem(ClientError):
     def __str__(self) -> str:
         return self.message
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self.details), self.status, self.request_id)  # so that it passes between processes
+
     def _lines(self) -> Iterator[str]:
         is_ours = self.status < 500 or self.request_id is None
         yield self.detail if is_ours else f"{self.detail} (request {self.request_id})"
@@ -92,7 +95,10 @@ class WorkFailed(ClientError):
     def __init__(self, what: str, state: str, error: str | None) -> None:
         why = f": {error}" if error else ""
         super().__init__(f"The {what} {'was cancelled' if state == 'cancelled' else 'failed'}{why}")
-        self.state, self.error = state, error
+        self.what, self.state, self.error = what, state, error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.what, self.state, self.error)
 
 
 class MissingPackage(ClientError):

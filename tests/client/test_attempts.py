@@ -87,6 +87,26 @@ def test_a_broken_connection_is_made_again_and_a_slow_answer_not_asked_for_again
     assert len(pauses(error("", request=ASKED), GET)) == count
 
 
+def in_use(**more: str) -> httpx.Response:
+    """What a repeated request is answered with while the first is under way, or if its answer is not repeated."""
+    content = {"type": "/problems/idempotency-key-in-use", "detail": "...", **more}
+    return httpx.Response(409, headers={"Content-Type": "application/problem+json"}, json=content, request=ASKED)
+
+
+def test_a_first_attempt_that_is_still_worked_on_is_waited_for() -> None:
+    for after, outcome, count in ((True, in_use(), 4), (False, in_use(), 0), (True, in_use(id="token-1"), 1)):
+        going = steps(text(MADE_ONCE), 4)
+        seconds = 0
+        step: Attempt | Pause = next(going)
+        try:
+            while True:
+                first = answer(503) if after and not seconds else outcome
+                step = going.send(first if isinstance(step, Attempt) else None)
+                seconds += isinstance(step, Pause)
+        except ClientError:
+            assert seconds == count
+
+
 def test_all_attempts_of_a_request_have_one_key_and_other_requests_others() -> None:
     keys = []
     for _ in range(2):

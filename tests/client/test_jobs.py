@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,6 +124,7 @@ def test_a_job_that_fails_says_why(idle: tuple[Gainboard, str, Workspace]) -> No
     with pytest.raises(WorkFailed, match=r"The job failed: It does not work out\.") as failed:
         job.wait()
     assert failed.value.state == "failed"
+    assert str(pickle.loads(pickle.dumps(failed.value))) == str(failed.value)
 
 
 def test_a_report_is_cancelled_before_it_began(idle: tuple[Gainboard, str, Workspace]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +39,8 @@ def test_a_faulty_file_is_refused_with_its_first_faults_and_their_lines(organise
     assert lines[0] == problem.detail
     assert lines[1] == f"  line 5: {problem.errors[0]['message']}"
     assert lines[-1] == "  ... and 190 more"
+    again = pickle.loads(pickle.dumps(problem))
+    assert (str(again), again.errors, again.status) == (str(problem), problem.errors, 422)
     assert len(lines) == 12
 
 

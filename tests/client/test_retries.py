@@ -46,6 +46,15 @@ def test_a_run_that_was_sent_twice_is_there_once(
     assert [run.name for run in organiser.runs(name)] == ["tag"]
 
 
+def test_a_run_whose_answer_was_lost_is_there_once_on_each_database(connect: Connect, service: Service) -> None:
+    direct = connect(service.url, ADMIN)
+    direct.create_collection("web", 2)
+    with flaky(service.url) as (url, network):
+        network.faults = ["lost-answer", "lost-answer"]
+        assert connect(url, ADMIN).submit("web", RUN, team="lemur").name == "tag"
+    assert [entry.action for entry in direct.audit("web")].count("run-uploaded") == 1
+
+
 @pytest.mark.parametrize("fault", ["busy", "lost-request", "lost-answer"])
 def test_what_is_read_put_or_deleted_is_sent_again(
     over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str, fault: str
