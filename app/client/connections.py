@@ -61,12 +61,12 @@ class Target:
 
 
 def _address(server: str) -> str:
+    if "@" in server:
+        raise BadSetting("The address of the server has a user or password in it; give a token instead.")
     try:
         url = httpx.URL(server)
     except (httpx.InvalidURL, TypeError, ValueError) as error:
         raise BadSetting(f"{server!r} is no address of a server: {error}.") from error
-    if url.userinfo:
-        raise BadSetting("The address of the server has a user or password in it; give a token instead.")
     if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
         raise BadSetting(f"{server!r} is no address of a server, such as {DEFAULT_SERVER}.")
     return str(url).rstrip("/")

@@ -109,9 +109,10 @@ def test_what_is_no_address_is_refused(connect: Connect, server: str) -> None:
         connect(server)
 
 
-def test_a_secret_in_the_address_is_refused_and_not_repeated(connect: Connect) -> None:
+@pytest.mark.parametrize("host", ["host", "host:port"])
+def test_a_secret_in_the_address_is_refused_and_not_repeated(connect: Connect, host: str) -> None:
     with pytest.raises(BadSetting, match="give a token instead") as refused:
-        connect(f"http://somebody:{SECRET}@host")
+        connect(f"http://somebody:{SECRET}@{host}")
     assert SECRET not in str(refused.value)
 
 
