@@ -12,8 +12,10 @@ What is called for every metric takes no more arrays than it needs, for each tak
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
+import numba
 import numpy as np
 
 from app.compiled import njit
@@ -36,6 +38,8 @@ from app.metrics.twin import (
     SHIFT,
     Kind,
 )
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 # As plain numbers, for the compiler knows the members of an enumeration only as such.
 _AP, _RPREC, _P, _RECALL, _RR, _Q, _RMEASURE, _O, _PMEASURE, _PPLUS = (int(kind) for kind in list(Kind)[:10])
@@ -103,23 +107,18 @@ class _Work(NamedTuple):
     scale: Any
 
 
-@njit
+def _reordered(function: F) -> F:
+    """numba's decorator where the compiler may choose the order of additions, for each waits for the one before it."""
+    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})(function)
+    return compiled
+
+
+@_reordered
 def _sum(values: Any) -> Any:
-    # Eight sums at once, for each addition waits for the one before it.
-    a = b = c = d = e = f = g = h = 0.0
-    whole = len(values) // 8 * 8
-    for place in range(0, whole, 8):
-        a += values[place]
-        b += values[place + 1]
-        c += values[place + 2]
-        d += values[place + 3]
-        e += values[place + 4]
-        f += values[place + 5]
-        g += values[place + 6]
-        h += values[place + 7]
-    for place in range(whole, len(values)):
-        a += values[place]
-    return ((a + e) + (b + f)) + ((c + g) + (d + h))
+    total = 0.0
+    for place in range(len(values)):
+        total += values[place]
+    return total
 
 
 @njit

@@ -77,6 +77,9 @@ def as_numbers(name: str, graded: bool, reading: Reading, arguments: Mapping[str
     return pack(f"{FIXED + 2 * levels}d", *fields, *read, *gains, *bonus)
 
 
+_ADM: Final = float(Kind.ADM)
+
+
 class _Kernels(NamedTuple):
     score: Callable[..., None]
     mean: Callable[..., None]
@@ -116,7 +119,7 @@ def _score(kernels: _Kernels, records: Sequence[bytes], run: JudgedRun, judgment
     if run.rank.dtype != np.uint16 or not judgments.topics or {*map(len, records)} != {width}:
         return None
     plan = np.frombuffer(bytearray().join(records)).reshape(len(records), -1)
-    scales = tuple({_scale(plan[row]) for row in (plan[:, KIND] == Kind.ADM).nonzero()[0].tolist()})
+    scales = tuple({_scale(plan[row]) for row in (plan[:, KIND] == _ADM).nonzero()[0].tolist()})
     if scales and run.retrieval_scores is None:
         return None
     columns = columns_of(run, judgments)
