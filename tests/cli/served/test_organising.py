@@ -1,0 +1,153 @@
+"""`gainboard collection`, `qrels`, `token` and `me` against a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from app.cli import main
+from tests.api.campaign import OTHER_QRELS, QRELS, Campaign
+from tests.conftest import Service
+
+Captured = pytest.CaptureFixture[str]
+
+
+def printed(capsys: Captured, *arguments: str) -> str:
+    """What a command that does well prints on standard output."""
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_a_collection_is_made_changed_shown_and_deleted(shared: Service, folder: Path, capsys: Captured) -> None:
+    name = f"c-{uuid4().hex}"
+    (folder / "topics.txt").write_text("1\n2\n")
+    line = ["collection", "create", name, "--levels", "B,A,S", "--gains", "3:2:1", "--topics", "topics.txt"]
+    printed(capsys, *line, "-m", "Q", "-m", "AP", "--policy", 'quotas={"per_day": 5}')
+    made = shared.organiser.get(f"/v1/collections/{name}").json()
+    assert made["levels"] == ["B", "A", "S"]
+    assert made["metrics"] == ["Q", "AP"]
+    assert made["topics"] == ["1", "2"]
+    assert made["policy"]["quotas"]["per_day"] == 5
+    printed(
+        capsys,
+        "collection",
+        "change",
+        name,
+        "--levels",
+        "2",
+        "--gains",
+        "linear",
+        "--policy",
+        "phase=released",
+        "--public",
+    )
+    shown = json.loads(printed(capsys, "collection", "show", name, "--format", "json"))
+    assert (shown["levels"], shown["policy"]["phase"], shown["public"]) == (2, "released", True)
+    assert name in printed(capsys, "collection", "list")
+    assert main(["collection", "delete", name]) == 1
+    assert "--yes" in capsys.readouterr().err
+    assert printed(capsys, "collection", "delete", name, "--yes") == f"{name}: deleted\n"
+    assert shared.organiser.get(f"/v1/collections/{name}").status_code == 404
+
+
+def test_one_level_may_have_a_name(shared: Service, folder: Path, capsys: Captured) -> None:
+    name = f"c-{uuid4().hex}"
+    printed(capsys, "collection", "create", name, "--levels", "relevant")
+    assert shared.organiser.get(f"/v1/collections/{name}").json()["levels"] == ["relevant"]
+
+
+def test_qrels_are_put_listed_and_read(
+    campaign: Campaign, folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["qrels", "put", "qrels.txt"]) == 0
+    assert (
+        capsysbinary.readouterr().out
+        == b"version 1 (published): 2 topics, 3 judged, 2 relevant (L0: 1, L1: 1, L2: 1)\n"
+    )
+    assert main(["qrels", "get"]) == 0
+    assert capsysbinary.readouterr().out == QRELS.encode()
+    assert main(["qrels", "get", "1", "--output", "copy.txt"]) == 0
+    assert (folder / "copy.txt").read_text() == QRELS
+    assert main(["qrels", "versions", "--format", "json"]) == 0
+    assert json.loads(capsysbinary.readouterr().out) == campaign.get("/qrels").json()["items"]
+
+
+def test_faulty_qrels_are_refused_with_their_lines(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    (folder / "bad.txt").write_text("1 0 good 2\n1 0 good 1\n1 0\n")
+    assert main(["qrels", "put", "bad.txt"]) == 1
+    faults = campaign.put_qrels((folder / "bad.txt").read_text()).json()["errors"]
+    assert capsys.readouterr().err.splitlines() == [
+        f"bad.txt:{each['line']}: {each['code']}: {each['message']}" for each in faults
+    ]
+    assert main(["qrels", "get"]) == 1
+    assert main(["qrels", "put", "absent.txt"]) == 1
+    assert "Cannot read absent.txt: No such file or directory." in capsys.readouterr().err
+
+
+def test_a_draft_is_held_against_what_answers_and_published_or_discarded(
+    scored: Campaign, folder: Path, capsys: Captured
+) -> None:
+    (folder / "other.txt").write_text(OTHER_QRELS)
+    assert "version 2 (draft)" in printed(capsys, "qrels", "put", "other.txt", "--draft")
+    found = scored.get("/qrels/2/impact", metric="AP").json()
+    assert json.loads(printed(capsys, "qrels", "impact", "2", "-m", "AP", "--format", "json")) == found
+    csv = scored.get("/qrels/2/impact", metric="AP", format="csv").text
+    ours = printed(capsys, "qrels", "impact", "2", "-m", "AP", "--format", "csv")
+    assert sorted(",".join(sorted(line.split(","))) for line in ours.splitlines()[1:]) == sorted(
+        ",".join(sorted(line.split(","))) for line in csv.splitlines()[1:]
+    )
+    assert main(["qrels", "impact", "2", "-m", "AP"]) == 0
+    table = capsys.readouterr()
+    assert [line.split()[1] for line in table.out.splitlines()[1:]] == [
+        run["name"] for run in found["impact"][0]["runs"]
+    ]
+    assert "AP: tau-b of the rankings" in table.err
+    assert "version 2 (published)" in printed(capsys, "qrels", "publish", "2")
+    assert scored.get("").json()["qrels_version"] == 2
+    (folder / "third.txt").write_text(OTHER_QRELS + "3 0 new 1\n")
+    printed(capsys, "qrels", "put", "third.txt", "--draft")
+    assert printed(capsys, "qrels", "discard", "3") == "version 3: discarded\n"
+    assert [each["version"] for each in scored.get("/qrels").json()["items"]] == [1, 2]
+
+
+def test_a_new_token_goes_to_standard_output_alone(campaign: Campaign, shared: Service, capsys: Captured) -> None:
+    line = ["token", "create", "participant", "--team", "lemur", "--holder", "R. Mokoena"]
+    assert main([*line, "--expires", "2099-01-01T00:00:00Z"]) == 0
+    out, err = capsys.readouterr()
+    token = out.removesuffix("\n")
+    assert token.startswith("gainboard_")
+    assert token not in err
+    me = json.loads(printed(capsys, "me", "--token", token, "--format", "json"))
+    assert (me["role"], me["team"], me["collection"]) == ("participant", "lemur", campaign.name)
+    assert me["expires_at"] == "2099-01-01T00:00:00Z"
+    listed = printed(capsys, "token", "list")
+    assert me["id"] in listed
+    assert "R. Mokoena" in listed
+    assert token not in listed
+    rotated = printed(capsys, "token", "rotate", me["id"], "--expires", "never").removesuffix("\n")
+    assert shared.client(token).get("/v1/me").status_code == 401
+    assert shared.client(rotated).get("/v1/me").json()["expires_at"] is None
+    assert printed(capsys, "token", "revoke", me["id"]) == f"{me['id']}: revoked\n"
+    assert shared.client(rotated).get("/v1/me").status_code == 401
+
+
+def test_tokens_of_the_instance(shared: Service, folder: Path, capsys: Captured) -> None:
+    token = printed(capsys, "token", "create", "organiser", "--instance", "--holder", "second").removesuffix("\n")
+    me = shared.client(token).get("/v1/me").json()
+    assert (me["role"], me["collection"]) == ("organiser", None)
+    assert me["id"] in printed(capsys, "token", "list", "--instance")
+    printed(capsys, "token", "revoke", me["id"], "--instance")
+    assert shared.client(token).get("/v1/me").status_code == 401
+    assert main(["token", "create", "reader", "--instance"]) == 1
+    assert "Only organisers have tokens of the instance" in capsys.readouterr().err
+
+
+def test_what_is_left_to_a_token(campaign: Campaign, capsys: Captured) -> None:
+    token = printed(capsys, "token", "create", "participant", "--team", "lemur").removesuffix("\n")
+    left = json.loads(printed(capsys, "me", "--limits", "--token", token, "--format", "json"))
+    client = campaign.service.client(token)
+    assert left == client.get("/v1/me/limits").json()
+    assert "team.answers.left" in printed(capsys, "me", "--limits", "--token", token)

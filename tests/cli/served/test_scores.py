@@ -1,0 +1,114 @@
+"""`gainboard scores`, `leaderboard` and `sweep` against a real server, beside what it answers over HTTP."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from app.cli import main
+from tests.api.campaign import Campaign
+from tests.cli.terminals import in_terminal
+from tests.conftest import ADMIN
+
+Captured = pytest.CaptureFixture[str]
+
+
+def printed(capsys: Captured, *arguments: str) -> str:
+    """What a command that does well prints on standard output."""
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_a_table_has_a_row_for_each_run(scored: Campaign, capsys: Captured) -> None:
+    found = scored.scores("Q", "P@1", beta="10")
+    headings, *rows = (line.split() for line in printed(capsys, "scores", "-m", "Q P@1", "--beta", "10").splitlines())
+    assert headings == ["run", *found["metrics"]]
+    assert rows == [[run["name"], *(f"{mean:.4f}" for mean in run["mean"].values())] for run in found["runs"]]
+
+
+@pytest.mark.parametrize("per_topic", [False, True])
+def test_json_and_csv_are_the_services(scored: Campaign, capsys: Captured, per_topic: bool) -> None:
+    query: dict[str, Any] = {"gains": "2:1", "run": ["worse"]} | ({"topics": "all"} if per_topic else {})
+    line = ["scores", "-m", "Q", "--gains", "2:1", "--run", "worse", *(["-q"] if per_topic else [])]
+    assert json.loads(printed(capsys, *line, "-f", "json")) == scored.scores("Q", **query)
+    assert printed(capsys, *line, "-f", "csv") == scored.get("/scores", metric="Q", format="csv", **query).text
+
+
+def test_trec_eval_gives_one_run_after_the_other(scored: Campaign, capsys: Captured) -> None:
+    expected = [
+        scored.get("/scores", metric=["map", "P_5"], run=run, format="trec_eval", topics="all").text
+        for run in ("tag", "worse")
+    ]
+    assert printed(capsys, "scores", "-m", "map", "-m", "P_5", "-q", "-f", "trec_eval") == "".join(expected)
+
+
+def test_topics_stand_above_their_mean(scored: Campaign, capsys: Captured) -> None:
+    rows = [line.split() for line in printed(capsys, "scores", "-m", "AP", "-q", "--run", "worse").splitlines()]
+    topics = scored.scores("AP", run="worse", topics="all")["runs"][0]["topics"]["AP"]
+    assert [row[:2] for row in rows] == [["run", "topic"], ["worse", "1"], ["worse", "2"], ["worse", "all"]]
+    assert [row[2] for row in rows[1:3]] == [f"{topics[topic]:.4f}" for topic in ("1", "2")]
+
+
+def test_a_version_of_the_judgments_may_be_named(scored: Campaign, capsys: Captured) -> None:
+    assert scored.put_qrels("1 0 bad 1\n2 0 other 2\n").status_code == 201
+    for version in (1, 2):
+        line = ["scores", "-m", "AP", "--qrels", str(version), "-f", "json"]
+        assert json.loads(printed(capsys, *line)) == scored.scores("AP", qrels=version)
+
+
+def test_what_is_left_out_is_said_beside_the_table(campaign: Campaign, capsys: Captured) -> None:
+    assert campaign.put_qrels("1 0 good 1\n2 0 bad 0\n3 0 new 1\n").status_code == 201
+    assert campaign.submit("1 Q0 good 1 1 tag\n2 Q0 bad 1 1 tag\n").status_code == 201
+    assert main(["scores", "-m", "AP"]) == 0
+    said = capsys.readouterr().err
+    assert "note: 1 topics are left out of AP, for there is nothing to find: 2\n" in said
+    assert "note: topics that score 0 for they are missing: tag lacks 1\n" in said
+
+
+def test_latex_is_a_table_for_a_paper(scored: Campaign, capsys: Captured) -> None:
+    tex = printed(capsys, "scores", "-m", "AP", "-f", "latex")
+    assert r"\begin{tabular}" in tex
+    assert r"\textbf" in tex
+
+
+def test_the_leaderboard_is_in_the_order_of_the_metric(scored: Campaign, capsys: Captured) -> None:
+    found = scored.get("/leaderboard", metric=["Q", "AP"], by="AP").json()
+    line = ["leaderboard", "-m", "Q", "-m", "AP", "--by", "AP"]
+    headings, *rows = (line.split() for line in printed(capsys, *line).splitlines())
+    assert headings == ["rank", "run", "team", found["by"], found["metrics"][0]]
+    assert [row[:4] for row in rows] == [
+        [str(row["rank"]), row["name"], row["team"], f"{row['mean']['AP']:.4f}"] for row in found["rows"]
+    ]
+    assert json.loads(printed(capsys, *line, "--format", "json")) == found
+    read = list(csv.DictReader(io.StringIO(printed(capsys, *line, "--format", "csv"))))
+    first = found["rows"][0]
+    assert read[0]["run"] == first["name"]
+    assert float(read[0]["low"]) == first["interval"][read[0]["metric"]][0]
+
+
+def test_a_sweep_has_a_row_for_each_run_at_each_point(scored: Campaign, capsys: Captured) -> None:
+    line = ["sweep", "-m", "Q", "--gains", "2:1", "--gains", "9:1", "--beta", "1", "--beta", "10", "--run", "tag"]
+    query: dict[str, Any] = {"metric": "Q", "gains": ["2:1", "9:1"], "beta": ["1", "10"], "run": "tag"}
+    assert json.loads(printed(capsys, *line, "--format", "json")) == scored.get("/sweep", **query).json()
+    ours = list(csv.DictReader(io.StringIO(printed(capsys, *line, "--format", "csv"))))
+    theirs = list(csv.DictReader(io.StringIO(scored.get("/sweep", format="csv", **query).text)))
+    assert ours == [{name: row[name] for name in ours[0]} for row in theirs]
+    assert len(printed(capsys, *line).splitlines()) == 1 + len(ours) == 5
+
+
+def test_a_wrong_metric_is_refused_as_the_service_refuses_it(scored: Campaign, capsys: Captured) -> None:
+    assert main(["scores", "-m", "Qu"]) == 1
+    detail = scored.get("/scores", metric="Qu").json()["detail"]
+    assert capsys.readouterr().err == f"gainboard: {detail}\n(problem bad-expression)\n"
+
+
+def test_the_best_mean_is_bold_on_a_terminal_that_wants_it(scored: Campaign) -> None:
+    line = ["scores", "-m", "AP", "--server", scored.service.url, "-c", scored.name]
+    assert "\N{ESCAPE}[1m" in in_terminal(line, GAINBOARD_TOKEN=ADMIN)[1]
+    plain = in_terminal(line, GAINBOARD_TOKEN=ADMIN, NO_COLOR="1")[1]
+    assert "worse" in plain
+    assert "\N{ESCAPE}[1m" not in plain

@@ -1,0 +1,153 @@
+"""`gainboard job` and `gainboard report` against a real server: one set of commands, two nouns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+from app.settings import Settings
+from tests.api.laboratory import REPORT, Laboratory
+from tests.cli.terminals import in_terminal
+from tests.conftest import ADMIN, Service, serving
+
+Captured = pytest.CaptureFixture[str]
+STABILITY = ("job", "run", "stability", "-m", "AP", "-m", "Q", "--set", "trials=20")
+
+
+@pytest.fixture
+def laboratory(shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Laboratory:
+    """A collection whose runs can be compared, which the environment names."""
+    made = Laboratory(shared)
+    monkeypatch.setenv("GAINBOARD_COLLECTION", made.name)
+    return made
+
+
+@pytest.fixture
+def idle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Laboratory]:
+    """The same on a server that works no jobs, so that whatever is asked for stays queued."""
+    with serving(Settings.read({}, data=folder / "data", admin_token=ADMIN, job_slots=0)) as service:
+        made = Laboratory(service)
+        monkeypatch.setenv("GAINBOARD_SERVER", service.url)
+        monkeypatch.setenv("GAINBOARD_COLLECTION", made.name)
+        yield made
+
+
+def asked(capsys: Captured, *arguments: str) -> str:
+    """What a command that does well prints on standard output."""
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_the_id_alone_goes_to_standard_output(laboratory: Laboratory, capsys: Captured) -> None:
+    assert main(STABILITY) == 0
+    out, err = capsys.readouterr()
+    job = laboratory.ask(metrics=["AP", "Q"], trials=20).json()
+    assert out == f"{job['id']}\n"
+    assert f"gainboard job wait {job['id'][:12]}" in err
+
+
+def test_waiting_shows_the_first_table_as_the_service_has_it(laboratory: Laboratory, capsys: Captured) -> None:
+    printed = asked(capsys, *STABILITY, "--wait")
+    job = laboratory.finished(laboratory.ask(metrics=["AP", "Q"], trials=20))
+    csv = laboratory.organiser.get(job["tables"][0]["csv"]).text
+    assert printed.splitlines()[0].split() == csv.splitlines()[0].replace(",", " ").split()
+    assert len(printed.splitlines()) == len(csv.splitlines())
+    assert asked(capsys, "job", "result", job["id"], "--format", "csv") == csv
+    name = job["tables"][-1]["name"]
+    latex = laboratory.organiser.get(job["tables"][-1]["latex"]).text
+    assert asked(capsys, "job", "result", job["id"], "--table", name, "--format", "latex") == latex
+    result = laboratory.organiser.get(job["result_url"]).json()
+    assert json.loads(asked(capsys, "job", "wait", job["id"][:12], "--format", "json")) == result
+
+
+@pytest.mark.parametrize("noun", ["job", "report"])
+def test_output_writes_everything_into_a_folder(
+    laboratory: Laboratory, folder: Path, capsys: Captured, noun: str
+) -> None:
+    line = STABILITY if noun == "job" else ("report", "run", REPORT)
+    written = asked(capsys, *line, "--output", "out/here").splitlines()
+    asking = laboratory.ask(metrics=["AP", "Q"], trials=20) if noun == "job" else laboratory.report()
+    shown = laboratory.organiser.get(asking.headers["location"]).json()
+    result = laboratory.organiser.get(shown["result_url"]).json()
+    places = {f"{each['name']}.csv": each["csv"] for each in shown["tables"]}
+    places |= {f"{each['name']}.tex": each["latex"] for each in shown["tables"]}
+    places |= {f"{each['name']}.svg": each["svg"] for each in shown["figures"]}
+    assert shown["figures"]
+    assert {Path(each).name for each in written} == {"result.json", *places}
+    assert json.loads((folder / "out/here/result.json").read_text()) == result
+    for name, place in places.items():
+        assert (folder / "out/here" / name).read_bytes() == laboratory.organiser.get(place).content
+
+
+def test_a_report_is_of_all_collections_that_are_named(
+    laboratory: Laboratory, shared: Service, capsys: Captured
+) -> None:
+    other = Laboratory(shared)
+    line = ["report", "run", REPORT, "-c", laboratory.name, "-c", other.name, "--wait", "--format", "json"]
+    assert json.loads(asked(capsys, *line)) == (
+        laboratory.organiser.get(
+            laboratory.report(collections=[laboratory.name, other.name]).json()["result_url"]
+        ).json()
+    )
+    listed = json.loads(asked(capsys, "report", "list", "--format", "json"))
+    assert [each["collections"] for each in listed] == [[laboratory.name, other.name]]
+
+
+@pytest.mark.parametrize("noun", ["job", "report"])
+def test_kinds_are_the_servers(laboratory: Laboratory, capsys: Captured, noun: str) -> None:
+    kinds = laboratory.organiser.get(f"/v1/{noun}-kinds").json()["items"]
+    listed = asked(capsys, noun, "kinds").splitlines()
+    assert [line for line in listed if line and not line.startswith(" ")] == [kind["name"] for kind in kinds]
+    kind = kinds[-1]
+    said = asked(capsys, noun, "kinds", kind["name"])
+    assert said.startswith(kind["definition"])
+    assert all(f"  {name} (" in said for name in kind["params"].get("properties", {}))
+    assert main([noun, "kinds", "nonsense"]) == 1
+    assert "there are: " in capsys.readouterr().err
+
+
+def test_a_job_is_listed_shown_and_named_by_the_beginning_of_its_id(laboratory: Laboratory, capsys: Captured) -> None:
+    job = laboratory.finished(laboratory.ask(metrics=["AP", "Q"], trials=20))
+    headings, row = asked(capsys, "job", "list", "--kind", "stability").splitlines()
+    assert headings.startswith("id")
+    assert row.startswith(job["id"][:12] + "  succeeded")
+    assert json.loads(asked(capsys, "job", "show", job["id"][:8], "--format", "json")) == job
+    assert asked(capsys, "job", "show", job["id"]).splitlines()[0].split() == ["id", job["id"]]
+    assert main(["job", "show", "no-such-beginning"]) == 1
+    assert "The id of no job that you see begins with 'no-such-beginning'." in capsys.readouterr().err
+    assert main(["job", "show", "f" * 64]) == 1
+    assert "(problem not-found)" in capsys.readouterr().err
+
+
+def test_a_cancelled_job_has_no_result(idle: Laboratory, capsys: Captured) -> None:
+    job = idle.ask().json()["id"]
+    assert asked(capsys, "job", "cancel", job) == "cancelled\n"
+    assert main(["job", "wait", job]) == 1
+    assert "cancelled" in capsys.readouterr().err
+    assert main(["job", "result", job]) == 1
+    assert "(problem no-result)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("noun", ["job", "report"])
+def test_a_terminal_sees_how_far_it_is_and_ctrl_c_leaves_it_at_work(idle: Laboratory, noun: str) -> None:
+    line = STABILITY if noun == "job" else ("report", "run", REPORT)
+    where = ["--server", idle.service.url, "-c", idle.name]
+    code, seen = in_terminal([*line, *where, "--wait"], lambda seen: "queued" in seen, GAINBOARD_TOKEN=ADMIN)
+    work = (idle.ask(metrics=["AP", "Q"], trials=20) if noun == "job" else idle.report()).json()
+    short = work["id"][:12]
+    assert code == 130
+    assert re.search(rf"{noun} {short}  \[-+\] 0/\d+", seen)
+    assert f"the {noun} goes on; to wait for it again: gainboard {noun} wait {short}" in seen
+    assert work["state"] == "queued"
+
+
+def test_off_a_terminal_nothing_is_drawn(laboratory: Laboratory, capsys: Captured) -> None:
+    assert main([*STABILITY, "--wait"]) == 0
+    out, err = capsys.readouterr()
+    assert "\N{ESCAPE}" not in out + err
+    assert "\r" not in out + err

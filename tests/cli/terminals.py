@@ -1,0 +1,43 @@
+"""A command in a terminal of its own."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+
+from tests.outside import outside
+
+
+def in_terminal(
+    arguments: Sequence[str], interrupted_at: Callable[[str], bool] | None = None, **environment: str
+) -> tuple[int, str]:
+    """The exit code, and all that a person would see; Ctrl+C is pressed once what was seen satisfies the condition."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "app", *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=outside(TERM="xterm", COLUMNS="200", **environment),
+    ) as command:
+        os.close(theirs)
+        seen = b""
+        is_pressed = interrupted_at is None
+        while piece := _read(ours):
+            seen += piece
+            if not is_pressed and interrupted_at is not None and interrupted_at(seen.decode()):
+                command.send_signal(signal.SIGINT)
+                is_pressed = True
+    os.close(ours)
+    return command.returncode, seen.decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # Linux's way to say that nobody writes any more
+        return b""
