@@ -6,11 +6,10 @@ import numpy as np
 
 from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
-from app.metrics.found import GradedFound
+from app.metrics.found import GradedFound, gain_of
 from app.metrics.parameters import Beta, Cutoff, RecallBase
 from app.metrics.precision import recall_divisor
 from app.metrics.views import GradedRankings
-from app.metrics.weighted import gain_of
 
 _NTCIR4 = "Sakai, New performance metrics based on multigrade relevance, NTCIR-4, 2004"
 _FIRST = "Sakai, On the task of finding one highly relevant document with high precision, IPSJ TOD 47(SIG4), 2006"

@@ -123,3 +123,8 @@ class GradedFound(Found):
         """The sum of 1/cg_I(i), discounted, over the ranks i from this document's to `upto`, which is none above it."""
         sums, classes = self._ideal.reciprocal_sums(discount, upto), self._columns.topic_class
         return sums.to(upto).take(classes) - sums.at(classes, self._columns.place - 1)
+
+
+def gain_of(found: GradedFound) -> Scores:
+    """g(r) of each document found: for metrics that sum it."""
+    return found.gain

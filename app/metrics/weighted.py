@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from app.metrics.arrays import Scores
 from app.metrics.catalogue import metric
-from app.metrics.found import GradedFound
+from app.metrics.found import GradedFound, gain_of
 from app.metrics.parameters import Cutoff
 from app.metrics.views import GradedRankings
 
 _NTCIR = "Kando, Kuriyama and Yoshioka, Information retrieval system evaluation using multi-grade relevance, 2001"
-
-
-def gain_of(found: GradedFound) -> Scores:
-    """g(r) of each document found."""
-    return found.gain
 
 
 def weighted_precision_at(found: GradedFound) -> Scores:
