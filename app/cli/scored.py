@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.cli.asked_scores import DIGITS, best_marked
 from app.cli.scoring import RefusedFile, ScoredFile
 from app.cli.tables import as_text
 from app.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
-from app.exhibits import Cell, Column, Marked, Table, as_latex
+from app.exhibits import Cell, Column, Table, as_latex
 from app.metrics import BoundMetric, Scale
 
 Floats = NDArray[np.float64]
-_DIGITS = 4
 _TOPICS_NAMED = 10
 
 
@@ -72,7 +72,9 @@ class ScoredFiles:
 
     def best_first(self, label: str) -> ScoredFiles:
         """The same with the runs in order of their means under one of the metrics, equal ones by name."""
-        means = _compared(self.means[self.labels.index(label)])
+        means = self.means[self.labels.index(label)]
+        # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
+        means = np.round(np.where(np.isnan(means), -np.inf, means), 12)
         order = sorted(range(len(self.runs)), key=lambda place: (-means[place], self.names[place]))
         return replace(self, runs=[self.runs[place] for place in order])
 
@@ -93,7 +95,7 @@ class ScoredFiles:
 def table_of(found: ScoredFiles) -> Table:
     """A row for each run, or for each of its topics and then its mean; the best means are marked."""
     texts = [Column("run", align="left"), *([Column("topic", align="left")] if found.per_topic else [])]
-    columns = [*texts, *(Column(label, digits=_DIGITS) for label in found.labels)]
+    columns = [*texts, *(Column(label, digits=DIGITS) for label in found.labels)]
     caption = f"{'Scores by topic and their means' if found.per_topic else 'Mean scores'}, by {found.qrels}"
     missing = [f"{name} ({run.topics_missing})" for name, _, run in found.runs if run.topics_missing]
     notes = [*found.remarks(), *([f"Topics are missing, and score 0, from {', '.join(missing)}"] if missing else [])]
@@ -102,24 +104,12 @@ def table_of(found: ScoredFiles) -> Table:
 
 
 def _rows(found: ScoredFiles) -> Iterator[list[Cell]]:
-    means, by_topic = found.means, found.by_topic
+    by_topic, means = found.by_topic, best_marked([_numbers(row) for row in found.means])
     for place, name in enumerate(found.names):
         if by_topic is not None:
             scores = by_topic[:, place].T.tolist()
             yield from ([name, topic, *row] for topic, row in zip(found.topics, scores, strict=True))
-        marked = [_marked(row, place) for row in means]
-        yield [name, *(["all"] if found.per_topic else []), *marked]
-
-
-def _marked(means: Floats, place: int) -> Cell:
-    value, compared = float(means[place]), _compared(means)
-    is_best = len(means) > 1 and not math.isnan(value) and compared[place] == compared.max()
-    return Marked(value) if is_best else value
-
-
-def _compared(means: Floats) -> Floats:
-    # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
-    return np.asarray(np.round(np.where(np.isnan(means), -np.inf, means), 12), np.float64)
+        yield [name, *(["all"] if found.per_topic else []), *means[place]]
 
 
 def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:

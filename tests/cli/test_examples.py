@@ -2,8 +2,8 @@
 
 Each runs in a shell, in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, audit.ndjson,
 one-collection.ndjson, the data of a service in gainboard-data, and where it is to be restored a backup, monday.backup.
-The service that they ask has the collections `web`, with judgments, a draft of others and runs, and `spare`. Each example
-is run once, so it may change what no other one needs.
+The service that they ask has the collections `web`, with judgments, a draft of others and runs, and `spare`. Each
+example is run once, so it may change what no other one needs.
 """
 
 from __future__ import annotations

@@ -1,0 +1,312 @@
+"""`gainboard score` gives what the service gives, and what trec_eval gives, without either."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli import main
+from app.metrics import every_metric
+from app.metrics.names import is_pinned
+from app.settings import Settings
+from tests import real
+from tests.conftest import ADMIN, Service, serving
+from tests.outside import outside
+
+ROOT = Path(__file__).parent.parent.parent
+METRICS = ["AP", "Q(beta=10)", "nDCG@10", "O-measure", "ADM", "map", "P_10", "AP(mean=geometric)"]
+FAULTY = "1 Q0 d01 1 high tag\n1 Q0 d02 2 1.0 tag\n1 Q0 d02 3 0.5 tag\n"
+HEAVY = ("fastapi", "sqlalchemy", "scipy", "pydantic", "uvicorn", "httpx", "matplotlib", "numba")
+
+
+@pytest.fixture
+def folder(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The prepared folder, as the working one."""
+    monkeypatch.chdir(prepared)
+    return prepared
+
+
+@pytest.fixture(scope="module")
+def stored(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The same files in a collection of the service."""
+    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
+        organiser, here = service.organiser, "/v1/collections/c"
+        organiser.post("/v1/collections", json={"name": "c", "levels": 3}).raise_for_status()
+        organiser.put(f"{here}/qrels", content=(prepared / "qrels.txt").read_bytes()).raise_for_status()
+        for run in (prepared / "runs").iterdir():
+            query = {"team": "t", "name": run.name}
+            organiser.post(f"{here}/runs", params=query, content=run.read_bytes()).raise_for_status()
+        yield service
+
+
+def asked(service: Service, **query: Any) -> Any:
+    """The service's answer."""
+    whole = {"metric": METRICS, "gains": "3:2:1", "topics": "all", **query}
+    return service.organiser.get("/v1/collections/c/scores", params=whole).raise_for_status()
+
+
+def score(*arguments: str, qrels: str = "qrels.txt", code: int = 0) -> None:
+    """Runs the command."""
+    assert main(["score", qrels, *arguments]) == code
+
+
+def by_service() -> list[str]:
+    """The command line that asks what `asked` does."""
+    runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt"]
+    return [*runs, *(f"-m{metric}" for metric in METRICS), "--gains", "3:2:1", "-q"]
+
+
+def test_json_is_what_the_service_answers(stored: Service, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score(*by_service(), "-f", "json")
+    ours, theirs = json.loads(capsys.readouterr().out), asked(stored).json()
+    shared = {"metrics", "asked", "topics_scored", "topics_undefined"}
+    assert {key: ours[key] for key in shared} == {key: theirs[key] for key in shared}
+    for mine, other in zip(ours["runs"], theirs["runs"], strict=True):
+        assert {key: mine[key] for key in ("name", "topics_missing", "mean", "topics")} == {
+            key: other[key] for key in ("name", "topics_missing", "mean", "topics")
+        }
+
+
+def test_csv_is_what_the_service_answers(stored: Service, folder: Path, capsysbinary: Any) -> None:
+    score(*by_service(), "-f", "csv")
+    assert capsysbinary.readouterr().out == asked(stored, format="csv").content
+
+
+def test_trec_evals_text_is_what_the_service_answers(
+    stored: Service, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    score(*by_service(), "-f", "trec_eval")
+    texts = [asked(stored, format="trec_eval", run=run).text for run in ("civet.txt", "egret.txt", "otter.txt")]
+    assert capsys.readouterr().out == "".join(texts)
+
+
+def test_without_metrics_they_are_the_services_own(
+    stored: Service, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    score("run.txt", "-f", "json")
+    assert json.loads(capsys.readouterr().out)["metrics"] == asked(stored, metric=[], gains="linear").json()["metrics"]
+
+
+def test_a_table_has_a_row_a_run_and_its_columns_are_aligned(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score("run.txt", "runs/civet.txt", "-mAP", "-mP@10")
+    heading, *rows = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["run", "AP", "P@10"]
+    assert [row.split()[0] for row in rows] == ["run.txt", "civet.txt"]
+    assert {len(line) for line in (heading, *rows)} == {len(heading)}
+
+
+def test_a_table_by_topic_ends_each_run_with_its_mean(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score("run.txt", "-q", "-mP@10")
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[1] for row in rows] == [*sorted(map(str, range(1, 13))), "all"]
+    mean = sum(float(row[2]) for row in rows[:-1]) / 12
+    assert float(rows[-1][2]) == pytest.approx(mean, abs=1e-4)
+
+
+def test_runs_are_sorted_by_the_metric_that_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = ["runs/otter.txt", "runs/civet.txt", "runs/egret.txt"]
+    score(*runs, "-mAP", "-mQ", "--sort", "Q")
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        "civet.txt",
+        "egret.txt",
+        "otter.txt",
+    ]
+    score(*runs, "-mAP", "--sort", "RR", code=1)
+    assert "--sort RR is not one of the metrics" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "labels"),
+    [
+        ("nDCG@10 P@5 RR", ["nDCG(base=2,gains=linear)@10", "P@5", "RR"]),
+        ("P.5,10", ["P@5", "P@10"]),
+        ("ndcg_cut.10 map", ["MSnDCG(gains=linear)@10", "AP"]),
+        ("Q(beta=10, gains=adjust(3:2:1)) AP", ["Q(beta=10,gains=adjust(3:2:1))", "AP"]),
+    ],
+)
+def test_other_tools_spellings_are_read(
+    given: str, labels: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    score("run.txt", "-m", given, "-f", "json")
+    assert json.loads(capsys.readouterr().out)["metrics"] == labels
+
+
+def test_a_bad_expression_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score("run.txt", "-m", "Q(beta=1", code=1)
+    assert "no metric expression" in capsys.readouterr().err
+
+
+def test_a_faulty_run_is_reported_and_the_others_are_scored(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text(FAULTY)
+    score(str(bad), "run.txt", str(tmp_path / "absent.txt"), "-mAP", code=1)
+    printed = capsys.readouterr()
+    assert f"{bad}:1: bad-number: " in printed.err
+    assert f"{bad}:3: duplicate-document: " in printed.err
+    assert "absent.txt: unreadable: Cannot be read: No such file" in printed.err
+    assert [line.split()[0] for line in printed.out.splitlines()] == ["run", "run.txt"]
+    score(str(bad), "run.txt", "-f", "json", code=1)
+    found = json.loads(capsys.readouterr().out)
+    assert [each["errors_total"] for each in found["faulty"]] == [2]
+    assert [each["name"] for each in found["runs"]] == ["run.txt"]
+
+
+def test_faulty_qrels_score_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score("run.txt", qrels="run.txt", code=1)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "run.txt:1: bad-columns: " in printed.err
+
+
+def test_what_is_left_out_of_the_means_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 2\n2 0 a 1\n3 0 b 0\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1 tag\n9 Q0 a 1 1 tag\n")
+    score(str(tmp_path / "run"), "-mAP", "-mP@1", qrels=str(tmp_path / "qrels"))
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1].split() == ["run", "0.5000", "0.5000"]
+    assert "1 of 3 topics are left out of all means, for there is nothing to find: 3" in printed.err
+    assert "warning: unknown-topics: " in printed.err
+    assert "warning: missing-topics: " in printed.err
+
+
+def test_levels_are_those_that_are_judged_unless_they_are_named(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    score("run.txt", "-m", "Q", "--gains", "10:5:1")
+    assert "gains=10:5:1" in capsys.readouterr().out
+    score("run.txt", "-m", "Q", "--gains", "10:5:1", "--levels", "4", code=1)
+    assert "there are 4 levels" in capsys.readouterr().err
+    numbered = {"0": "C", "1": "B", "2": "A", "3": "S"}
+    rows = (line.split() for line in (folder / "qrels.txt").read_text().splitlines())
+    (tmp_path / "ntcir").write_text("".join(f"{topic} {numbered[level]} {d}\n" for topic, _, d, level in rows))
+    score("run.txt", "-m", "Q", "-f", "csv")
+    expected = capsys.readouterr().out
+    score("run.txt", "-m", "Q", "-f", "csv", "--levels", "B,A,S", qrels=str(tmp_path / "ntcir"))
+    assert capsys.readouterr().out == expected
+    score("run.txt", qrels=str(tmp_path / "ntcir"), code=1)
+    assert "--levels" in capsys.readouterr().err
+
+
+def test_compressed_files_are_read_and_named_without_their_suffix(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.txt.gz").write_bytes(gzip.compress((folder / "run.txt").read_bytes()))
+    score("run.txt", "-f", "csv")
+    plain = capsys.readouterr().out
+    score(str(tmp_path / "run.txt.gz"), "-f", "csv")
+    assert capsys.readouterr().out == plain
+
+
+def test_a_table_for_a_paper_is_latex(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score("runs/civet.txt", "runs/otter.txt", "-mAP", "-f", "latex")
+    printed = capsys.readouterr().out
+    assert r"\begin{tabular}{lr}" in printed
+    assert printed.count(r"\textbf{\boldmath") == 1
+
+
+def gainboard(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    environment = outside(PYTHONPATH=str(ROOT), **options.pop("environment", {}))
+    whole: dict[str, Any] = {"capture_output": True, **options}
+    return subprocess.run([sys.executable, "-m", "app", *arguments], env=environment, text=True, check=False, **whole)
+
+
+@pytest.mark.parametrize("command", ["score", "check"])
+def test_it_starts_without_the_libraries_of_a_server(command: str, folder: Path) -> None:
+    files = ["qrels.txt", "run.txt"] if command == "score" else ["run.txt"]
+    code = (
+        "import sys; from app.cli import main; "
+        f"code = main({[command, *files]!r}); print(code, {set(HEAVY)!r} & sys.modules.keys())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=outside(PYTHONPATH=str(ROOT)), capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1] == "0 set()", done.stderr
+
+
+def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = gainboard("score", "qrels.txt", "-", "-f", "csv", input=(folder / "run.txt").read_text())
+    score("run.txt", "-f", "csv")
+    assert done.stdout == capsys.readouterr().out.replace("\r", "").replace("run.txt", "run")
+    assert gainboard("score", "-", "-", input="").returncode == 1
+
+
+def test_processes_give_what_one_gives(folder: Path) -> None:
+    runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt", "run.txt", "qrels.txt"]
+    code = (
+        "import sys; from app.cli import main, parallel; parallel.WORTH_PROCESSES = int(sys.argv[1]); "
+        f"raise SystemExit(main({['score', 'qrels.txt', *runs, '-q', '-mADM', '-mQ', '-fjson']!r}))"
+    )
+    one, several = (
+        subprocess.run([sys.executable, "-c", code, worth], env=outside(PYTHONPATH=str(ROOT)), capture_output=True)
+        for worth in (str(1 << 60), "0")
+    )
+    assert one.returncode == several.returncode == 1, several.stderr
+    assert several.stdout == one.stdout
+    assert several.stderr == one.stderr
+
+
+@pytest.mark.parametrize(("environment", "is_marked"), [({"TERM": "xterm"}, True), ({"NO_COLOR": "1"}, False)])
+def test_the_best_is_bold_on_a_terminal_alone(environment: dict[str, str], is_marked: bool, folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    done = gainboard(
+        "score", "qrels.txt", "run.txt", "runs/civet.txt", "-mAP",
+        stdout=theirs, stderr=subprocess.PIPE, capture_output=False, environment=environment,
+    )  # fmt: skip
+    os.close(theirs)
+    printed = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert done.returncode == 0, done.stderr
+    assert printed.count("\033[1m") == is_marked
+    assert "\033" not in gainboard("score", "qrels.txt", "run.txt", "runs/civet.txt", environment=environment).stdout
+
+
+def real_files() -> tuple[Path, list[Path]]:
+    """The judgments and the runs of TREC 2019."""
+    return real.folder() / "qrels.dl19-passage.txt", sorted((real.folder() / "runs").glob("*.gz"))
+
+
+def test_trec_eval_itself_gives_the_same_figures_for_37_real_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, runs = real_files()
+    assert len(runs) == 37
+    names = [alias for metric in every_metric() for alias in metric.aliases if is_pinned(alias)]
+    known = [name for name in names if name.removesuffix("_l") in pytrec_eval.supported_measures]
+    cut = {name.removesuffix("_l"): name.endswith("_l") for name in known}
+    words = [f"{name}.5,10,100" if is_cut else name for name, is_cut in cut.items()]
+    assert {"map", "P", "ndcg_cut", "recall", "recip_rank"} <= cut.keys()
+    score(*map(str, runs), "-q", "-m", " ".join(words), "-f", "trec_eval", "--order-by", "score32", qrels=str(qrels))
+    ours = blocks(capsys.readouterr().out)
+    with qrels.open() as file:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), set(words))
+    for path, figures in zip(runs, ours, strict=True):
+        with gzip.open(path, "rt") as file:
+            theirs = evaluator.evaluate(pytrec_eval.parse_run(file))
+        by_name = {(name, topic): f"{value:.4f}" for topic, row in theirs.items() for name, value in row.items()}
+        for name in {name for name, _ in by_name}:
+            by_name[name, "all"] = f"{sum(row[name] for row in theirs.values()) / len(theirs):.4f}"
+        assert {key: figures.get(key) for key in by_name} == by_name, path.name
+
+
+def blocks(text: str) -> list[dict[tuple[str, str], str]]:
+    """By metric and topic: the figures of each run."""
+    found: list[dict[tuple[str, str], str]] = [{}]
+    previous = ""
+    for line in text.splitlines():
+        name, topic, value = line.split("\t")
+        if previous == "all" != topic:
+            found.append({})
+        previous = topic
+        found[-1][name.strip(), topic] = value
+    return found
