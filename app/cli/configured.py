@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.client.connections import DEFAULT_SERVER
 from app.errors import BadSetting
 
-DEFAULT_SERVER = "http://127.0.0.1:8000"
 MEMBERS = ("server", "token", "collection")
 """What each of the three sources may say."""
 OPTIONS = {"server": "--server", "token": "--token", "collection": "-c"}

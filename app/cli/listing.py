@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,8 @@ from app.cli.tables import as_text
 from app.exhibits import Column, Table, Value, csv_line
 
 FORMATS = ("table", "csv", "json")
+_CONTROLS = re.compile("[\x7f-\x9f]")
+"""Those that JSON may have as they are."""
 
 
 def formats(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +27,7 @@ def formats(parser: argparse.ArgumentParser) -> None:
 def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
     """Things of one kind; columns are members, `policy.phase` that of a member. JSON has all members."""
     if form == "json":
-        print(json.dumps([each.model_dump(mode="json") for each in items], ensure_ascii=False, indent=2))
+        print_json([each.model_dump(mode="json") for each in items])
         return
     print_rows(columns, [[_member(each, name) for name in columns] for each in items], form)
 
@@ -37,7 +40,7 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Value]], form: s
 def print_one(item: BaseModel, form: str) -> None:
     """One thing, a member a line."""
     if form == "json":
-        print(item.model_dump_json(indent=2))
+        print_json(item.model_dump(mode="json"))
         return
     members = list(_members(item.model_dump()))
     if form == "csv":
@@ -46,6 +49,12 @@ def print_one(item: BaseModel, form: str) -> None:
     widest = max(len(name) for name, _ in members)
     for name, value in members:
         print(f"{printable(name):{widest}}  {'-' if value is None else printable(str(value))}")
+
+
+def print_json(value: Any) -> None:
+    """A value as JSON. What would steer a terminal is escaped, as it may be in JSON."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def aligned(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

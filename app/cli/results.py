@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.cli.listing import aligned, printable
+from app.cli.listing import aligned, print_json, printable
 from app.cli.progress import Progress
 from app.client import Job, Problem, Report
 from app.errors import BadSetting
@@ -33,7 +33,7 @@ def give(work: Work, parsed: argparse.Namespace) -> None:
     if parsed.output is not None:
         _write(work, parsed.output)
     elif parsed.format == "json":
-        print(json.dumps(work.result(), ensure_ascii=False, indent=2))
+        print_json(work.result())
     elif parsed.format == "latex":
         print(work.latex(parsed.table), end="")
     elif parsed.format == "csv":

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.cli.command import together
-from app.cli.configured import DEFAULT_SERVER, Target, about_collection, connecting, target_of
+from app.cli.configured import Target, about_collection, connecting, target_of
+from app.client.connections import DEFAULT_SERVER
 from app.errors import BadSetting
 from app.settings import Settings
 

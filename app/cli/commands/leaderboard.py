@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from app.cli.asked_scores import (
 from app.cli.command import Command, Example, together
 from app.cli.configured import about_collection, connecting
 from app.cli.connecting import connected
-from app.cli.listing import formats, print_rows
+from app.cli.listing import formats, print_json, print_rows
 from app.cli.progress import has_colours
 from app.cli.tables import as_text
 from app.exhibits import Column, Table
@@ -36,7 +35,7 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
             server.collection, metrics_of(parsed), by=parsed.by, qrels=parsed.qrels, **parameters_of(parsed)
         )
     if parsed.format == "json":
-        print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
+        print_json(found.to_dict())
     elif parsed.format == "csv":
         columns = found.columns()
         print_rows(list(columns), list(zip(*columns.values(), strict=True)), "csv")

@@ -11,7 +11,7 @@ from app.cli.command import Command, Example, Group, together
 from app.cli.configured import about_collection, connecting
 from app.cli.connecting import Server, connected
 from app.cli.files import STANDARD_INPUT
-from app.cli.listing import formats, print_many, print_rows
+from app.cli.listing import formats, print_json, print_many, print_rows
 from app.cli.sent import tell_of_refusal, tell_of_warnings
 from app.client import Problem
 from app.errors import BadSetting
@@ -90,7 +90,7 @@ def _impact(parsed: argparse.Namespace) -> int:
             **parameters_of(parsed),
         )
     if parsed.format == "json":
-        print(found.model_dump_json(indent=2))
+        print_json(found.model_dump(mode="json"))
         return 0
     if parsed.format == "table":
         _tell_of_impact(found)

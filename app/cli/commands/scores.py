@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ from app.cli.asked_scores import (
 from app.cli.command import Command, Example, together
 from app.cli.configured import about_collection, connecting
 from app.cli.connecting import Server, connected
-from app.cli.listing import printable
+from app.cli.listing import print_json, printable
 from app.cli.progress import has_colours
 from app.cli.tables import as_text
 from app.exhibits import Cell, Column, Table, as_latex
@@ -46,7 +45,7 @@ def _scores(parsed: argparse.Namespace) -> int:
             return 0
         found = server.gainboard.scores(server.collection, metrics_of(parsed), **asked)
     if parsed.format == "json":
-        print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
+        print_json(found.to_dict())
         return 0
     for remark in _remarks(found):
         print(f"note: {printable(remark)}", file=sys.stderr)

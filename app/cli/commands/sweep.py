@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from app.cli.asked_scores import asking_metrics, asking_qrels, asking_run, asking_values, metrics_of, parameters_of
 from app.cli.command import Command, Example, together
 from app.cli.configured import about_collection, connecting
 from app.cli.connecting import connected
-from app.cli.listing import formats, print_rows
+from app.cli.listing import formats, print_json, print_rows
 
 
 def _sweep(parsed: argparse.Namespace) -> int:
@@ -20,7 +19,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
             server.collection, metrics_of(parsed), runs=parsed.runs, qrels=parsed.qrels, **parameters_of(parsed)
         )
     if parsed.format == "json":
-        print(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
+        print_json(found.to_dict())
     else:
         columns = found.columns()
         print_rows(list(columns), list(zip(*columns.values(), strict=True)), parsed.format)

@@ -107,6 +107,10 @@ def test_others_words_do_not_steer_a_terminal(campaign: Campaign, capsys: Captur
     printed = capsys.readouterr().out
     assert "\x9b" not in printed
     assert r"\x9b2Jcleared" in printed
+    assert main(["runs", "--format", "json"]) == 0
+    printed = capsys.readouterr().out
+    assert "\x9b" not in printed
+    assert json.loads(printed)[0]["type"] == "\x9b2Jcleared"
 
 
 def test_runs_are_withdrawn(scored: Campaign, capsys: Captured) -> None:
