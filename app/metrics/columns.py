@@ -29,7 +29,8 @@ class RelevantColumns(NamedTuple):
     By topic, uint32: `first` row [n+1] and `topic_class` [n]. By row, uint32 [rows] `topic` and `row_class`; uint8
     [rows] `level`; uint16 [2, rows] `rank`, as it is and condensed; uint16 [3, h, rows] `counted`, the documents of
     each level or a higher one among as many of the ideal ranking, the same condensed, and so far in the run. By class,
-    int64 [c, h+1] `counts` of documents at each level, nothing at level 0. int64 [2] `deepest` rank.
+    int64 [c, h+1] `counts` of documents at each level, nothing at level 0. int64 [3] `deepest` rank of the run, the
+    same condensed, and of the ideal rankings.
     """
 
     first: NDArray[np.uint32]
@@ -125,7 +126,7 @@ def _relevant_columns(run: JudgedRun, counts: LevelCounts) -> RelevantColumns:
         counted=_after_none(np.stack(counted), np.uint16),
         topic_class=counts.topic_class.astype(np.uint32),
         counts=np.concatenate((np.zeros_like(counts.relevant[:1]), counts.relevant)).T.copy(),
-        deepest=rank.max(axis=1, initial=0),
+        deepest=np.array([*rank.max(axis=1, initial=0), counts.deepest], np.int64),
     )
 
 

@@ -47,7 +47,8 @@ _AWP, _RWP, _GENAP, _GENP, _CG, _NCG, _ANCG, _WRR, _NWRR, _ADM = (int(kind) for 
 _COUNT, _PRECISION, _BLENDED, _WEIGHTED, _AVERAGE, _GAINED, _DISTANCE = range(7)
 _DEEPEST = (1 << 16) - 1  # rank that two bytes hold
 _FREE = -(1 << 62)  # no key
-_RUN = 2  # behind the ideal ranking as the run has it, and condensed
+_IDEAL = 2  # behind the ranks of the run, and condensed
+_RUN = 2  # behind the ideal ranking at the ranks of the run, and condensed
 _LOGS = np.log(np.maximum(np.arange(4096.0), 1.0))
 _FEW = 8  # rows, of which to cut out a part takes longer than to add them up
 _LONG = 4  # rows a topic from which sums are faster topic by topic than as running sums of all rows
@@ -520,9 +521,7 @@ def _measure_distance(run: Any, system: Any, unit: Any, ideal: Any, out: Any) ->
 
 @njit
 def _find_work(run: Any, topics: Any) -> Any:
-    rows, classes, deepest = len(run.topic), len(run.counts), 0
-    for each in range(classes):
-        deepest = max(deepest, run.counts[each].sum())
+    rows, classes, deepest = len(run.topic), len(run.counts), run.deepest[_IDEAL]
     by_row = np.empty(rows), np.empty((3, rows)), np.empty(3, np.bool_), np.empty(rows)
     running = np.empty(rows if rows < _LONG * topics else 0)
     by_rank = np.empty(max(deepest, run.deepest[0]) + 1), np.empty(deepest + 1)

@@ -9,7 +9,6 @@ from struct import pack
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.compiled import Twin
 from app.metrics.arrays import Scores
@@ -109,7 +108,7 @@ def mean_together(geometric: Sequence[bool], table: Scores) -> Scores | None:
         return None
     means = np.empty((len(table), math.prod(table.shape[1:-1])))
     flat = np.ascontiguousarray(table, np.float64).reshape(*means.shape, table.shape[-1])
-    kernels.mean(np.array(geometric, np.bool_), _own(flat), means)
+    kernels.mean(np.frombuffer(bytearray(geometric), np.bool_), _own(flat), means)
     return means.reshape(table.shape[:-1])
 
 
@@ -119,7 +118,7 @@ def _score(kernels: _Kernels, records: Sequence[bytes], run: JudgedRun, judgment
     if run.rank.dtype != np.uint16 or not judgments.topics or {*map(len, records)} != {width}:
         return None
     plan = np.frombuffer(bytearray().join(records)).reshape(len(records), -1)
-    scales = tuple({_scale(plan[row]) for row in (plan[:, KIND] == _ADM).nonzero()[0].tolist()})
+    scales = tuple({_scale(plan[row].tolist()) for row in (plan[:, KIND] == _ADM).nonzero()[0].tolist()})
     if scales and run.retrieval_scores is None:
         return None
     columns = columns_of(run, judgments)
@@ -128,7 +127,7 @@ def _score(kernels: _Kernels, records: Sequence[bytes], run: JudgedRun, judgment
     return table
 
 
-def _scale(record: NDArray[np.float64]) -> int:
+def _scale(record: Sequence[float]) -> int:
     """The number of the scale of system scores that a metric reads."""
     raw = RAW_SCALE if int(record[OPTIONS]) & RAW_SCORES else 0
     return raw + (CONDENSED_SCALE if record[CONDENSED] else 0)

@@ -26,7 +26,7 @@ def test_relevant_rows_come_after_a_row_of_zeros() -> None:
     assert found.rank.tolist() == [[0, 2, 4, 1], [0, 1, 3, 1]]
     assert found.counted[:, 0].tolist() == [[0, 2, 2, 1], [0, 1, 2, 1], [0, 1, 2, 1]]
     assert found.counted[:, 2].tolist() == [[0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 1, 0]]
-    assert found.deepest.tolist() == [4, 3]
+    assert found.deepest.tolist() == [4, 3, 2]
 
 
 def test_topics_with_equal_judgments_are_one_class() -> None:
