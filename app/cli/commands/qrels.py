@@ -94,13 +94,16 @@ def _impact(parsed: argparse.Namespace) -> int:
         return 0
     if parsed.format == "table":
         _tell_of_impact(found)
-    headings = ("metric", "run", "team", "mean_before", "mean_after", "change", "rank_before", "rank_after")
+    headings = ("run", "team", "metric", "mean_before", "mean_after", "change", "rank_before", "rank_after")
     print_rows(headings, [row for each in found.impact for row in _rows(each)], parsed.format)
     return 0
 
 
 def _rows(of: ShownMetricImpact) -> list[tuple[Any, ...]]:
-    return [(of.metric, *run.model_dump().values()) for run in of.runs]
+    return [
+        (run.name, run.team, of.metric, run.mean_before, run.mean_after, run.change, run.rank_before, run.rank_after)
+        for run in of.runs
+    ]
 
 
 def _tell_of_impact(found: ImpactAnswer) -> None:

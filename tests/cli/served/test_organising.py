@@ -95,13 +95,10 @@ def test_a_draft_is_held_against_what_answers_and_published_or_discarded(
     found = scored.get("/qrels/2/impact", metric="AP").json()
     assert json.loads(printed(capsys, "qrels", "impact", "2", "-m", "AP", "--format", "json")) == found
     csv = scored.get("/qrels/2/impact", metric="AP", format="csv").text
-    ours = printed(capsys, "qrels", "impact", "2", "-m", "AP", "--format", "csv")
-    assert sorted(",".join(sorted(line.split(","))) for line in ours.splitlines()[1:]) == sorted(
-        ",".join(sorted(line.split(","))) for line in csv.splitlines()[1:]
-    )
+    assert printed(capsys, "qrels", "impact", "2", "-m", "AP", "--format", "csv") == csv
     assert main(["qrels", "impact", "2", "-m", "AP"]) == 0
     table = capsys.readouterr()
-    assert [line.split()[1] for line in table.out.splitlines()[1:]] == [
+    assert [line.split()[0] for line in table.out.splitlines()[1:]] == [
         run["name"] for run in found["impact"][0]["runs"]
     ]
     assert "AP: tau-b of the rankings" in table.err

@@ -1,0 +1,78 @@
+"""A server that is not to be trusted: what it says becomes neither a file outside the folder nor a command to the
+terminal."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli import main
+from tests.api.laboratory import Laboratory
+
+Captured = pytest.CaptureFixture[str]
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """Answers every GET with the same."""
+
+    answer: Any
+    status = 200
+
+    def do_GET(self) -> None:
+        """Sends it."""
+        kind = "application/json" if self.status == 200 else "application/problem+json"
+        body = json.dumps(self.answer).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing, for the output is what is tested."""
+
+
+@pytest.fixture
+def stranger(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Stranger]]:
+    """One that the environment names."""
+    kind = type("ThisStranger", (Stranger,), {})
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("GAINBOARD_SERVER", f"http://127.0.0.1:{server.server_port}")
+        yield kind
+        server.shutdown()
+
+
+def test_a_table_cannot_be_written_outside_the_folder(
+    shared: Any, stranger: type[Stranger], folder: Path, capsys: Captured
+) -> None:
+    laboratory = Laboratory(shared)
+    job = laboratory.finished(laboratory.ask())
+    job["tables"][0]["name"] = "../outside"
+    stranger.answer = job
+    assert main(["job", "result", job["id"], "--output", "out"]) == 1
+    assert "calls a table or figure '../outside'" in capsys.readouterr().err
+    assert not (folder / "outside.csv").exists()
+
+
+def test_a_problem_does_not_steer_the_terminal(stranger: type[Stranger], folder: Path, capsys: Captured) -> None:
+    stranger.status = 422
+    faults = [{"location": "\x1b[2J", "code": "\x1b", "message": "\x1b]0;title\x07"}] * 2
+    stranger.answer = {
+        "type": "/problems/\x1b[2J",
+        "title": "",
+        "status": 422,
+        "detail": "\x1b[2Jgone",
+        "errors": faults,
+    }
+    assert main(["me"]) == 1
+    said = capsys.readouterr().err
+    assert "gone" in said
+    assert "title" in said
+    assert "\x1b" not in said
