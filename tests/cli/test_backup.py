@@ -1,0 +1,84 @@
+"""`gainboard backup` and `gainboard restore`, as their users see them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app import cli
+from app.main import open_workspace
+from app.settings import Settings
+from app.store.database import Database
+from tests.conftest import ADMIN, serving
+from tests.operations.test_backup_refusals import change
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an instance that was started once."""
+    monkeypatch.delenv("GAINBOARD_DATABASE_URL", raising=False)
+    workspace, _ = open_workspace(Settings.read({}, data=tmp_path / "data", admin_token=ADMIN))
+    workspace.database.close()
+    return tmp_path / "data"
+
+
+def test_what_was_written_and_restored_is_said(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, other = tmp_path / "a.backup", tmp_path / "other"
+    assert cli.main(["backup", "--data", str(data), str(file)]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out.splitlines()[0].startswith(f"{file}: {file.stat().st_size:,} bytes, schema ")
+    assert [line.split() for line in said.out.splitlines()[1:]] == [["tokens", "1"], ["audit", "1"]]
+    assert cli.main(["restore", "--data", str(other), str(file)]) == 0
+    assert capsys.readouterr().out.startswith(f"restored {file}, schema ")
+    with serving(Settings.read({}, data=other)) as service:
+        assert service.client(ADMIN).get("/v1/me").json()["role"] == "organiser"
+
+
+def test_a_refusal_is_one_line_and_leaves_the_file(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.backup"
+    file.write_text("a thesis")
+    assert cli.main(["backup", "--data", str(data), str(file)]) == 1
+    assert capsys.readouterr().err == f"gainboard: {file} exists; --force replaces it.\n"
+    assert cli.main(["restore", "--data", str(tmp_path / "other"), str(file)]) == 1
+    assert capsys.readouterr().err == f"gainboard: Cannot read {file}: file is not a database.\n"
+    assert (file.read_text(), (tmp_path / "other").exists()) == ("a thesis", False)
+    assert cli.main(["backup", "--data", str(data), "--force", str(file)]) == 0
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate", "backup", "doctor"])
+def test_every_command_refuses_a_database_of_a_later_version_and_says_what_to_do(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    change(data / "gainboard.db", "UPDATE alembic_version SET version_num = '9999'")
+    before = (data / "gainboard.db").read_bytes()
+    more = {"serve": ["--port", "0"], "backup": [str(tmp_path / "a.backup")]}.get(command, [])
+    assert cli.main([command, "--data", str(data), *more]) == 1
+    said = "".join(capsys.readouterr())
+    assert "9999" in said
+    assert "a later version wrote it" in said
+    assert "that version or a newer one" in said
+    assert (data / "gainboard.db").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
+
+
+def test_a_backup_of_a_later_version_is_refused(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.backup"
+    assert cli.main(["backup", "--data", str(data), str(file)]) == 0
+    change(file, "UPDATE alembic_version SET version_num = '9999'")
+    assert cli.main(["restore", "--data", str(tmp_path / "other"), str(file)]) == 1
+    assert "schema revision 9999, which Gainboard" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_restore_does_not_touch_an_instance(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.backup"
+    assert cli.main(["backup", "--data", str(data), str(file)]) == 0
+    before = Database(f"sqlite:///{data / 'gainboard.db'}")
+    assert cli.main(["restore", "--data", str(data), str(file)]) == 1
+    assert "this one has tokens (1 rows), audit (1 rows)." in capsys.readouterr().err
+    before.ping()
+    before.close()
