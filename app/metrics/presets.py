@@ -25,7 +25,8 @@ class Preset:
         return inspect.getdoc(self.expressions) or ""
 
 
-_PRESETS: list[Preset] = []
+_PRESETS: dict[str, Preset] = {}
+"""By name in lower case, which no two share."""
 
 
 def preset(name: str, *, title: str, reference: str) -> Callable[[Callable[[int], Sequence[str]]], Preset]:
@@ -33,7 +34,7 @@ def preset(name: str, *, title: str, reference: str) -> Callable[[Callable[[int]
 
     def enter(expressions: Callable[[int], Sequence[str]]) -> Preset:
         entry = Preset(name=name, title=title, reference=reference, expressions=expressions)
-        _PRESETS.append(entry)
+        _PRESETS[name.lower()] = entry
         return entry
 
     return enter
@@ -41,13 +42,12 @@ def preset(name: str, *, title: str, reference: str) -> Callable[[Callable[[int]
 
 def every_preset() -> tuple[Preset, ...]:
     """All presets, in the order in which they are defined."""
-    return tuple(_PRESETS)
+    return tuple(_PRESETS.values())
 
 
 def find_preset(name: str) -> Preset | None:
-    """The preset of this name, matched exactly if possible, else without regard to case; None if there is none."""
-    exact = {each.name: each for each in reversed(_PRESETS)}
-    return exact.get(name) or {each.lower(): preset for each, preset in exact.items()}.get(name.lower())
+    """The preset of this name, in upper or lower case; None if there is none."""
+    return _PRESETS.get(name.lower())
 
 
 def expand(expressions: Iterable[str], highest_level: int) -> list[str]:
