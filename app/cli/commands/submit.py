@@ -85,7 +85,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     about_collection(parser)
     parser.add_argument("--team", help="whose run it is; only organisers need to say")
     parser.add_argument("--name", help="of one run; by default its tag, the sixth column")
-    parser.add_argument("--description", help="what made it, for the organisers")
+    parser.add_argument("--description", help="what made it")
     parser.add_argument("--type", help="for example `automatic`")
     parser.add_argument("--not-pooled", action="store_true", help="its documents do not go into the pool")
 
