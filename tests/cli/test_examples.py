@@ -9,6 +9,7 @@ example is run once, so it may change what no other one needs.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -115,3 +116,13 @@ def test_every_command_or_one_of_its_group_has_an_example() -> None:
 
 def test_what_runs_elsewhere_is_an_example() -> None:
     assert set(LINES) >= ELSEWHERE.keys()
+
+
+def test_the_examples_of_the_page_work_on_files(prepared: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    (script,) = re.findall(r"<!-- example: offline -->\n```sh\n(.*?)```", page, re.DOTALL)
+    shutil.copytree(prepared, tmp_path / "own")
+    done = shell(f"set -e\n{script}", tmp_path / "own")
+    assert done.returncode == 0, done.stderr
+    assert r"\begin{table}" in (tmp_path / "own" / "scores.tex").read_text()
+    assert (tmp_path / "own" / "scores.txt").read_text().count("\nmap                   \tall\t") == 3
