@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.cli import main
+from app.cli import main, progress
 from app.cli.files import short_names
-from app.cli.progress import progress_line
+from app.cli.progress import Progress, progress_line
 from app.settings import Settings
 from app.trec.zstd import compress
 from tests.conftest import ADMIN, Service, serving
@@ -162,3 +163,30 @@ def test_progress_says_how_much_is_done_how_fast_and_how_long_it_takes_yet() -> 
     assert line == "scoring  [#####---------------] 45 M/180 MB  15 MB/s  0:09 left"
     assert progress_line("job", 7, None, 2.0, note="running") == "job  7  3.5/s  running"
     assert progress_line("job", 0, 10, 0.0) == "job  [--------------------] 0/10  0/s"
+
+
+class Terminal(StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_shown_on_a_terminal_alone_and_is_gone_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    terminal, file = Terminal(), StringIO()
+    for stream in (terminal, file):
+        with Progress("scoring", stream=stream) as shown:
+            shown.at(1, 2)
+    assert "scoring  [##########----------] 1/2" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\033[K")
+    assert file.getvalue() == ""
+
+
+def test_what_ends_at_once_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    with Progress("scoring", stream=terminal) as shown:
+        shown.at(1, 2)
+    assert terminal.getvalue() == ""
