@@ -35,6 +35,13 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def folder(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The prepared folder, as the working one."""
+    monkeypatch.chdir(prepared)
+    return prepared
+
+
+@pytest.fixture
 def empty_postgres(postgres_url: str) -> Iterator[str]:
     """The address of an empty database on PostgreSQL."""
     schema, engine = f"test_{uuid4().hex}", create_engine(postgres_url, isolation_level="AUTOCOMMIT")

@@ -1,0 +1,119 @@
+"""`gainboard score` in processes of its own, and beside trec_eval on real runs."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.metrics import every_metric
+from app.metrics.names import is_pinned
+from tests import real
+from tests.cli.test_score import score
+from tests.outside import outside
+
+ROOT = Path(__file__).parent.parent.parent
+HEAVY = ("fastapi", "sqlalchemy", "scipy", "pydantic", "uvicorn", "httpx", "matplotlib", "numba")
+
+
+def gainboard(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    environment = outside(PYTHONPATH=str(ROOT), **options.pop("environment", {}))
+    whole: dict[str, Any] = {"capture_output": True, **options}
+    return subprocess.run([sys.executable, "-m", "app", *arguments], env=environment, text=True, check=False, **whole)
+
+
+@pytest.mark.parametrize("command", ["score", "check"])
+def test_it_starts_without_the_libraries_of_a_server(command: str, folder: Path) -> None:
+    files = ["qrels.txt", "run.txt"] if command == "score" else ["run.txt"]
+    code = (
+        "import sys; from app.cli import main; "
+        f"code = main({[command, *files]!r}); print(code, {set(HEAVY)!r} & sys.modules.keys())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=outside(PYTHONPATH=str(ROOT)), capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1] == "0 set()", done.stderr
+
+
+def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = gainboard("score", "qrels.txt", "-", "-f", "csv", input=(folder / "run.txt").read_text())
+    score("run.txt", "-f", "csv")
+    assert done.stdout == capsys.readouterr().out.replace("\r", "").replace("run.txt", "run")
+    assert gainboard("score", "-", "-", input="").returncode == 1
+
+
+def test_processes_give_what_one_gives(folder: Path) -> None:
+    runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt", "run.txt", "qrels.txt"]
+    code = (
+        "import sys; from app.cli import main, parallel; parallel.WORTH_PROCESSES = int(sys.argv[1]); "
+        f"raise SystemExit(main({['score', 'qrels.txt', *runs, '-q', '-mADM', '-mQ', '-fjson']!r}))"
+    )
+    one, several = (
+        subprocess.run([sys.executable, "-c", code, worth], env=outside(PYTHONPATH=str(ROOT)), capture_output=True)
+        for worth in (str(1 << 60), "0")
+    )
+    assert one.returncode == several.returncode == 1, several.stderr
+    assert several.stdout == one.stdout
+    assert several.stderr == one.stderr
+
+
+@pytest.mark.parametrize(("environment", "is_marked"), [({"TERM": "xterm"}, True), ({"NO_COLOR": "1"}, False)])
+def test_the_best_is_bold_on_a_terminal_alone(environment: dict[str, str], is_marked: bool, folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    done = gainboard(
+        "score", "qrels.txt", "run.txt", "runs/civet.txt", "-mAP",
+        stdout=theirs, stderr=subprocess.PIPE, capture_output=False, environment=environment,
+    )  # fmt: skip
+    os.close(theirs)
+    printed = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert done.returncode == 0, done.stderr
+    assert printed.count("\033[1m") == is_marked
+    assert "\033" not in gainboard("score", "qrels.txt", "run.txt", "runs/civet.txt", environment=environment).stdout
+
+
+def real_files() -> tuple[Path, list[Path]]:
+    """The judgments and the runs of TREC 2019."""
+    return real.folder() / "qrels.dl19-passage.txt", sorted((real.folder() / "runs").glob("*.gz"))
+
+
+def test_trec_eval_itself_gives_the_same_figures_for_37_real_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, runs = real_files()
+    assert len(runs) == 37
+    names = [alias for metric in every_metric() for alias in metric.aliases if is_pinned(alias)]
+    known = [name for name in names if name.removesuffix("_l") in pytrec_eval.supported_measures]
+    cut = {name.removesuffix("_l"): name.endswith("_l") for name in known}
+    words = [f"{name}.5,10,100" if is_cut else name for name, is_cut in cut.items()]
+    assert {"map", "P", "ndcg_cut", "recall", "recip_rank"} <= cut.keys()
+    score(*map(str, runs), "-q", "-m", " ".join(words), "-f", "trec_eval", "--order-by", "score32", qrels=str(qrels))
+    ours = blocks(capsys.readouterr().out)
+    with qrels.open() as file:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), set(words))
+    for path, figures in zip(runs, ours, strict=True):
+        with gzip.open(path, "rt") as file:
+            theirs = evaluator.evaluate(pytrec_eval.parse_run(file))
+        by_name = {(name, topic): f"{value:.4f}" for topic, row in theirs.items() for name, value in row.items()}
+        for name in {name for name, _ in by_name}:
+            by_name[name, "all"] = f"{sum(row[name] for row in theirs.values()) / len(theirs):.4f}"
+        assert {key: figures.get(key) for key in by_name} == by_name, path.name
+
+
+def blocks(text: str) -> list[dict[tuple[str, str], str]]:
+    """By metric and topic: the figures of each run."""
+    found: list[dict[tuple[str, str], str]] = [{}]
+    previous = ""
+    for line in text.splitlines():
+        name, topic, value = line.split("\t")
+        if previous == "all" != topic:
+            found.append({})
+        previous = topic
+        found[-1][name.strip(), topic] = value
+    return found
