@@ -20,8 +20,8 @@ from app.store.backup.copying import in_words
 from app.store.blobs import PART_BYTES
 from app.store.database import Database
 from app.store.job_tables import job_chunks, jobs
-from app.store.ownership import _KEY
-from app.store.schema import _config, _revision
+from app.store.ownership import LOCK_KEY
+from app.store.schema import configuration, revision_of
 from app.store.tables import audit, blob_parts, blobs, collections, qrels, runs
 from app.trec.zstd import ZstdDecompressor, ZstdError
 
@@ -62,9 +62,9 @@ class Schema:
 
 def schema(tx: Connection) -> Schema:
     """Where the database's schema stands."""
-    script = ScriptDirectory.from_config(_config())
+    script = ScriptDirectory.from_config(configuration())
     known = [each.revision for each in script.walk_revisions()]
-    found = _revision(tx)
+    found = revision_of(tx)
     return Schema(found, known[0], found is None or found in known)
 
 
@@ -154,7 +154,7 @@ def owner(database: Database, tx: Connection) -> str | None:
         "SELECT a.pid, coalesce(host(a.client_addr), 'a socket') FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
         f"WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = "
         "(SELECT oid FROM pg_database WHERE datname = current_database()) "
-        f"AND (l.classid::bigint << 32) | l.objid::bigint = {_KEY}"
+        f"AND (l.classid::bigint << 32) | l.objid::bigint = {LOCK_KEY}"
     )
     row = tx.execute(text(query)).first()
     return f"a server at {row[1]}, process {row[0]} of PostgreSQL" if row is not None else None

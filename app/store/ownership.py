@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from app.errors import DatabaseBusy
 from app.store.database import Database
 
-_KEY = "hashtextextended('gainboard jobs ' || current_schema(), 0)"
+LOCK_KEY = "hashtextextended('gainboard jobs ' || current_schema(), 0)"
 _KEEPALIVE = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3}
 """Seconds and tries. An owner whose machine vanished would else stay the owner for two hours."""
 
@@ -69,7 +69,7 @@ class Ownership:
                 connection.detach()
                 for setting, value in _KEEPALIVE.items():
                     connection.execute(text(f"SET {setting} = {value}"))
-                is_held = bool(connection.execute(text(f"SELECT pg_try_advisory_lock({_KEY})")).scalar())
+                is_held = bool(connection.execute(text(f"SELECT pg_try_advisory_lock({LOCK_KEY})")).scalar())
             finally:
                 if not is_held:
                     connection.close()

@@ -38,11 +38,11 @@ def _unusable(database: Database, error: BaseException) -> DatabaseUnusable:
 
 
 def _migrate(database: Database) -> tuple[str | None, str]:
-    config = _config()
+    config = configuration()
     script = ScriptDirectory.from_config(config)
     with database.writing() as connection:
         exclude_others(connection)
-        before, newest = _revision(connection), script.get_current_head()
+        before, newest = revision_of(connection), script.get_current_head()
         assert newest is not None
         _refuse_newer(script, before)
         if before != newest:
@@ -51,7 +51,8 @@ def _migrate(database: Database) -> tuple[str | None, str]:
     return before, newest
 
 
-def _revision(connection: Connection) -> str | None:
+def revision_of(connection: Connection) -> str | None:
+    """The revision of a database's schema; None where it has none of our tables."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
@@ -65,7 +66,8 @@ def _refuse_newer(script: ScriptDirectory, revision: str | None) -> None:
         ) from error
 
 
-def _config() -> Config:
+def configuration() -> Config:
+    """Alembic's, which knows where the migrations are."""
     package = Path(app.__file__).parent
     # In a wheel the migrations lie inside the package, in a checkout beside it.
     places = (package / "migrations", package.parent / "migrations")

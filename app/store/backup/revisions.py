@@ -9,18 +9,18 @@ from sqlalchemy import Connection
 
 import app
 from app.errors import BadSetting, DatabaseNewer
-from app.store.schema import _config, _revision
+from app.store.schema import configuration, revision_of
 
 NEWEST = "head"
 
 
 def known_revision(connection: Connection, what: str) -> str:
     """The schema revision of a database. Raises BadSetting where it is none of ours, DatabaseNewer."""
-    revision = _revision(connection)
+    revision = revision_of(connection)
     if revision is None:
         raise BadSetting(f"{what} has no tables of Gainboard.")
     try:
-        ScriptDirectory.from_config(_config()).get_revision(revision)
+        ScriptDirectory.from_config(configuration()).get_revision(revision)
     except CommandError as error:
         raise DatabaseNewer(
             f"{what} is at schema revision {revision}, which Gainboard {app.__version__} does not know: "
@@ -31,6 +31,6 @@ def known_revision(connection: Connection, what: str) -> str:
 
 def upgrade(connection: Connection, revision: str) -> None:
     """Brings a database to a revision, in the transaction that the connection is in."""
-    config = _config()
+    config = configuration()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
