@@ -41,7 +41,8 @@ def achieved_levels(ratios: Floats, observed: Floats) -> Floats:
 
     `ratios` is [pairs, resamples], `observed` [pairs]. Where the observed t is 0 every resample reaches it.
     """
-    levels: Floats = (ratios >= observed[:, np.newaxis] * (1 - NEAR)).sum(axis=1) / ratios.shape[1]
+    reached = ratios >= observed[:, np.newaxis] * (1 - NEAR)
+    levels: Floats = np.add.reduce(reached, axis=1, dtype=np.int32) / ratios.shape[1]  # twice as fast as to intp
     return levels
 
 
