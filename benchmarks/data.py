@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,3 +105,10 @@ def _ranked(random: np.random.Generator, topic: _Topic, size: Size, skill: float
         f"{topic.name} Q0 {document} {rank} {score:.4f} system-{number:02d}\n"
         for rank, (document, score) in enumerate(zip(topic.documents(best), scores.tolist(), strict=True), start=1)
     )
+
+
+def chunks(path: Path) -> Iterator[bytes]:
+    """The file, by the mebibyte."""
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            yield chunk

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
 
 from app.trec.zstd import ZstdCompressor
-from benchmarks.data import LEVELS, MARCO, Campaign
+from benchmarks.data import LEVELS, MARCO, Campaign, chunks
 from benchmarks.expressions import EXPRESSIONS
 from benchmarks.peers import Peer
 from benchmarks.report import Row, Target, timed
@@ -16,7 +16,7 @@ from benchmarks.servers import Server
 
 COLLECTION = "/v1/collections/marco"
 MOST_MEMORY = 300 << 20
-"""Above the compressed body, of the server's process."""
+"""That the server's process may grow by."""
 
 
 def write_campaign(folder: Path, seed: int) -> tuple[Path, Path]:
@@ -43,11 +43,8 @@ def measure_marco(servers: Mapping[str, Server], peer: Peer | None, qrels: Path,
         what = f"{column}: upload + 43 metrics of {MARCO.topics:,} topics"
         rows.append(Row(f"{what} / pytrec_eval parse + evaluate", ours, theirs, ratio))
         if before is not None and (peak := server.peak_memory()) is not None:
-            grown = peak - before - packed.stat().st_size
-            target = Target(MOST_MEMORY)
-            rows.append(
-                Row(f"{column}: peak memory of that, above the compressed body", grown, target=target, unit="B")
-            )
+            what = f"{column}: growth of the server's peak memory by that"
+            rows.append(Row(what, peak - before, target=Target(MOST_MEMORY), unit="B"))
     return rows
 
 
@@ -64,13 +61,7 @@ def _packed(run: Path) -> Path:
 def _upload_and_score(client: httpx.Client, packed: Path) -> None:
     headers = {"Content-Encoding": "zstd", "Content-Length": str(packed.stat().st_size)}
     query = {"team": "benchmark", "name": "marco"}
-    sent = client.post(f"{COLLECTION}/runs", params=query, content=_chunks(packed), headers=headers)
+    sent = client.post(f"{COLLECTION}/runs", params=query, content=chunks(packed), headers=headers)
     sent.raise_for_status()
     asked = {"metric": EXPRESSIONS, "run": "marco"}
     client.get(f"{COLLECTION}/scores", params=asked).raise_for_status()
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            yield chunk

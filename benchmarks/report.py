@@ -93,13 +93,22 @@ def machine() -> dict[str, str]:
 def _cells(row: Row) -> list[str]:
     peer = "" if row.peer is None else _shown(row.peer, row.unit)
     ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
-    return [row.what, _shown(row.ours, row.unit), peer, ratio, "" if row.target is None else str(row.target)]
+    return [row.what, _shown(row.ours, row.unit), peer, ratio, _bound(row)]
+
+
+def _bound(row: Row) -> str:
+    if row.target is None:
+        return ""
+    is_size = row.ratio is None and row.unit == "B"
+    return (
+        f"{'<=' if row.target.at_most else '>='} {_shown(row.target.bound, row.unit)}" if is_size else str(row.target)
+    )
 
 
 def _shown(value: float, unit: str) -> str:
     if unit == "s":
         return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.3g} ms"
-    return f"{value / 1e3:,.0f} KB" if value >= 1e4 else f"{value:.3g} B"
+    return f"{value / 1e3:,.0f} KB" if abs(value) >= 1e4 else f"{value:.3g} B"
 
 
 def _verdict(row: Row) -> str:
