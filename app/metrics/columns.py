@@ -92,22 +92,39 @@ class RunColumns:
         return _after_none(system, np.float64), distance, np.where(run.retrieved > 0, documents, 0.0)
 
 
-_COLUMNS: Final[WeakKeyDictionary[JudgedRun, RunColumns]] = WeakKeyDictionary()
-_LOCK: Final = Lock()
+class _Remembered:
+    """The columns of the runs that are alive, as many as there is memory for."""
+
+    def __init__(self) -> None:
+        self._columns: WeakKeyDictionary[JudgedRun, RunColumns] = WeakKeyDictionary()
+        self._bytes = 0  # at most this, for runs that are gone by now are still counted
+        self._lock = Lock()
+
+    def find(self, run: JudgedRun) -> RunColumns | None:
+        return self._columns.get(run)
+
+    def keep(self, run: JudgedRun, columns: RunColumns) -> RunColumns:
+        with self._lock:
+            self._bytes += columns.nbytes
+            if self._bytes > MOST_BYTES:
+                # Counted anew only here, for with each of many runs that would cost more than to score it.
+                self._bytes = columns.nbytes + sum(each.nbytes for each in self._columns.values())
+            if self._bytes > MOST_BYTES:
+                self._columns.clear()
+                self._bytes = columns.nbytes
+            self._columns[run] = columns
+        return columns
+
+
+_REMEMBERED: Final = _Remembered()
 
 
 def columns_of(run: JudgedRun, judgments: Judgments) -> RunColumns:
     """The columns of a run joined with these judgments, whose ranks are uint16."""
-    found = _COLUMNS.get(run)
-    return found if found is not None and found.judgments is judgments else _remember(run, RunColumns(run, judgments))
-
-
-def _remember(run: JudgedRun, columns: RunColumns) -> RunColumns:
-    with _LOCK:
-        if sum(each.nbytes for each in _COLUMNS.values()) + columns.nbytes > MOST_BYTES:
-            _COLUMNS.clear()
-        _COLUMNS[run] = columns
-    return columns
+    found = _REMEMBERED.find(run)
+    if found is not None and found.judgments is judgments:
+        return found
+    return _REMEMBERED.keep(run, RunColumns(run, judgments))
 
 
 def _relevant_columns(run: JudgedRun, counts: LevelCounts) -> RelevantColumns:

@@ -70,5 +70,14 @@ def test_no_more_is_remembered_than_there_is_memory_for(monkeypatch: pytest.Monk
     assert _columns(one) is not first
 
 
+def test_runs_that_are_gone_leave_their_room_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = judged(QRELS, RUN)
+    first = _columns(one)
+    monkeypatch.setattr(columns, "MOST_BYTES", 2 * first.nbytes)
+    for _ in range(5):
+        _columns(judged(QRELS, RUN))
+    assert _columns(one) is first
+
+
 def _columns(rankings: JudgedRankings) -> columns.RunColumns:
     return columns_of(rankings.run, rankings.judgments)
