@@ -33,7 +33,7 @@ class RunRows:
     def relevant(self, run: JudgedRun, rel: int) -> RelevantRows:
         """The rows of level >= `rel`."""
         if (rows := self._rows.get(rel)) is None:
-            if len(self._rows) == _MOST_READINGS:
+            if len(self._rows) >= _MOST_READINGS:
                 self._rows.clear()
             rows = self._rows[rel] = self._find(run, rel)
         return rows
@@ -47,7 +47,7 @@ class RunRows:
     def cuts(self, run: JudgedRun, rel: int, condensed: bool) -> Cuts:
         """The same by rank, which `condensed` counts among the judged documents only."""
         if (cuts := self._cuts.get((rel, condensed))) is None:
-            if len(self._cuts) == _MOST_READINGS:
+            if len(self._cuts) >= _MOST_READINGS:
                 self._cuts.clear()
             cuts = self._cuts[rel, condensed] = Cuts(RankedRows(run, self.relevant(run, rel), condensed))
         return cuts

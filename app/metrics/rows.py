@@ -174,7 +174,7 @@ class Cuts:
             return Columns(ranked, (ranked.rank <= upto.take(ranked.rows.topic)).nonzero()[0])
         upto = None if upto is None or upto >= self._deepest else upto
         if (columns := self._columns.get(upto)) is None:
-            if len(self._columns) == _MOST_CUTS:
+            if len(self._columns) >= _MOST_CUTS:
                 self._columns.clear()
             chosen = None if upto is None else (ranked.place <= upto).nonzero()[0]
             columns = self._columns[upto] = Columns(ranked, chosen)

@@ -91,3 +91,15 @@ def test_the_runs_longest_unused_are_forgotten_first(monkeypatch: pytest.MonkeyP
     kept = {0: found[0], 2: found[2], 3: newest}
     assert {number: rows_of(runs[number].run, runs[number].judgments) for number in kept} == kept
     assert rows_of(runs[1].run, runs[1].judgments) is not found[1]
+
+
+def test_threads_that_remember_at_once_leave_no_more_than_is_dropped_at_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rankings = campaign()
+    cuts = rows_of(rankings.run, rankings.judgments).cuts(rankings.run, 1, False)
+    kept = [cuts.to(cutoff) for cutoff in range(1, 6)]
+    # One more than these, as where two threads have looked before either put.
+    monkeypatch.setattr("app.metrics.rows._MOST_CUTS", 4)
+    cuts.to(6)
+    assert all(cuts.to(cutoff) is not before for cutoff, before in enumerate(kept, start=1))
