@@ -8,8 +8,10 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from sqlalchemy import inspect, text
@@ -175,6 +177,25 @@ def test_a_database_with_anything_in_it_is_not_restored_into(backup: Path, other
     with database.reading() as tx:
         assert tx.execute(text("SELECT count(*) FROM audit")).scalar() == 1
     database.close()
+
+
+def test_of_restores_at_once_one_fills_the_database_and_the_others_leave_it_alone(backup: Path, tmp_path: Path) -> None:
+    path, together = tmp_path / "new" / "deep" / "gainboard.db", Barrier(3)
+
+    def attempt(_: int) -> str:
+        together.wait()
+        try:
+            restored(f"sqlite:///{path}", backup)
+        except BadSetting as error:
+            return error.message
+        return ""
+
+    with ThreadPoolExecutor(3) as pool:
+        first, *others = sorted(pool.map(attempt, range(3)))
+    assert first == ""
+    assert all("this one has" in said for said in others)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (1,)
 
 
 def damaged(backup: Path) -> Iterator[tuple[str, type[GainboardError]]]:

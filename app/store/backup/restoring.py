@@ -56,11 +56,8 @@ def _require_empty(target: Connection) -> None:
 @contextmanager
 def _all_or_nothing(database: Database) -> Iterator[None]:
     # Of PostgreSQL's databases the transaction takes care; that of SQLite is a file, which is made first.
-    path = database.path
-    made = [each for each in (path, *path.parents) if not each.exists()] if path is not None else []
+    made = _make(database.path) if database.path is not None else []
     try:
-        if made[1:]:
-            _make_folder(made[1])
         yield
     except BaseException:
         database.close()
@@ -69,11 +66,21 @@ def _all_or_nothing(database: Database) -> Iterator[None]:
         raise
 
 
-def _make_folder(folder: Path) -> None:
+def _make(path: Path) -> list[Path]:
+    """Makes an empty file where there is none, and the folders that it takes; they are what an error takes away again.
+
+    None of them where the file is there: somebody else has made it, be it at this very moment.
+    """
+    folders = [each for each in path.parents if not each.exists()]
     try:
-        folder.mkdir(mode=0o700, parents=True)
+        if folders:
+            folders[0].mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(exist_ok=False)
+    except FileExistsError:
+        return []
     except OSError as error:
-        raise BadSetting(f"Cannot make {folder}: {error.strerror}.") from error
+        raise BadSetting(f"Cannot make {path}: {error.strerror}.") from error
+    return [path, *folders]
 
 
 def _remove(made: Path) -> None:
