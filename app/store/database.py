@@ -156,7 +156,7 @@ def insert_for(tx: Transaction) -> Callable[[Table], Any]:
 def _is_sqlite(url: str) -> bool:
     try:
         backend = make_url(url).get_backend_name()
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:  # the latter where the port is no number
         raise BadSetting(f"The address of the database is none; one is {ADDRESS}") from error
     if backend not in ("sqlite", "postgresql"):
         raise BadSetting(f"Gainboard runs on SQLite and PostgreSQL, not on {backend!r}; an address is {ADDRESS}")

@@ -167,7 +167,8 @@ def test_a_forged_audit_log_and_a_rotten_file_are_problems(tmp_path: Path, docto
 
 def test_nothing_secret_is_shown(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GAINBOARD_ADMIN_TOKEN", "a-secret-of-the-organisers")
-    for url in ("postgresql+psycopg://u:a-secret@127.0.0.1:1/n?password=a-secret&sslpassword=a-secret", "a-secret"):
+    said = "postgresql+psycopg://u:a-secret@127.0.0.1:1/n?password=a-secret&sslpassword=a-secret"
+    for url in (said, "a-secret", "postgresql://host:a-secret/n"):
         monkeypatch.setenv("GAINBOARD_DATABASE_URL", url)
         for report in (doctor.said(), doctor.said("--json", "--thorough")):
             assert "a-secret" not in report

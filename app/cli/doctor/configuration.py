@@ -50,7 +50,7 @@ def without_secrets(url: str) -> str:
     """An address of a database without its password, wherever it stands in it."""
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter where the port is no number
         return f"{HIDDEN}, which is no address"  # and may be a password
     hidden = {key: HIDDEN for key in parsed.query if "pass" in key.lower()}
     return parsed.update_query_dict(hidden).render_as_string(hide_password=True)
