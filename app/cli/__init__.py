@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -16,6 +17,7 @@ from app.errors import GainboardError
 __all__ = ["every_command", "main", "parser"]
 
 _NAMES = sorted(module.name for module in iter_modules(commands.__path__))
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,6 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has seen enough
         sys.stdout = None  # or the interpreter would try again at its end
         return 141
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        sys.stdout = None
+        print(f"gainboard: Cannot write: {error.strerror}.", file=sys.stderr)
+        return 1
     return code
 
 
