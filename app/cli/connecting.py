@@ -47,9 +47,17 @@ def connected(parsed: argparse.Namespace) -> Iterator[Server]:
         try:
             yield Server(gainboard, target)
         except Problem as problem:
-            raise ClientError(told(problem)) from problem
+            raise ClientError("\n".join([told(problem), *_who_asked(problem, target)])) from problem
         except (NoAnswer, NotGainboard) as error:
             raise ClientError(f"{printable(error.message)} (The address is from {target.server.origin}.)") from error
+
+
+def _who_asked(problem: Problem, target: Target) -> Iterator[str]:
+    """Where the token is from that was not taken, or where one may be put."""
+    if problem.type == "not-authenticated" and target.token:
+        yield f"(The token is from {target.token.origin}.)"
+    elif problem.type == "not-authenticated":
+        yield "(Put the token into GAINBOARD_TOKEN or the configuration file, or give it with --token.)"
 
 
 def told(problem: Problem) -> str:

@@ -28,6 +28,7 @@ _SUFFIXES = (".gz", ".zst")
 _HINTS = {
     "ambiguous-columns": "--columns says which they are, and --levels what levels are called (B,A,S)",
     "bad-level": "--levels says what levels there are",
+    "team-required": "--team says whose run it is",
 }
 """Which options help against a fault."""
 _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")

@@ -21,7 +21,7 @@ _CONTROLS = re.compile("[\x7f-\x9f]")
 
 def formats(parser: argparse.ArgumentParser) -> None:
     """The option that says what the output is."""
-    parser.add_argument("--format", choices=FORMATS, default="table", help="of the output (default: table)")
+    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="of the output (default: table)")
 
 
 def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
@@ -32,9 +32,11 @@ def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) ->
     print_rows(columns, [[_member(each, name) for name in columns] for each in items], form)
 
 
-def print_rows(headings: Sequence[str], rows: Sequence[Sequence[Value]], form: str) -> None:
-    """Rows of values, as CSV or as a table for people."""
-    print("".join(map(csv_line, [headings, *rows])) if form == "csv" else aligned(headings, rows), end="")
+def print_rows(
+    headings: Sequence[str], rows: Sequence[Sequence[Value]], form: str, digits: Mapping[str, int] | None = None
+) -> None:
+    """Rows of values, as CSV or as a table for people; `digits` has the decimals of columns by their headings."""
+    print("".join(map(csv_line, [headings, *rows])) if form == "csv" else aligned(headings, rows, digits), end="")
 
 
 def print_one(item: BaseModel, form: str) -> None:
@@ -57,10 +59,11 @@ def print_json(value: Any) -> None:
     print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def aligned(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table for people: as wide as it must be, numbers short and to the right."""
+def aligned(headings: Sequence[str], rows: Sequence[Sequence[Any]], digits: Mapping[str, int] | None = None) -> str:
+    """A table for people: as wide as it must be, numbers to the right, with the decimals of their column or short."""
     cells = [[each if isinstance(each, float) else _shown(each) for each in row] for row in rows]
-    return as_text(Table("listing", "", [Column(printable(heading)) for heading in headings], cells))
+    columns = [Column(printable(heading), digits=(digits or {}).get(heading)) for heading in headings]
+    return as_text(Table("listing", "", columns, cells))
 
 
 def printable(text: str) -> str:

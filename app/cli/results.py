@@ -21,7 +21,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 def resulting(parser: argparse.ArgumentParser) -> None:
     """The options of commands that show a result."""
-    parser.add_argument("--format", choices=FORMATS, default="table", help="of the output (default: table)")
+    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="of the output (default: table)")
     parser.add_argument("--table", metavar="NAME", help="which table (default: the first; JSON has all)")
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="write all into this folder instead: JSON, CSV, LaTeX, SVG"

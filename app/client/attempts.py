@@ -143,7 +143,7 @@ def _no_answer(error: httpx.TransportError) -> NoAnswer:
         return NoAnswer(f"There is no server at {where} ({_reason(error)}). Does it run, and is the address right?")
     if isinstance(error, httpx.TimeoutException):
         return NoAnswer(f"{where} has not answered {error.request.method} {error.request.url.path} in time.")
-    return NoAnswer(f"The connection to {where} broke off ({error or type(error).__name__}).")
+    return NoAnswer(f"The connection to {where} broke off ({str(error).rstrip('.') or type(error).__name__}).")
 
 
 def _reason(error: BaseException) -> str:

@@ -105,13 +105,23 @@ def _setting(parser: argparse.ArgumentParser) -> None:
 
 
 def _required_levels(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--levels", required=True, help="names of the relevant levels, lowest first (B,A,S), or how many"
-    )
+    _levels(parser, required=True)
 
 
 def _optional_levels(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--levels", help="names of the relevant levels, lowest first (B,A,S), or how many")
+    _levels(parser, required=False)
+
+
+def _levels(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    said = "names of the relevant levels, lowest first (B,A,S), or how many"
+    parser.add_argument("--levels", type=_whole, required=required, help=said)
+
+
+def _whole(text: str) -> str:
+    """A list whose names are all there: one that is left out would move the others to lower levels."""
+    if not all(map(str.strip, text.split(","))):
+        raise argparse.ArgumentTypeError(f"{text!r} has a level without a name")
+    return text
 
 
 def _sure(parser: argparse.ArgumentParser) -> None:

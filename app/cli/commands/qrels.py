@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from app.cli.asked_scores import asking_defaults, asking_metrics, asking_run, metrics_of, parameters_of
+from app.cli.asked_scores import DIGITS, asking_defaults, asking_metrics, asking_run, metrics_of, parameters_of
 from app.cli.command import Command, Example, Group, together
 from app.cli.configured import about_collection, connecting
 from app.cli.connecting import Server, connected
@@ -95,7 +95,8 @@ def _impact(parsed: argparse.Namespace) -> int:
     if parsed.format == "table":
         _tell_of_impact(found)
     headings = ("run", "team", "metric", "mean_before", "mean_after", "change", "rank_before", "rank_after")
-    print_rows(headings, [row for each in found.impact for row in _rows(each)], parsed.format)
+    digits = dict.fromkeys(("mean_before", "mean_after", "change"), DIGITS)
+    print_rows(headings, [row for each in found.impact for row in _rows(each)], parsed.format, digits)
     return 0
 
 
@@ -112,7 +113,9 @@ def _tell_of_impact(found: ImpactAnswer) -> None:
     print(f"version {found.qrels_version} against {found.against}: judgments {counts}", file=sys.stderr)
     for each in found.impact:
         tau = "undefined" if each.tau_b is None else f"{each.tau_b:.4f}"
-        flips = f", {len(each.significance.flips)} pairs differ otherwise than before" if each.significance else ""
+        flips = (
+            f", pairs that differ otherwise than before: {len(each.significance.flips):,}" if each.significance else ""
+        )
         print(f"{each.metric}: tau-b of the rankings {tau}{flips}", file=sys.stderr)
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from app.cli.asked_scores import asking_metrics, asking_qrels, asking_run, asking_values, metrics_of, parameters_of
+from app.cli.asked_scores import (
+    DIGITS,
+    asking_metrics,
+    asking_qrels,
+    asking_run,
+    asking_values,
+    metrics_of,
+    parameters_of,
+)
 from app.cli.command import Command, Example, together
 from app.cli.configured import about_collection, connecting
 from app.cli.connecting import connected
@@ -22,7 +30,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
         print_json(found.to_dict())
     else:
         columns = found.columns()
-        print_rows(list(columns), list(zip(*columns.values(), strict=True)), parsed.format)
+        print_rows(list(columns), list(zip(*columns.values(), strict=True)), parsed.format, {"mean": DIGITS})
     return 0
 
 

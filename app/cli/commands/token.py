@@ -69,7 +69,8 @@ def _rotate(parsed: argparse.Namespace) -> int:
 def _hand_over(made: CreatedToken | CreatedOrganiser) -> int:
     print(made.token)
     ends = f"ends {made.expires_at.isoformat()}" if made.expires_at else "does not end by itself"
-    print(f"token {made.id} of a {made.role}; it {ends}, and is not shown again", file=sys.stderr)
+    role = f"an {made.role}" if made.role == "organiser" else f"a {made.role}"
+    print(f"token {made.id} of {role}; it {ends}, and is not shown again", file=sys.stderr)
     return 0
 
 

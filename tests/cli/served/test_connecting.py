@@ -51,6 +51,24 @@ def test_a_token_is_in_no_message(folder: Path, capsys: Captured) -> None:
     assert "secret" not in said.out + said.err
 
 
+def test_who_is_not_known_hears_where_the_token_is_from_or_may_be(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    assert main(["me", "--token", "wrong"]) == 1
+    assert capsys.readouterr().err.endswith("(The token is from --token.)\n")
+    monkeypatch.setenv("GAINBOARD_TOKEN", "wrong")
+    assert main(["me"]) == 1
+    assert capsys.readouterr().err.endswith("(The token is from GAINBOARD_TOKEN.)\n")
+    monkeypatch.delenv("GAINBOARD_TOKEN")
+    assert main(["me"]) == 1
+    assert "GAINBOARD_TOKEN or the configuration file, or give it with --token" in capsys.readouterr().err
+
+
+def test_a_table_or_csv_may_be_asked_for_briefly(folder: Path, capsys: Captured) -> None:
+    assert main(["me", "-f", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("id,role,")
+
+
 def test_the_configuration_file_is_enough(
     shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

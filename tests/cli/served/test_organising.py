@@ -59,6 +59,13 @@ def test_one_level_may_have_a_name(shared: Service, folder: Path, capsys: Captur
     assert shared.organiser.get(f"/v1/collections/{name}").json()["levels"] == ["relevant"]
 
 
+@pytest.mark.parametrize("levels", ["B,,A", ",A", "B,A,"])
+def test_a_level_without_a_name_is_refused(levels: str, folder: Path, capsys: Captured) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["collection", "create", "unmade", "--levels", levels])
+    assert f"{levels!r} has a level without a name" in capsys.readouterr().err
+
+
 def test_qrels_are_put_listed_and_read(
     campaign: Campaign, folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -102,6 +109,9 @@ def test_a_draft_is_held_against_what_answers_and_published_or_discarded(
         run["name"] for run in found["impact"][0]["runs"]
     ]
     assert "AP: tau-b of the rankings" in table.err
+    assert [line.split()[3] for line in table.out.splitlines()[1:]] == [
+        f"{run['mean_before']:.4f}" for run in found["impact"][0]["runs"]
+    ]
     assert "version 2 (published)" in printed(capsys, "qrels", "publish", "2")
     assert scored.get("").json()["qrels_version"] == 2
     (folder / "third.txt").write_text(OTHER_QRELS + "3 0 new 1\n")
@@ -132,7 +142,10 @@ def test_a_new_token_goes_to_standard_output_alone(campaign: Campaign, shared: S
 
 
 def test_tokens_of_the_instance(shared: Service, folder: Path, capsys: Captured) -> None:
-    token = printed(capsys, "token", "create", "organiser", "--instance", "--holder", "second").removesuffix("\n")
+    assert main(["token", "create", "organiser", "--instance", "--holder", "second"]) == 0
+    token, said = capsys.readouterr()
+    token = token.removesuffix("\n")
+    assert "of an organiser; " in said
     me = shared.client(token).get("/v1/me").json()
     assert (me["role"], me["collection"]) == ("organiser", None)
     assert me["id"] in printed(capsys, "token", "list", "--instance")

@@ -96,7 +96,10 @@ def test_a_sweep_has_a_row_for_each_run_at_each_point(scored: Campaign, capsys: 
     assert json.loads(printed(capsys, *line, "--format", "json")) == scored.get("/sweep", **query).json()
     theirs = scored.get("/sweep", format="csv", **query).text
     assert printed(capsys, *line, "--format", "csv") == theirs
-    assert len(printed(capsys, *line).splitlines()) == len(theirs.splitlines()) == 5
+    shown = printed(capsys, *line).splitlines()
+    assert len(shown) == len(theirs.splitlines()) == 5
+    means = [line.rsplit(",", 1)[1] for line in theirs.splitlines()[1:]]
+    assert [line.split()[-1] for line in shown[1:]] == [f"{float(mean):.4f}" for mean in means]
 
 
 def test_a_wrong_metric_is_refused_as_the_service_refuses_it(scored: Campaign, capsys: Captured) -> None:

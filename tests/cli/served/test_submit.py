@@ -46,7 +46,9 @@ def test_a_faulty_file_is_refused_with_all_its_lines_and_the_others_are_stored(
 
 def test_a_refusal_that_is_not_about_lines_names_the_problem(campaign: Campaign, capsys: Captured) -> None:
     assert main(["submit", "run.txt"]) == 1
-    assert capsys.readouterr().err.startswith("run.txt: team-required: ")
+    said = capsys.readouterr().err
+    assert said.startswith("run.txt: team-required: ")
+    assert said.endswith("run.txt: note: team-required: --team says whose run it is\n")
 
 
 def test_the_unjudged_share_and_warnings_are_told_where_there_are_judgments(
