@@ -21,6 +21,8 @@ from app.store.standing import Standings
 MOST_BYTES = 64 << 20
 LONGEST = MOST_BYTES // 8
 """Of one answer: a longer one would leave little room for others."""
+_ENTRY_BYTES = 4096
+"""Of one answer, beside its body and what was asked."""
 
 _NOTE = "gainboard.note"
 _KEPT_PATHS = re.compile(r"/v1/collections/[^/]+/(scores|leaderboard)")
@@ -51,6 +53,8 @@ class KeptAnswer:
     headers: RawHeaders
     body: bytes
     etag: str
+    size: int
+    """About what it takes in memory, and the request with it: whoever asks says how long that is."""
 
     async def send(self, method: str, request: Headers, send: Send) -> None:
         """Sends it, or that it has not changed."""
@@ -75,7 +79,7 @@ class Remembering:
     def __init__(self, app: ASGIApp, workspace: Workspace, standings: Standings) -> None:
         self.app = app
         self._workspace, self._standings = workspace, standings
-        self._answers: Recent[Key, KeptAnswer] = Recent(MOST_BYTES, lambda kept: len(kept.body) + 4096)
+        self._answers: Recent[Key, KeptAnswer] = Recent(MOST_BYTES, lambda kept: kept.size)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not _may_be_kept(scope):
@@ -91,7 +95,8 @@ class Remembering:
         note = scope[_NOTE] = Note()
         await self.app(scope, receive, send)
         if note.origin is not None and note.etag and len(note.body) <= LONGEST:
-            answer = KeptAnswer(note.origin, scope.get("route"), note.headers, note.body, note.etag)
+            size = len(note.body) + sum(map(len, key[:-1])) + _ENTRY_BYTES
+            answer = KeptAnswer(note.origin, scope.get("route"), note.headers, note.body, note.etag, size)
             self._answers.keep(key, answer)
 
     async def _is_current(self, origin: Origin, request: Headers) -> bool:

@@ -73,6 +73,22 @@ def servers(database_url: str) -> Iterator[Servers]:
         yield Servers(one, other, workspaces[0])
 
 
+def test_what_was_asked_takes_room_as_well_as_the_answer(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.api.kept.MOST_BYTES", 50_000)
+    settings = Settings.read({}, database_url=database_url, admin_token=ADMIN)
+    workspace, _ = open_workspace(settings)
+    with running(create_app(workspace, settings)) as one:
+        servers = Servers(one, one, workspace)
+        campaign = servers.released()
+        path, filler = campaign.path + PATHS[0], "x" * 10_000
+        ask = partial(campaign.organiser.get, path)
+        for number in range(6):
+            long = partial(ask, headers={"Accept": f"application/json, a/{filler}{number}"})
+            long()
+            assert servers.remembers(long)
+        assert not servers.remembers(ask)
+
+
 def _withdraw(there: Campaign) -> httpx.Response:
     return there.organiser.delete(f"{there.path}/runs/tag")
 
