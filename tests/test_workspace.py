@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from app.evaluation.workspace import Recent
+import numpy as np
+
+from app.evaluation.scored import under
+from app.evaluation.workspace import MOST_SCORED_BYTES, Recent, ScoredRun, Workspace
+from app.store.database import Database
 
 
 def test_the_longest_unused_value_goes_first() -> None:
@@ -26,3 +30,18 @@ def test_what_is_kept_is_bounded_by_its_weight_but_for_the_last_value() -> None:
 def test_a_value_is_made_once() -> None:
     recent: Recent[int, list[int]] = Recent(1)
     assert recent.get(1, lambda: [1]) is recent.get(1, lambda: [2])
+
+
+def test_scores_of_few_topics_are_not_kept_by_the_million() -> None:
+    workspace = Workspace(Database("sqlite://"))
+    scored, few = ScoredRun(np.zeros((1, 1)), np.zeros(1), 0), MOST_SCORED_BYTES >> 10
+    for number in range(few):
+        workspace.scored_runs.keep((1, number, b""), scored)
+    kept = sum(workspace.scored_runs.find((1, number, b"")) is not None for number in range(few))
+    assert few // 2 < kept < few
+
+
+def test_keys_are_no_longer_than_for_one_metric_however_long_the_labels_are() -> None:
+    labels = [f"Q(gains={number}:2:1)" for number in range(200)]
+    assert len(under(labels)) == len(under(["Q"]))
+    assert len({under(["Q"]), under(["Q", "AP"]), under(["AP", "Q"]), under(labels)}) == 4

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
 
 from app.evaluation.workspace import ScoredRun, Workspace
 from app.store.records import Qrels, Run
 
 
-def under(labels: Sequence[str]) -> str:
-    """The metrics of these labels, as keys have them: one text is hashed once, and labels one by one at every look."""
-    return "\n".join(labels)
+def under(labels: Sequence[str]) -> bytes:
+    """The metrics of these labels, as keys have them: of one length, for labels are the client's choice."""
+    return sha256("\n".join(labels).encode()).digest()
 
 
 def scored_runs(

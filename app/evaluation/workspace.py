@@ -31,10 +31,16 @@ MOST_BYTES = 256 << 20
 """Of judged runs kept ready for scoring: some 10,000 of TREC's size."""
 
 MOST_SCORED_BYTES = 64 << 20
-"""Of scores: those of 43 metrics for some 4,000 runs of TREC's size."""
+"""Of scores: those of 43 metrics for some 3,700 runs of TREC's size."""
 
 MOST_ROW_BYTES = 32 << 20
 """Of rows of leaderboards: some 5,000 under 43 metrics."""
+
+MOST_UNDEFINED_BYTES = 16 << 20
+"""Of where scores are undefined: 200 metrics on 6,980 topics eleven times, or 43 on 50 some 5,000 times."""
+
+_ENTRY_BYTES = 1 << 10
+"""Of a small thing that is kept: its key, and the objects that it is made of."""
 
 MOST_LISTED = 50_000
 """Records of runs: some kilobytes each, warnings included."""
@@ -114,16 +120,18 @@ class Workspace:
     judged_runs: Recent[tuple[int, int], JudgedRun] = field(
         default_factory=lambda: Recent(MOST_BYTES, lambda run: run.nbytes)
     )
-    scored_runs: Recent[tuple[int, int, str], ScoredRun] = field(
-        default_factory=lambda: Recent(MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes)
+    scored_runs: Recent[tuple[int, int, bytes], ScoredRun] = field(
+        default_factory=lambda: Recent(MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + _ENTRY_BYTES)
     )
     """By the ids of the qrels version and the run, and the labels of the metrics (`scored.under`)."""
-    rows: Recent[tuple[int, int, str], tuple[bytes, bytes]] = field(
-        default_factory=lambda: Recent(MOST_ROW_BYTES, lambda row: sum(map(len, row)))
+    rows: Recent[tuple[int, int, bytes], tuple[bytes, bytes]] = field(
+        default_factory=lambda: Recent(MOST_ROW_BYTES, lambda row: sum(map(len, row)) + _ENTRY_BYTES)
     )
     """What a leaderboard says of a run but for its place, as JSON, plain and compressed; by the same."""
-    undefined: Recent[tuple[int, str], NDArray[np.bool_]] = field(default_factory=lambda: Recent(256))
-    """[metrics, topics]: where no run has a score, by the id of the qrels version and the labels of the metrics."""
+    undefined: Recent[tuple[int, bytes], NDArray[np.bool_]] = field(
+        default_factory=lambda: Recent(MOST_UNDEFINED_BYTES, lambda undefined: undefined.nbytes + _ENTRY_BYTES)
+    )
+    """[metrics, topics]: where no run has a score, by the id of the qrels version and the labels."""
     stored_runs: Recent[tuple[int, int], Sequence[Run]] = field(
         default_factory=lambda: Recent(MOST_LISTED, lambda runs: len(runs) + 1)
     )
