@@ -28,6 +28,7 @@ class Example:
 class Command:
     """One command. `run` does it and gives the exit code, and its docstring is the long help; `help` is the short one.
 
+    `gainboard --help` imports every command, so what takes long to import, `run` imports where it begins.
     Its own options are read from the arguments by the names that `options` gives them.
     """
 

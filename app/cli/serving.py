@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import socket
 
 import uvicorn
 from fastapi import FastAPI
 
+from app.cli.listening import LAST_PORT
 from app.errors import BadSetting
 
-LAST_PORT = 65535
 STOP_SECONDS = 10
 """That requests under way have to end when the server stops."""
-
-
-def listening(parser: argparse.ArgumentParser) -> None:
-    """The options of a server."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default: 8000)")
 
 
 class Server(uvicorn.Server):
@@ -55,9 +48,3 @@ def listen(host: str, port: int, tried: int = 1) -> socket.socket:
                 raise BadSetting(f"Cannot listen on {host}, port {port}: {error.strerror or error}.") from error
     taken = f"Port {port} is" if tried == 1 else f"Ports {port} to {last} are"
     raise BadSetting(f"{taken} taken; choose another with --port.")
-
-
-def _port(text: str) -> int:
-    if not (text.isdecimal() and int(text) <= LAST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; one is a number from 0 (any free one) to {LAST_PORT}")
-    return int(text)

@@ -9,13 +9,14 @@ from contextlib import nullcontext
 
 from app.cli.command import Command, Example
 from app.errors import BadSetting
-from app.evaluation import audit
 
 
 def _audit(parsed: argparse.Namespace) -> int:
     """Verify an exported audit log, with no need of the service: exit code 0 if it is whole, else 1 and the first
     entry that is not as it was written. Entries cut off at the end do not show: compare the last hash with that of
     an export of your own."""
+    from app.evaluation import audit  # noqa: PLC0415
+
     try:
         with nullcontext(sys.stdin) if parsed.file == "-" else open(parsed.file, encoding="utf-8") as lines:
             verdict = audit.verify(map(_entry, filter(str.strip, lines)), has_gaps=parsed.gaps)

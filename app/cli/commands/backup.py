@@ -6,16 +6,17 @@ import argparse
 from pathlib import Path
 
 from app.cli.command import Command, Example, together
-from app.cli.copied import interruptible, listed, progress
 from app.cli.stored import settings_of, stored
-from app.store.backup import take
-from app.store.database import Database
 
 
 def _backup(parsed: argparse.Namespace) -> int:
     """Write everything that is stored at this moment into one file, while the service goes on. The file is a SQLite
     database, whichever kind the service has, and restores into either; it is its owner's alone, for it holds what
     the database holds."""
+    from app.cli.copied import interruptible, listed, progress  # noqa: PLC0415
+    from app.store.backup import take  # noqa: PLC0415
+    from app.store.database import Database  # noqa: PLC0415
+
     database = Database(settings_of(parsed).url)
     try:
         with interruptible(), progress("backup") as told:

@@ -10,16 +10,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from app import compiled, demo, logs
+from app import compiled, logs
 from app.cli.command import Command, Example, together
-from app.cli.serving import Server, listen, listening
+from app.cli.listening import listening
 from app.cli.stored import stored
 from app.errors import BadSetting
-from app.evaluation.principals import authenticate
-from app.evaluation.workspace import Workspace
-from app.main import create_app, open_workspace
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.evaluation.workspace import Workspace
 
 PORTS_TRIED = 100
 REQUESTS = (
@@ -32,6 +33,9 @@ REQUESTS = (
 
 def _demo(parsed: argparse.Namespace) -> int:
     """Make a campaign of 50 topics, 15 teams and 45 runs in a fresh folder, and serve it, open to everybody."""
+    from app.cli.serving import Server, listen  # noqa: PLC0415
+    from app.main import create_app, open_workspace  # noqa: PLC0415
+
     signal.signal(signal.SIGTERM, _interrupt)  # or the temporary folder would stay
     with tempfile.TemporaryDirectory(prefix="gainboard-demo-") as temporary:
         data = parsed.data or Path(temporary)
@@ -57,6 +61,9 @@ def _interrupt(signum: int, frame: object) -> None:
 
 
 def _load(workspace: Workspace, token: str) -> None:
+    from app import demo  # noqa: PLC0415
+    from app.evaluation.principals import authenticate  # noqa: PLC0415
+
     began = time.monotonic()
     is_terminal = sys.stderr.isatty()
     print("making and loading a campaign of 45 runs, which takes some seconds", file=sys.stderr, flush=True)

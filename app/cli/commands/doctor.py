@@ -7,16 +7,21 @@ import json
 import os
 from collections import Counter
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from app.cli.command import Command, Example, together
-from app.cli.doctor import CHECKS, Finding, examined
 from app.cli.stored import stored
+
+if TYPE_CHECKING:
+    from app.cli.doctor import Finding
 
 
 def _doctor(parsed: argparse.Namespace) -> int:
     """Look at the installation, the settings and the data, and say what is wrong and what to do about it. Nothing is
     changed, and nothing secret is shown: the output belongs into every report of a fault. Exit code 0 if there is no
     problem, else 1. It does without a running service, and without a database that works."""
+    from app.cli.doctor import CHECKS, examined  # noqa: PLC0415
+
     findings = []
     for name, finding in examined(CHECKS, os.environ, parsed.data, thorough=parsed.thorough):
         findings.append((name, finding))

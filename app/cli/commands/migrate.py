@@ -6,12 +6,13 @@ import argparse
 
 from app.cli.command import Command, Example
 from app.cli.stored import settings_of, stored
-from app.main import open_database
-from app.store.schema import migrate
 
 
 def _migrate(parsed: argparse.Namespace) -> int:
     """Bring the database to this version's schema, and say what was done."""
+    from app.main import open_database  # noqa: PLC0415
+    from app.store.schema import migrate  # noqa: PLC0415
+
     database = open_database(settings_of(parsed))
     try:
         before, after = migrate(database)

@@ -6,15 +6,16 @@ import argparse
 from pathlib import Path
 
 from app.cli.command import Command, Example, together
-from app.cli.copied import interruptible, listed, progress
 from app.cli.stored import settings_of, stored
-from app.store.backup import restore
-from app.store.database import Database
 
 
 def _restore(parsed: argparse.Namespace) -> int:
     """Fill an empty database from a backup, of either kind from either kind, and bring it to this version's schema.
     All or nothing; the backup is only read. Stop the service before, and start it after."""
+    from app.cli.copied import interruptible, listed, progress  # noqa: PLC0415
+    from app.store.backup import restore  # noqa: PLC0415
+    from app.store.database import Database  # noqa: PLC0415
+
     database = Database(settings_of(parsed).url)
     try:
         with interruptible(), progress("restore") as told:

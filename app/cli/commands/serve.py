@@ -8,14 +8,16 @@ import sys
 
 from app import logs
 from app.cli.command import Command, Example, together
-from app.cli.serving import Server, listen, listening
+from app.cli.listening import listening
 from app.cli.stored import settings_of, stored
-from app.main import announce, create_app, open_workspace, start_compiled
 from app.settings import Settings
 
 
 def _serve(parsed: argparse.Namespace) -> int:
     """Run the service until it is stopped. The first start prints the organiser's token, once."""
+    from app.cli.serving import Server, listen  # noqa: PLC0415
+    from app.main import announce, create_app, open_workspace, start_compiled  # noqa: PLC0415
+
     settings = settings_of(parsed)
     for name in Settings.unknown(os.environ):
         print(f"gainboard: {name} is no setting; is it misspelt?", file=sys.stderr)

@@ -8,11 +8,12 @@ import time
 from app import compiled
 from app.cli.command import Command, Example
 from app.cli.stored import settings_of, stored
-from app.main import warm_compiled
 
 
 def _warm(parsed: argparse.Namespace) -> int:
     """Compile now what a server would compile at its first start, for images and before a benchmark."""
+    from app.main import warm_compiled  # noqa: PLC0415
+
     began = time.monotonic()
     warm_compiled(settings_of(parsed))
     print(f"compiled in {time.monotonic() - began:.1f} s: {', '.join(compiled.names())}")
