@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 
 OF_THE_BODY = ("content-length", "content-type", "content-encoding")
 """Headers that an answer without a body, for it has not changed, does not have."""
-_GZIP = re.compile(r"(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=(?P<q>[0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
+_CODING = re.compile(r"(?:^|,)\s*(gzip|\*)\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
 
 
 def has_already(request: Headers, etag: str) -> bool:
@@ -19,8 +19,9 @@ def has_already(request: Headers, etag: str) -> bool:
 
 def takes_gzip(request: Headers) -> bool:
     """Whether the answer may be compressed."""
-    found = _GZIP.search(request.get("accept-encoding", ""))
-    return found is not None and (found["q"] or "1").strip("0.") != ""
+    weights = {coding.lower(): weight for coding, weight in _CODING.findall(request.get("accept-encoding", ""))}
+    weight = weights.get("gzip", weights.get("*"))  # whatever is named is not among the others
+    return weight is not None and (weight or "1").strip("0.") != ""
 
 
 def cache_control(request: Headers, status: int) -> str:

@@ -85,6 +85,8 @@ def test_an_answer_that_changed_is_sent_again(campaign: Campaign) -> None:
         ("*", True),
         ("gzip;q=0", False),
         ("gzip; q=0.000, *", False),
+        ("*, gzip;q=0", False),
+        ("*;q=0, gzip", True),
         ("xgzip", False),
         ("identity", False),
         ("", False),
