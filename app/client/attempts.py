@@ -26,6 +26,8 @@ AGAIN = (429, 502, 503, 504)
 """Statuses that another attempt may not meet."""
 BROKEN = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Failures of a connection. Not a slow answer: the service is at work on that, and would be twice."""
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""Failures before anything was sent."""
 FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 60.0
 _TITLE = re.compile(r"<title[^>]*>\s*(.{1,80}?)\s*</title>", re.IGNORECASE | re.DOTALL)
@@ -56,7 +58,7 @@ class Pause:
     seconds: float
 
 
-Outcome: TypeAlias = "httpx.Response | httpx.TransportError | None"
+Outcome: TypeAlias = "httpx.Response | httpx.RequestError | None"
 Steps: TypeAlias = "Generator[Attempt | Pause, Outcome, T]"
 
 
@@ -73,12 +75,13 @@ def steps(call: Call[T], retries: int) -> Steps[T]:
 
 def _answered(request: Request, retries: int) -> Steps[httpx.Response]:
     attempt = Attempt(request)
-    number = 0
+    number, may_be_done = 0, False
     while True:
         outcome = yield attempt
         assert outcome is not None
-        if isinstance(outcome, httpx.Response) and (outcome.is_success or (number and _is_gone(request, outcome))):
+        if isinstance(outcome, httpx.Response) and (outcome.is_success or (may_be_done and _is_gone(request, outcome))):
             return outcome
+        may_be_done = may_be_done or _may_be_done(outcome)
         pause = _pause(outcome, number) if number < retries and request.may_repeat else None
         if pause is None:
             raise _error(outcome) from (outcome if isinstance(outcome, Exception) else None)
@@ -88,15 +91,22 @@ def _answered(request: Request, retries: int) -> Steps[httpx.Response]:
         number += 1
 
 
-def _pause(outcome: httpx.Response | httpx.TransportError, number: int) -> float | None:
+def _pause(outcome: httpx.Response | httpx.RequestError, number: int) -> float | None:
     """Seconds after which another attempt may do better; None if it will not, or not soon."""
     own = FIRST_PAUSE * 2**number * random.uniform(0.5, 1)
-    if isinstance(outcome, httpx.TransportError):
+    if isinstance(outcome, httpx.RequestError):
         return own if isinstance(outcome, BROKEN) else None
     if outcome.status_code not in AGAIN and not (number and _is_under_way(outcome)):
         return None
     pause = max(own, _retry_after(outcome.headers.get("retry-after", "")))
     return pause if pause <= LONGEST_PAUSE else None
+
+
+def _may_be_done(outcome: httpx.Response | httpx.RequestError) -> bool:
+    """Whether the service may have done what was asked, though it was not heard to say so."""
+    if isinstance(outcome, httpx.Response):
+        return outcome.status_code in (502, 504)  # said by what stands before it
+    return not isinstance(outcome, UNSENT)
 
 
 def _is_gone(request: Request, answer: httpx.Response) -> bool:
@@ -119,8 +129,8 @@ def _retry_after(sent: str) -> float:
         return 0
 
 
-def _error(outcome: httpx.Response | httpx.TransportError) -> ClientError:
-    if isinstance(outcome, httpx.TransportError):
+def _error(outcome: httpx.Response | httpx.RequestError) -> ClientError:
+    if isinstance(outcome, httpx.RequestError):
         return _no_answer(outcome)
     if (members := _members(outcome)) is not None:
         return Problem(members, outcome.status_code, outcome.headers.get("x-request-id"))
@@ -137,7 +147,7 @@ def _members(answer: httpx.Response) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _no_answer(error: httpx.TransportError) -> NoAnswer:
+def _no_answer(error: httpx.RequestError) -> NoAnswer:
     where = _origin(error.request.url)
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         return NoAnswer(f"There is no server at {where} ({_reason(error)}). Does it run, and is the address right?")

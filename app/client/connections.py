@@ -97,7 +97,7 @@ class Connection:
         try:
             with self.client.stream(**_sending(self.target, step)) as answer:
                 self._receive(answer, _place_for(answer, step.request))
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             return error
         return answer
 
@@ -138,7 +138,7 @@ class AsyncConnection:
                 sending["content"] = _in_threads(sending["content"])
             async with self.client.stream(**sending) as answer:
                 await self._receive(answer, _place_for(answer, step.request))
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             return error
         return answer
 

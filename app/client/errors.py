@@ -49,8 +49,10 @@ class Problem(ClientError):
         self.status, self.request_id = status, request_id
         self.type = str(members.get("type", "")).rpartition("/")[2]
         self.title = str(members.get("title", ""))  # type: ignore[misc]  # the server's in place of the class's
-        self.errors = members.get("errors") or ()
-        self.errors_total = members.get("errors_total") or len(self.errors)
+        errors = members.get("errors")
+        self.errors = [each for each in errors if isinstance(each, Mapping)] if isinstance(errors, list) else ()
+        total = members.get("errors_total")
+        self.errors_total = total if isinstance(total, int) else len(self.errors)
         self.message = "\n".join(self._lines())
 
     def __str__(self) -> str:

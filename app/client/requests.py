@@ -105,7 +105,12 @@ def mapping(request: Request) -> Call[dict[str, Any]]:
     """Asks for JSON that has no model."""
     answer = yield request
     _require(answer, request.accept)
-    found: dict[str, Any] = answer.json()
+    try:
+        found = answer.json()
+    except ValueError as error:
+        raise NotGainboard(_unreadable(answer, "JSON")) from error
+    if not isinstance(found, dict):
+        raise NotGainboard(_unreadable(answer, "JSON object"))
     return found
 
 

@@ -7,7 +7,10 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO, TypeAlias
 
 from app.errors import BadInput
@@ -37,8 +40,9 @@ class Upload:
         if isinstance(source, bytes):
             return cls(source)
         if isinstance(source, str | os.PathLike):
-            with open(source, "rb"):
-                return cls(Path(source))
+            with open(source, "rb") as file:
+                # A pipe has a path too, behind which nothing is left once it was opened.
+                return cls(Path(source) if S_ISREG(os.fstat(file.fileno()).st_mode) else _held(file))
         if isinstance(source, io.TextIOBase):
             raise BadInput("A file that is read as text cannot be sent as it is; open it as binary (`rb`).")
         return cls(source, source.tell() if source.seekable() else None)
@@ -46,7 +50,8 @@ class Upload:
     def pieces(self) -> tuple[Iterator[bytes], str | None]:
         """The body from its beginning, and its Content-Encoding; what is compressed already is sent as it is."""
         if self._start is None:
-            self._source, self._start = b"".join(_compressed(self._read())), 0
+            with self._opened() as file:
+                self._source, self._start = _held(file), 0
         with self._opened() as file:
             first = file.read(COMPRESSED_FROM)
         if first.startswith(_MAGIC) or len(first) < COMPRESSED_FROM:
@@ -66,6 +71,13 @@ class Upload:
         with self._opened() as file:
             while piece := file.read(PIECE):
                 yield piece
+
+
+def _held(file: BinaryIO) -> bytes:
+    """All of a file that can be read once, compressed unless it is already."""
+    first = file.read(PIECE)
+    pieces = chain([first], iter(partial(file.read, PIECE), b""))
+    return b"".join(pieces if first.startswith(_MAGIC) else _compressed(pieces))
 
 
 def _compressed(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 
 Fault = str
-"""`busy`, `busy-for-long`, `gateway`, `lost-request`, `lost-answer`, `page`, `elsewhere`, `bare-json`."""
+"""`busy`, `busy-for-long`, `gateway`, `lost-request`, `lost-answer`, `page`, `elsewhere`, `bare-json`, `cut-json`,
+`bad-gzip`, `odd-problem`."""
 
 ANSWERS: dict[Fault, tuple[int, dict[str, str], bytes]] = {
     "busy": (503, {"Retry-After": "0"}, b""),
@@ -22,6 +23,13 @@ ANSWERS: dict[Fault, tuple[int, dict[str, str], bytes]] = {
     "gateway": (502, {"Content-Type": "text/html"}, b"<html><title>Bad gateway</title>"),
     "page": (200, {"Content-Type": "text/html"}, b"<html><title>A shop</title>"),
     "elsewhere": (308, {"Location": "https://gainboard.example/"}, b""),
+    "cut-json": (200, {"Content-Type": "application/json"}, b'{"name": '),
+    "bad-gzip": (200, {"Content-Type": "application/json", "Content-Encoding": "gzip"}, b"not gzip"),
+    "odd-problem": (
+        422,
+        {"Content-Type": "application/problem+json"},
+        b'{"detail": "No.", "errors": ["a", "b"], "errors_total": "many"}',
+    ),
     "bare-json": (200, {"Content-Type": "application/json"}, b'{"name": "another service"}'),
 }
 

@@ -74,11 +74,24 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_twice(connect: Conne
             silent.accept()
 
 
+def test_a_body_that_cannot_be_decoded_is_said_with_the_address(connect: Connect, stranger: tuple[str, Flaky]) -> None:
+    stranger[1].faults = ["bad-gzip"]
+    with pytest.raises(NoAnswer, match="broke off"):
+        connect(stranger[0], SECRET).me()
+
+
+def test_a_problem_of_another_form_is_still_one(connect: Connect, stranger: tuple[str, Flaky]) -> None:
+    stranger[1].faults = ["odd-problem"]
+    with pytest.raises(Problem, match=r"^No\.$"):
+        connect(stranger[0], SECRET).me()
+
+
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
         ("page", "was answered with text/html, not application/json, so that is no Gainboard"),
         ("bare-json", "is no Me as this client"),
+        ("cut-json", "is no Me as this client"),
         ("elsewhere", "308 Permanent Redirect: it leads to https://gainboard.example/"),
     ],
 )

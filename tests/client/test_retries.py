@@ -77,6 +77,16 @@ def test_a_stored_thing_that_was_deleted_by_a_lost_request_is_not_there_any_more
     assert list(organiser.runs(name)) == []
 
 
+def test_what_was_never_there_is_not_said_to_be_deleted_because_the_service_was_busy(
+    over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str
+) -> None:
+    organiser.create_collection(name, 2)
+    broken[1].faults = ["busy"]
+    with pytest.raises(Problem) as refused:
+        over.withdraw(name, "mistyped")
+    assert refused.value.status == 404
+
+
 def test_what_may_not_be_done_twice_is_not_sent_again(
     over: Gainboard, broken: tuple[str, Flaky], organiser: Gainboard, name: str
 ) -> None:

@@ -58,6 +58,17 @@ def through_a_pipe(path: Path) -> io.BufferedReader:
     return os.fdopen(reading, "rb")
 
 
+def through_a_named_pipe(content: bytes) -> Callable[[Path], Path]:
+    """A path behind which everything can be read once only, as a shell makes of `<(command)`."""
+
+    def make(path: Path) -> Path:
+        os.mkfifo(path)
+        Thread(target=path.write_bytes, args=[content]).start()
+        return path
+
+    return make
+
+
 def on_disk(content: bytes) -> Callable[[Path], Path]:
     def put(path: Path) -> Path:
         path.write_bytes(content)
@@ -73,6 +84,8 @@ FORMS: dict[str, Callable[[Path], Source]] = {
     "text": lambda path: RUN,
     "open file": with_position,
     "pipe": through_a_pipe,
+    "named pipe": through_a_named_pipe(RUN.encode()),
+    "named pipe of gzip": through_a_named_pipe(gzip.compress(RUN.encode())),
     "gzip": on_disk(gzip.compress(RUN.encode())),
     "zstd": lambda path: compress(RUN.encode()),
 }
