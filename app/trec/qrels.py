@@ -94,7 +94,8 @@ class _Judgments:
     def _expected(self) -> str:
         if self._layout.read is Scale.numeric:
             return f"an integer from {LOWEST_LEVEL} to {self._scale.highest}"
-        return "one of " + ", ".join(token.decode() for token in self._scale.tokens)
+        others = [token.decode() for token, level in self._scale.tokens.items() if token != b"L%d" % level]
+        return "one of " + ", ".join([*others, f"L0 to L{self._scale.highest}"])
 
     def levels(self) -> dict[str, dict[bytes, int]]:
         return {

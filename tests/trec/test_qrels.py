@@ -90,7 +90,7 @@ def test_a_token_that_is_no_level_is_a_fault_of_its_line(line: str) -> None:
 
 
 def test_the_message_names_the_levels_there_are() -> None:
-    with pytest.raises(FaultyFile, match="'X' of document 'd' is not one of B, A, S, L0, L1, L2, L3, C, D"):
+    with pytest.raises(FaultyFile, match="'X' of document 'd' is not one of B, A, S, C, D, L0 to L3"):
         read("1 a S", "1 d X", levels=BAS)
     with pytest.raises(FaultyFile, match="'7' of document 'd' is not an integer from -127 to 3"):
         read("1 0 d 7")
