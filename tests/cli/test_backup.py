@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,17 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     workspace, _ = open_workspace(Settings.read({}, data=tmp_path / "data", admin_token=ADMIN))
     workspace.database.close()
     return tmp_path / "data"
+
+
+@pytest.fixture
+def own_log() -> Iterator[None]:
+    """A server sends the log to its standard error, which ends with the test; others then have theirs again."""
+    loggers = [logging.getLogger(name) for name in (None, "gainboard", "uvicorn", "uvicorn.error", "uvicorn.access")]
+    before = [(each.handlers[:], each.level, each.propagate) for each in loggers]
+    yield
+    for each, (handlers, level, propagate) in zip(loggers, before, strict=True):
+        each.handlers[:], each.propagate = handlers, propagate
+        each.setLevel(level)
 
 
 def test_what_was_written_and_restored_is_said(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,6 +62,7 @@ def test_a_refusal_is_one_line_and_leaves_the_file(
     assert cli.main(["backup", "--data", str(data), "--force", str(file)]) == 0
 
 
+@pytest.mark.usefixtures("own_log")
 @pytest.mark.parametrize("command", ["serve", "migrate", "backup", "doctor"])
 def test_every_command_refuses_a_database_of_a_later_version_and_says_what_to_do(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
