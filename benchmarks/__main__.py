@@ -19,7 +19,7 @@ from benchmarks.analyses import measure_jobs, measure_kernels
 from benchmarks.data import LEVELS, TREC, Campaign
 from benchmarks.expressions import parameters, shared_with_trec_eval
 from benchmarks.footprint import database_bytes, measure_start, storage
-from benchmarks.growth import FACTORS, Curve, growth_table, measure_growth
+from benchmarks.growth import FACTORS, Curve, growth_table, measure_growth, measure_large
 from benchmarks.leaderboard import measure_leaderboard
 from benchmarks.marco import measure_marco, write_campaign
 from benchmarks.peers import LIBRARIES, Peer, PytrecEval, find_peers
@@ -125,6 +125,7 @@ def _measure(plan: _Plan) -> tuple[list[Row], list[Curve], list[str]]:
         _say("growing")
         factors = _SHORT_FACTORS if plan.short else FACTORS
         curves = measure_growth(clients[columns[-1]], plan.seed, factors)
+        rows += [] if plan.short else measure_large(clients[columns[-1]], plan.seed)
     _say("resampling and correlating, beside plain loops")
     rows += measure_kernels(plan.seed, plan.repetitions)
     _say("starting servers")

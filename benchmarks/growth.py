@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from benchmarks.data import LEVELS, Campaign, Size
-from benchmarks.report import timed
+from benchmarks.data import LARGE, LEVELS, Campaign, Size
+from benchmarks.report import Row, timed
 
 BASE = Size(topics=10, judged=100, retrieved=100, runs=4)
 FACTORS = (1, 10, 100)
@@ -58,6 +58,16 @@ def measure_growth(client: httpx.Client, seed: int, factors: Sequence[int] = FAC
     return [
         Curve(what, dimension, seconds, refused.get((what, dimension), ""))
         for (what, dimension), seconds in found.items()
+    ]
+
+
+def measure_large(client: httpx.Client, seed: int) -> list[Row]:
+    """Every operation on the campaign of 200 runs, where it was not refused."""
+    campaign = Campaign(seed, LARGE)
+    return [
+        Row(f"large, {LARGE.topics} topics, {LARGE.runs} runs: {what}", seconds)
+        for what, seconds, _ in _measured(client, "/v1/collections/large", campaign)
+        if seconds is not None
     ]
 
 
