@@ -31,7 +31,7 @@ FOREVER = ("gainboard serve",)
 """How those begin that end when they are told to."""
 ELSEWHERE = {
     "gainboard demo": "tests/test_readme.py runs it and asks it what the README asks",
-    "gainboard warm": "it compiles for a minute what tests/test_fast.py compiles too",
+    "gainboard warm": "it compiles, as tests/test_dockerfile.py does with the image's own command",
 }
 POSTGRES = "postgresql+psycopg://user@host/name"
 """An address that examples give, in the place of which the tests have one that is there."""
