@@ -9,12 +9,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Barrier
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 from app.cli.copied import interruptible
 from app.errors import BadSetting, DatabaseNewer, DatabaseUnusable, GainboardError
@@ -22,7 +22,7 @@ from app.main import open_workspace
 from app.settings import Settings
 from app.store.backup import restore, take
 from app.store.database import Database
-from tests.operations.test_backup import restored, taken
+from tests.operations.test_backup import quiet, restored, taken
 from tests.outside import outside
 
 
@@ -194,6 +194,28 @@ def test_of_restores_at_once_one_fills_the_database_and_the_others_leave_it_alon
         first, *others = sorted(pool.map(attempt, range(3)))
     assert first == ""
     assert all("this one has" in said for said in others)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (1,)
+
+
+class Overtaken(Database):
+    """A database that another restore fills just before anybody writes to it."""
+
+    def __init__(self, url: str, backup: Path) -> None:
+        super().__init__(url)
+        self._other_url, self._backup = url, backup
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        restored(self._other_url, self._backup)
+        with super().writing() as connection:
+            yield connection
+
+
+def test_a_file_that_another_restore_has_filled_meanwhile_stays(backup: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "gainboard.db"
+    with pytest.raises(BadSetting, match="this one has"):
+        restore(Overtaken(f"sqlite:///{path}", backup), backup, quiet)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (1,)
 

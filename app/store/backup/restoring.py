@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect
 
-from app.errors import BadSetting
+from app.errors import BadSetting, DatabaseUnusable
 from app.store.backup import files
 from app.store.backup.copying import Told, copy, counted, in_words, set_sequences, tables
 from app.store.backup.revisions import NEWEST, known_revision, upgrade
@@ -56,14 +57,30 @@ def _require_empty(target: Connection) -> None:
 @contextmanager
 def _all_or_nothing(database: Database) -> Iterator[None]:
     # Of PostgreSQL's databases the transaction takes care; that of SQLite is a file, which is made first.
-    made = _make(database.path) if database.path is not None else []
+    path = database.path
+    made = _make(path) if path is not None else []
     try:
         yield
+        if path is not None and not path.exists():
+            raise DatabaseUnusable(f"{path} was taken away while it was filled; nothing was restored.")
     except BaseException:
         database.close()
-        for each in made:
-            _remove(each)
+        if path is not None and _is_empty(path):
+            for each in made:
+                _remove(each)
         raise
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether nobody else, who found the file that was made here, has filled it meanwhile or is about to."""
+    if not path.exists():
+        return True
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            found: tuple[int] = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        return False
+    return found == (0,)
 
 
 def _make(path: Path) -> list[Path]:
