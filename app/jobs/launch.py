@@ -32,7 +32,7 @@ from app.store.records import Collection, Qrels, Run, Token
 
 MOST_OPEN = 200
 """Jobs of one token that are queued or running: each look for work passes over all that are open."""
-ALGORITHM_VERSION = 1
+ALGORITHM_VERSION = 2
 """Counted on whenever a result may come out differently: then what was computed before no longer answers."""
 
 

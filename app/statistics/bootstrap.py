@@ -8,11 +8,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.statistics.draws import Draws, Floats, Indices, resample_counts
+from app.statistics.draws import Draws, Floats, Found, Indices, resample_counts
 from app.statistics.effects import TINY
 from app.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pair_indices, pieces
 from app.statistics.resampled import verdict
-from app.statistics.significance import Found, PairwiseTest, Settings, entered, joined
+from app.statistics.significance import PairwiseTest, Settings, entered, joined
 
 NO_SQUARES = 1e-18
 """A resample whose squares add up to no more than this is all zeros, but for rounding."""
@@ -24,7 +24,7 @@ def paired_bootstrap(
     """The paired bootstrap on `differences` [pairs, topics].
 
     `counts` [resamples, topics] says how often each topic is in each resample. Answers `asl` and `observed`
-    [pairs], and if asked for `estimated_differences` [alphas, pairs] and `largest` [resamples].
+    [pairs], and if asked for `estimated_differences` [alphas, pairs] and what `max_t` compares.
     """
     parts = []
     at_once = _pairs_at_once(*counts.shape)
@@ -41,9 +41,8 @@ def paired_bootstrap(
             return means
 
         ratios = _paired_ratios(w, squares, counts, room[:, : len(w)])
-        parts.append(
-            verdict(ratios, _observed(mean, squares.mean(axis=1), z.shape[1]), mean_at, alphas, largest=largest)
-        )
+        own = _observed(mean, squares.mean(axis=1), z.shape[1])
+        parts.append(verdict(ratios, own, mean_at, alphas, topics=z.shape[1], largest=largest))
     return joined(parts)
 
 
@@ -86,7 +85,7 @@ def unpaired_bootstrap(
         def mean_at(resamples: Indices, difference: Floats = difference) -> Floats:
             return np.take_along_axis(difference, resamples.T, axis=1).T
 
-        parts.append(verdict(ratios, observed[part], mean_at, alphas, largest=largest))
+        parts.append(verdict(ratios, observed[part], mean_at, alphas, topics=topics, largest=largest))
     return joined(parts)
 
 

@@ -7,11 +7,11 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from app.statistics.draws import Floats
+from app.statistics.draws import Floats, Found
 from app.statistics.effects import TINY
 from app.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
 from app.statistics.randomisation import MOST_ENUMERATED, as_large, every_sign
-from app.statistics.significance import Found, PairwiseTest, Settings, entered, joined
+from app.statistics.significance import PairwiseTest, Settings, entered, joined
 
 DECIMALS = 12
 """Differences are rounded to so many before they are ranked: 0.3 - 0.2 and 0.2 - 0.1 are a tie."""

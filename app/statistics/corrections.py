@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.statistics.draws import Floats
 
@@ -25,14 +26,25 @@ def holm(asl: Floats) -> Floats:
     return adjusted
 
 
-def max_t(observed: Floats, largest: Floats) -> Floats:
-    """The single-step max-T adjustment: float64 [pairs] in [0, 1], none below the pair's ASL.
+def max_t(
+    observed: Floats, largest: Floats, infinite_counts: NDArray[np.int32], infinite_resamples: NDArray[np.int32]
+) -> Floats:
+    """Return the single-step max-T adjustment: float64 [pairs] in [0, 1], none below the pair's ASL.
 
-    The share of resamples whose `largest` (over the pairs, in each resample) reaches what was `observed` for the
-    pair; both as in `Outcome` (Westfall and Young, Resampling-based multiple testing, 1993).
+    A pair's level is the share of resamples in which its own t is infinite or the largest finite t of all pairs
+    reaches the pair's `observed` t [pairs] (Westfall and Young, Resampling-based multiple testing, 1993). `largest`
+    [resamples] is that largest finite t. `infinite_counts` [pairs] says in how many resamples a pair's t is infinite,
+    and `infinite_resamples` lists those resamples, pair after pair.
+
+    An infinite t counts for its own pair only. Two runs that differ on one topic have one in every resample without
+    that topic, a third of all: counted for every pair, one near-duplicate run would leave no difference significant.
     """
-    below = np.searchsorted(np.sort(largest), observed * (1 - NEAR), side="left")
-    adjusted: Floats = (len(largest) - below) / len(largest)
+    needed = observed * (1 - NEAR)
+    reached = len(largest) - np.searchsorted(np.sort(largest), needed, side="left")
+    pairs = np.repeat(np.arange(len(observed)), infinite_counts)
+    # A resample whose largest finite t suffices is counted already.
+    own = pairs[largest[infinite_resamples] < needed[pairs]]
+    adjusted: Floats = (reached + np.bincount(own, minlength=len(observed))) / len(largest)
     return adjusted
 
 

@@ -6,6 +6,8 @@ Integers only, down to the last step: the same seed draws the same on every mach
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -14,6 +16,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Words = NDArray[np.uint64]
+Found = Mapping[str, NDArray[Any]]
+"""Arrays by name: what one block of a test found."""
 HALF = np.uint64(32)
 
 

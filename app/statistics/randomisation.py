@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.statistics.corrections import NEAR
-from app.statistics.draws import Draws, Floats
+from app.statistics.draws import Draws, Floats, Found
 from app.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
-from app.statistics.significance import Found, Outcome, Settings, SignificanceTest, entered
+from app.statistics.significance import Outcome, Settings, SignificanceTest, entered
 
 MOST_ENUMERATED = 13
 """Up to so many topics, all ways of flipping signs are looked at: 2**13 are fewer than the default draws."""

@@ -1,4 +1,4 @@
-"""What every bootstrap makes of its resamples: counts, the differences of the k-th largest, the largest of all.
+"""Every bootstrap's summary of its resamples: counts, the differences of the k-th largest, the largest of all.
 
 Resamples are compared by a *ratio* that grows with |t| and stays finite: `n * mean**2 / (mean**2 + variance)`, where
 n is the number of topics and the variance divides by n; 0 where t is, n where t is infinite.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.statistics.corrections import NEAR
-from app.statistics.draws import Floats, Indices
+from app.statistics.draws import Floats, Found, Indices
 
 
 def verdict(
@@ -21,19 +23,34 @@ def verdict(
     mean_at: Callable[[Indices], Floats],
     alphas: Sequence[float] = (),
     *,
+    topics: int,
     largest: bool = False,
-) -> dict[str, Floats]:
-    """The fields of a test's outcome, for pairs with these `ratios` [pairs, resamples] and `observed` [pairs].
+) -> Found:
+    """Return the fields of a test's outcome, for pairs with these `ratios` [pairs, resamples] and `observed` [pairs].
 
-    `mean_at` gives the pairs' mean differences in the resamples [alphas, pairs] that it is told.
+    `mean_at` gives the pairs' mean differences in the resamples [alphas, pairs] that it is told. `topics` is the
+    ratio of an infinite t.
     """
-    found = {"asl": achieved_levels(ratios, observed), "observed": observed}
+    found: dict[str, NDArray[Any]] = {"asl": achieved_levels(ratios, observed), "observed": observed}
     if alphas:
         places = [max(1, math.ceil(ratios.shape[1] * alpha - NEAR)) for alpha in alphas]
         found["estimated_differences"] = np.abs(mean_at(at_places(ratios, places)))
     if largest:
-        found["largest"] = ratios.max(axis=0)
+        found |= _for_max_t(ratios, topics)
     return found
+
+
+def _for_max_t(ratios: Floats, topics: int) -> Found:
+    """Return `largest`, `infinite_counts` and `infinite_resamples`, which `max_t` explains.
+
+    The infinite ones are stored as lists: few pairs have any, and a table of all pairs and resamples would be large.
+    """
+    is_infinite = ratios >= topics * (1 - NEAR)
+    return {
+        "largest": np.where(is_infinite, 0.0, ratios).max(axis=0),
+        "infinite_counts": is_infinite.sum(axis=1, dtype=np.int32),
+        "infinite_resamples": np.nonzero(is_infinite)[1].astype(np.int32),
+    }
 
 
 def achieved_levels(ratios: Floats, observed: Floats) -> Floats:

@@ -9,18 +9,16 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from app.statistics.draws import Floats
+from app.statistics.draws import Floats, Found
 from app.statistics.effects import Effects, paired_effects
 from app.statistics.pairs import pair_count
-
-Found = Mapping[str, Floats]
-"""What one block found out: arrays by name, which only the test itself reads."""
 
 BLOCK_SECONDS = 1.5
 
@@ -44,14 +42,16 @@ class Outcome:
     """What a test says of all pairs, in the order of `pairs`.
 
     `asl` is float64 [pairs] in [0, 1]. `estimated_differences`, float64 [alphas, pairs], is None unless the test
-    is a bootstrap and was asked. So are `observed` [pairs] and `largest` [resamples], which `max_t` compares.
-    `resamples` is how many there were, all that exist where they could be enumerated; None if none.
+    is a bootstrap and was asked. So are `observed`, `largest`, `infinite_counts` and `infinite_resamples`, which
+    `max_t` takes. `resamples` is how many there were, all that exist where they could be enumerated; None if none.
     """
 
     asl: Floats
     estimated_differences: Floats | None = None
     observed: Floats | None = None
     largest: Floats | None = None
+    infinite_counts: NDArray[np.int32] | None = None
+    infinite_resamples: NDArray[np.int32] | None = None
     resamples: int | None = None
 
 

@@ -8,10 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from app.statistics.corrections import NEAR
-from app.statistics.draws import Draws, Floats, Indices
+from app.statistics.draws import Draws, Floats, Found, Indices
 from app.statistics.effects import Effects, residual_effects
 from app.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
-from app.statistics.significance import Found, Outcome, Settings, SignificanceTest, entered
+from app.statistics.significance import Outcome, Settings, SignificanceTest, entered
 
 IN_CACHE = 1 << 15
 """How many float64 are gathered at once: 256 KB."""

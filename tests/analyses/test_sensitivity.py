@@ -148,16 +148,21 @@ def test_holms_correction_decides_about_significance(answer: Answer, laboratory:
 @pytest.mark.parametrize(
     ("name", "resampled"), [("paired-bootstrap", resampled_t), ("unpaired-bootstrap", resampled_welch)]
 )
-def test_the_max_t_correction_compares_with_the_largest_of_all_pairs(
+def test_the_max_t_correction_compares_with_the_largest_finite_t_of_all_pairs(
     answer: Answer, laboratory: Laboratory, name: str, resampled: Any
 ) -> None:
     found = answer("bootstrap-sensitivity", **asked(name, correction="max-t"))
     for metric in found["metrics"]:
         rows = laboratory.common(*METRICS)[metric["metric"]]
         worked = [resampled(x, y) for x, y in combinations(rows.values(), 2)]
-        largest = [max(drawn[b][0] for _, drawn in worked) for b in range(B)]
-        theirs = [sum(reaches(t, observed) for t in largest) / B for observed, _ in worked]
+        largest = [max((t for _, drawn in worked if math.isfinite(t := drawn[b][0])), default=0) for b in range(B)]
+        theirs = [
+            sum(math.isinf(t) or reaches(most, observed) for (t, _), most in zip(drawn, largest, strict=True)) / B
+            for observed, drawn in worked
+        ]
         assert [pair["asl_corrected"] for pair in metric["pairs"]] == theirs
+        infinite = [any(math.isinf(drawn[b][0]) for _, drawn in worked) for b in range(B)]
+        assert metric["resamples_with_infinite_t"] == sum(infinite)
         assert all(pair["asl_corrected"] >= pair["asl"] for pair in metric["pairs"])
 
 

@@ -67,14 +67,20 @@ def test_unpaired_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -
 
 
 @kinds
-def test_max_t_counts_the_resamples_whose_largest_t_of_all_pairs_is_as_large(scores: Floats) -> None:
+def test_max_t_counts_the_resamples_whose_own_t_is_infinite_or_whose_largest_finite_t_is_as_large(
+    scores: Floats,
+) -> None:
     resamples = Draws(3, "test").resamples(200, scores.shape[1])
     z = pair_differences(scores)
     found = paired_bootstrap(z, resample_counts(resamples, z.shape[1]), largest=True)
-    largest = [max(abs(t(row - row.mean(), resample)) for row in z) for resample in resamples]
+    drawn = np.array([[abs(t(row - row.mean(), resample)) for resample in resamples] for row in z])
+    largest = np.where(np.isinf(drawn), 0, drawn).max(axis=0)
     own = [abs(t(row, np.arange(len(row)))) for row in z]
-    counted = [sum(reaches(each, observed) for each in largest) / 200 for observed in own]
-    adjusted = max_t(found["observed"], found["largest"])
+    counted = [
+        sum(math.isinf(each) or reaches(most, observed) for each, most in zip(row, largest, strict=True)) / 200
+        for row, observed in zip(drawn, own, strict=True)
+    ]
+    adjusted = max_t(found["observed"], found["largest"], found["infinite_counts"], found["infinite_resamples"])
     assert adjusted.tolist() == counted
     assert (adjusted >= found["asl"]).all()
 

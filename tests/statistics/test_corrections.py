@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.statistics.bootstrap import PairedBootstrap
 from app.statistics.corrections import holm, max_t, needed_resamples
 from app.statistics.draws import Floats
+from app.statistics.significance import Outcome, Settings
 
 
 @pytest.mark.parametrize("asl", [np.array([0.01, 0.04, 0.03, 0.005]), np.array([0.2, 0.2, 0.0, 1.0, 0.013, 0.2])])
@@ -22,8 +24,37 @@ def test_holms_own_order_is_that_of_the_pairs() -> None:
 
 
 def test_max_t_is_the_share_of_resamples_whose_largest_is_as_large() -> None:
+    largest, none = np.array([1.0, 4.0, 2.0, 3.0]), np.zeros(0, np.int32)
+    observed = np.array([0.0, 2.0, 3.5, 4.0 + 1e-12, 5.0])
+    assert max_t(observed, largest, np.zeros(5, np.int32), none).tolist() == [1.0, 0.75, 0.25, 0.25, 0.0]
+
+
+def test_an_infinite_t_counts_for_its_own_pair_only() -> None:
     largest = np.array([1.0, 4.0, 2.0, 3.0])
-    assert max_t(np.array([0.0, 2.0, 3.5, 4.0 + 1e-12, 5.0]), largest).tolist() == [1.0, 0.75, 0.25, 0.25, 0.0]
+    counts, resamples = np.array([0, 2, 1], np.int32), np.array([0, 1, 2], np.int32)
+    assert max_t(np.array([3.5, 3.5, 1.5]), largest, counts, resamples).tolist() == [0.25, 0.5, 0.75]
+
+
+def test_a_run_that_differs_from_another_on_one_topic_leaves_other_pairs_significant() -> None:
+    drawn = np.random.default_rng(6)
+    scores = drawn.normal(0.4, 0.1, (5, 40)) + np.array([0.0, 0.0, 0.05, 0.1, 0.15])[:, np.newaxis]
+    near_duplicate = scores[0].copy()
+    near_duplicate[7] += 0.02
+    settings = Settings(resamples=1000, largest=True)
+    alone = _max_t_levels(PairedBootstrap().decide(scores, settings))
+    beside = _max_t_levels(PairedBootstrap().decide(np.vstack((scores, near_duplicate)), settings))
+    # Pairs 0-4 and 0-5 in the order of `pairs`: the best against the worst, and the run against its near-duplicate.
+    assert alone[3] < 0.01
+    assert beside[3] < 0.01
+    assert beside[4] > 0.3
+
+
+def _max_t_levels(outcome: Outcome) -> Floats:
+    assert outcome.observed is not None
+    assert outcome.largest is not None
+    assert outcome.infinite_counts is not None
+    assert outcome.infinite_resamples is not None
+    return max_t(outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
 
 
 def test_needed_resamples_are_pairs_over_alpha() -> None:

@@ -130,5 +130,6 @@ def test_a_true_hypothesis_is_rejected_as_often_as_the_level_says(test: Signific
 
 
 def as_bytes(outcome: Outcome) -> list[bytes]:
-    arrays = (outcome.asl, outcome.estimated_differences, outcome.observed, outcome.largest)
+    compared = (outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
+    arrays = (outcome.asl, outcome.estimated_differences, *compared)
     return [b"" if array is None else array.tobytes() for array in arrays]

@@ -113,7 +113,9 @@ class Sensitivity(Analysis):
         elif self.correction == "max-t":
             assert outcome.observed is not None
             assert outcome.largest is not None
-            asl = max_t(outcome.observed, outcome.largest)
+            assert outcome.infinite_counts is not None
+            assert outcome.infinite_resamples is not None
+            asl = max_t(outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
         return Decision(label, scores, outcome, asl)
 
     def _metric(self, decision: Decision) -> dict[str, Any]:
@@ -122,7 +124,14 @@ class Sensitivity(Analysis):
             "levels": [self._level(decision, row, alpha) for row, alpha in enumerate(self.settings.alphas)],
             "pairs": self._pairs(decision),
             "asl_curve": np.sort(decision.outcome.asl)[::-1].tolist(),
+            **self._infinite(decision.outcome),
         }
+
+    def _infinite(self, outcome: Outcome) -> dict[str, int]:
+        """Count the resamples in which the t of any pair is infinite; max-T takes them for their own pairs alone."""
+        if outcome.infinite_resamples is None:
+            return {}
+        return {"resamples_with_infinite_t": len(np.unique(outcome.infinite_resamples))}
 
     def _level(self, decision: Decision, row: int, alpha: float) -> dict[str, Any]:
         significant, pairs = int((decision.asl < alpha).sum()), len(decision.asl)

@@ -32,7 +32,11 @@ class SensitivityParams(MetricsParams):
     alphas: Annotated[list[Alpha], Field(min_length=1, max_length=20)] = Field(
         [0.05, 0.01], description="Significance levels"
     )
-    correction: Correction = Field("none", description="For many comparisons; Tukey's test needs none")
+    correction: Correction = Field(
+        "none",
+        description="For many comparisons; Tukey's test needs none. With max-t, an infinite t counts for its own pair "
+        "only, and `resamples_with_infinite_t` says in how many resamples there is one",
+    )
     baseline: Expression | None = Field(
         None, description="The metric to be beaten; AP if it is among the metrics", examples=["AP"]
     )
