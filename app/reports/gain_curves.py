@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.exhibits import Axis, Figure, Panel, Series
+from app.jobs.kinds.gain_vectors import label_of_curve
 from app.reports.kind import Result
 
 RECALL = tuple(tenths / 10 for tenths in range(11))
@@ -22,5 +23,7 @@ def gain_by_rank(result: Result, measure: str, scheme: str) -> Figure:
     # What is normalised is far above 0 from the first ranks on, and its curves close to each other.
     least = None if measure.startswith("n") else 0
     panel = Panel(Axis("rank"), Axis(f"{measure} under {scheme}", limits=(least, None)), series)
-    caption = f"{measure} by rank under {scheme}, mean over {result['topics']} topics: {result['metric']}."
+    caption = (
+        f"{measure} by rank under {scheme}, mean over {result['topics']} topics: {label_of_curve(result, measure)}."
+    )
     return Figure(f"{measure}-{scheme}", caption, (panel,))

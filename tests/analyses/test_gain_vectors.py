@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.jobs.kinds.gain_vectors import figures
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
 
@@ -65,6 +66,13 @@ def test_runs_are_in_the_order_in_which_they_were_asked_for(answer: Answer) -> N
     found = answer("gain-vectors", cutoff=3, runs=["yew", "birch", "maple"])
     assert [run["name"] for run in found["runs"]] == ["yew", "birch", "maple"]
     assert found["metric"] == "nDCG(base=2,gains=3:2:1)@3"
+
+
+def test_the_caption_of_a_curve_names_its_own_metric(answer: Answer, laboratory: Laboratory) -> None:
+    captions = {figure.name: figure.caption for figure in figures(answer("gain-vectors", cutoff=5, rel=2, base=3))}
+    for name in CURVES:
+        own = f"{name}(rel=2{',base=3' if 'D' in name else ''})@5"
+        assert captions[name].endswith(f": {laboratory.label(own)}.")
 
 
 def test_a_hundred_ranks_unless_asked_otherwise(answer: Answer) -> None:

@@ -168,6 +168,8 @@ def test_the_figures_are_curves_of_the_five_best_by_precision_at_100(laboratory:
     ):
         series = found[f"Figures 1-2 ({letter})"].series
         assert [each.label for each in series] == best
+        label = laboratory.label(f"{measure}(gains={GAINS[scheme]})@100")
+        assert found[f"Figures 1-2 ({letter})"].caption.endswith(f" topics: {label}.")
         for rank in (1, 10, 100):
             means = laboratory.means(f"{measure}(gains={GAINS[scheme]})@{rank}")
             assert [each.y[rank - 1] for each in series] == pytest.approx([means[run] for run in best], abs=1e-12)

@@ -13,6 +13,7 @@ from app.exhibits import Axis, Column, Figure, Panel, Series, Table
 from app.jobs.kind import Kind, Result, enter
 from app.jobs.labels import Labels
 from app.jobs.params import Params
+from app.metrics import without
 
 CURVES = ("CG", "DCG", "nCG", "nDCG")
 RECALL = tuple(tenths / 10 for tenths in range(11))
@@ -75,11 +76,18 @@ def figures(result: Result) -> Sequence[Figure]:
     return (*curves, _curve(result, "precision-recall", "interpolated precision", RECALL, recall))
 
 
+def label_of_curve(result: Result, name: str) -> str:
+    """Return the label of CG, DCG, nCG or nDCG with the parameters of the curves, to the last rank."""
+    label: str = result["metric"] if name.endswith("DCG") else without(result["metric"], "base")
+    return label.replace("nDCG", name, 1)
+
+
 def _curve(result: Result, name: str, title: str, x: Sequence[float], axis: Axis) -> Figure:
     key = name.replace("-", "_")
     style: Any = "line+points" if name == "precision-recall" else "line"
     series = [Series(run["name"], x, run[key], style=style) for run in result["runs"]]
-    caption = f"{title} by {axis.title}, mean over {result['topics']} topics, parameters of {result['metric']}."
+    label = label_of_curve(result, name) if name in CURVES else f"parameters of {result['metric']}"
+    caption = f"{title} by {axis.title}, mean over {result['topics']} topics: {label}."
     return Figure(name, caption, (Panel(axis, Axis(title, limits=(0, None)), series),))
 
 
