@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -30,6 +31,12 @@ from app.store.database import Database
 ADMIN = "the-admin-token-of-the-tests"
 
 
+# A shell that starts the tests in the background has SIGINT ignored. Servers that tests start would inherit that, and
+# Ctrl+C would not end them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)  # also collected without pytest-xdist
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One process more than cores for `-n auto`: a third of the time goes into waiting for servers to end."""
     return (os.cpu_count() or 1) + 1
@@ -167,7 +174,7 @@ def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
     service = Service(f"http://127.0.0.1:{listener.getsockname()[1]}")
     try:
         # A start completes routes that all applications of this process share: no second one may begin meanwhile.
-        server.start_ended.wait()
+        assert server.start_ended.wait(60)
         assert server.started
         yield service
     finally:

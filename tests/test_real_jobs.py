@@ -17,6 +17,7 @@ from app.settings import Settings
 from app.statistics.draws import Draws
 from tests import real
 from tests.conftest import ADMIN, Service, serving
+from tests.waiting import until
 
 # What the organisers published under these names, and which metric it is.
 COLUMNS = {
@@ -75,11 +76,14 @@ def finished(loaded: Service) -> dict[str, dict[str, Any]]:
 
 
 def waited(service: Service, job: str) -> dict[str, Any]:
-    while True:
+    def over() -> dict[str, Any] | None:
         found: dict[str, Any] = service.organiser.get(f"/v1/jobs/{job}", params={"wait": 30}).json()
-        if found["state"] not in ("queued", "running"):
-            assert found["state"] == "succeeded", found
-            return found
+        return None if found["state"] in ("queued", "running") else found
+
+    found = until(over, 240)
+    assert found is not None
+    assert found["state"] == "succeeded", found
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from app.settings import Settings
 from tests import real
 from tests.conftest import ADMIN, Service, running, serving
 from tests.exhibits.compiling import compiles_text
+from tests.waiting import until
 
 KINDS = [kind.name for kind in every_report_kind()]
 
@@ -44,8 +45,13 @@ def report(request: pytest.FixtureRequest, campaign: tuple[Service, str]) -> tup
     service, name = campaign
     sent = {"name": request.param, "collections": [name]}
     found = service.organiser.post("/v1/reports", json=sent).json()
-    while found["state"] in ("queued", "running"):
+
+    def is_over() -> bool:
+        nonlocal found
         found = service.organiser.get(f"/v1/reports/{found['id']}", params={"wait": 30}).json()
+        return found["state"] not in ("queued", "running")
+
+    until(is_over, 240)
     assert found["state"] == "succeeded", found["error"]
     return service.organiser, found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("completion") / "gainboard.bash"
     with path.open("w") as file:
         code = "from app.cli import main; raise SystemExit(main(['completion', 'bash']))"
-        subprocess.run(["python", "-c", code], stdout=file, check=True)
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
     return path
 
 

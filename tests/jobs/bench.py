@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import create_engine, delete, select, text
@@ -34,12 +33,12 @@ from app.store.job_tables import jobs as table_of_jobs
 from app.store.tables import blobs as table_of_blobs
 from tests.api.campaign import run_text
 from tests.conftest import ADMIN
+from tests.waiting import until
 
 COLLECTION = "bench"
 TOPICS, RUNS, PARTS, TRIALS = 20, 12, 6, 100_000
 CHUNK_SECONDS = 0.15
 """Of the estimate: two parts of a job's six."""
-T = TypeVar("T")
 
 
 class Bench:
@@ -74,12 +73,12 @@ class Bench:
 
     def over(self, job: Job) -> Job:
         """The job once it is over."""
-        until(lambda: self.job(job).is_over, 60)
+        until(lambda: self.job(job).is_over)
         return self.job(job)
 
     def begun(self, job: Job) -> None:
         """Waits until at least one chunk is done and another is being worked."""
-        until(lambda: any(chunk.done for chunk in self.chunks(job)) and self.is_worked(job), 60)
+        until(lambda: any(chunk.done for chunk in self.chunks(job)) and self.is_worked(job))
 
     def is_worked(self, job: Job) -> bool:
         """Whether a process works a chunk of it."""
@@ -187,18 +186,10 @@ def disconnect(url: str) -> None:
     named = make_url(url).query["application_name"]
     administrator = create_engine(make_url(url).set(query={}), isolation_level="AUTOCOMMIT")
     with administrator.connect() as connection:
-        ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = :name"
+        ended = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE application_name = :name AND datname = current_database()"""
         assert connection.execute(text(ended), {"name": named}).all()
     administrator.dispose()
-
-
-def until(condition: Callable[[], T], seconds: float = 20) -> T:
-    """What the condition gives, once that is true; fails when the time is up."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain"
-        time.sleep(0.01)
-    return found
 
 
 def computing(owner: int | None = None) -> list[int]:

@@ -12,8 +12,9 @@ from contextlib import contextmanager, suppress
 
 from app.jobs.engine import Engine
 from tests.conftest import ADMIN
-from tests.jobs.bench import Bench, computing, is_there, is_zombie, until
+from tests.jobs.bench import Bench, computing, is_there, is_zombie
 from tests.outside import outside
+from tests.waiting import until
 
 
 class Server:
@@ -71,7 +72,7 @@ def working(bench: Bench, slots: int = 1) -> Iterator[Engine]:
         assert [pid for pid in pids if is_there(pid) or is_zombie(pid)] == []
 
 
-def all_end(pids: list[int], seconds: float = 10) -> None:
+def all_end(pids: list[int], seconds: float = 30) -> None:
     """Waits for the end of processes."""
     until(lambda: not any(map(is_there, pids)), seconds)
 

@@ -26,8 +26,9 @@ from app.store.job_tables import job_chunks
 from app.store.tables import blob_parts, blobs
 from tests.api.campaign import run_text
 from tests.conftest import ADMIN
-from tests.jobs.bench import Bench, undisturbed, until
+from tests.jobs.bench import Bench, undisturbed
 from tests.jobs.servers import Server, kill
+from tests.waiting import until
 
 SEEDS = 2
 """Different jobs that are asked for again and again."""

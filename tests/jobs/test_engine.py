@@ -8,8 +8,9 @@ from itertools import groupby
 import pytest
 
 from app.jobs.engine import Engine
-from tests.jobs.bench import Bench, computing, is_there, is_zombie, undisturbed, until
+from tests.jobs.bench import Bench, computing, is_there, is_zombie, undisturbed
 from tests.jobs.servers import kill, working
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +77,14 @@ def test_a_chunk_whose_process_is_killed_is_worked_again_by_another(busy: Bench)
 
 def test_a_job_whose_processes_die_three_times_fails_and_may_be_asked_for_again(busy: Bench) -> None:
     job = busy.ask(seed=3, chunk_seconds=8)
-    while not busy.job(job).is_over:
+
+    def killed_to_the_end() -> bool:
         if busy.is_worked(job):
             list(map(kill, computing()))
-    over = busy.over(job)
+        return busy.job(job).is_over
+
+    until(killed_to_the_end)
+    over = busy.job(job)
     assert (over.state, over.error) == ("failed", "The process that computed it ended (signal 9). (3 attempts)")
     assert busy.ask(seed=3, chunk_seconds=8).state == "queued"
     busy.result(job)

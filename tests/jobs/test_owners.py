@@ -8,8 +8,9 @@ import signal
 import pytest
 
 from app.evaluation import collections
-from tests.jobs.bench import COLLECTION, Bench, computing, disconnect, is_there, undisturbed, until
+from tests.jobs.bench import COLLECTION, Bench, computing, disconnect, is_there, undisturbed
 from tests.jobs.servers import all_end, server, working
+from tests.waiting import until
 
 
 def test_a_job_of_a_collection_that_is_deleted_meanwhile_is_cancelled(bench: Bench) -> None:

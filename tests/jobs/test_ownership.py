@@ -8,14 +8,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy.engine import make_url
 
 from app.errors import DatabaseBusy
 from app.store.database import Database
 from app.store.ownership import Ownership
-from tests.jobs.bench import until
+from tests.jobs.bench import disconnect
+from tests.waiting import until
 
 
 @contextmanager
@@ -76,11 +78,13 @@ def test_a_process_that_is_started_by_the_owner_does_not_keep_the_ownership(data
 
 
 def test_a_lost_connection_is_noticed_and_another_may_own_then(postgres_url: str) -> None:
-    database = Database(postgres_url)
+    # A name of its own, by which only the connections of this test are ended: the server may be other people's, too.
+    named = make_url(postgres_url).update_query_dict({"application_name": uuid4().hex})
+    url = named.render_as_string(hide_password=False)
+    database = Database(url)
     first, second = Ownership(database), Ownership(database)
     assert first.acquire()
-    with database.writing() as tx:
-        tx.execute(text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"))
+    disconnect(url)
     until(second.acquire)
     assert [first.holds(), first.acquire()] == [False, False]
     second.release()

@@ -16,8 +16,9 @@ from app.jobs.process import Reply
 from app.jobs.slot import Slot
 from app.jobs.work import Worker
 from app.store.job_records import Claim
-from tests.jobs.bench import Bench, computing, is_there, is_zombie, until
+from tests.jobs.bench import Bench, computing, is_there, is_zombie
 from tests.jobs.chunks import claimed
+from tests.waiting import until
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from app.store.schema import migrate
 from app.store.tables import blobs
 from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
 from tests.conftest import ADMIN, Service
+from tests.waiting import until
 
 CLOSED = (403, "submissions-closed")
 EXCEEDED = (403, "quota-exceeded")
@@ -40,8 +41,7 @@ def _campaign(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client]:
 
 def _until_uploading(client: httpx.Client, count: int = 1) -> None:
     """Returns when so many uploads of the client's team are under way."""
-    while _limits(client)["team"]["runs"]["concurrent"]["used"] != count:
-        pass
+    until(lambda: _limits(client)["team"]["runs"]["concurrent"]["used"] == count)
 
 
 def _limits(client: httpx.Client) -> Any:

@@ -1,0 +1,18 @@
+"""Waiting for a condition, with a deadline that a machine three times slower than ours meets, too."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def until(condition: Callable[[], T], seconds: float = 60) -> T:
+    """Return what the condition gives as soon as that is true; fail when the time is up."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain"
+        time.sleep(0.01)
+    return found
