@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.evaluation import sweeping
 from app.evaluation.sweeping import MOST_POINTS
 from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import Laboratory
@@ -77,6 +78,19 @@ def test_a_bad_value_and_too_many_points_are_refused(lab: Laboratory) -> None:
     answer = lab.get("/sweep", metric=["Q", "Rmeasure"], beta=many)
     assert codes(answer) == ["too-many"]
     assert f"{2 * len(many):,} points" in answer.json()["errors"][0]["message"]
+
+
+def test_too_many_scores_are_refused_with_their_number_and_the_bound(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "MOST_SCORES", 2 * 4 * 8)  # points x runs x topics
+    assert lab.get("/sweep", metric=["Q"], beta=["2", "3"]).status_code == 200
+    answer = lab.get("/sweep", metric=["Q"], beta=["2", "3", "4"])
+    assert (answer.status_code, codes(answer)) == (422, ["too-many"])
+    message = answer.json()["errors"][0]["message"]
+    assert "means of 96 scores" in message
+    assert "at most 64 at once" in message
+    assert lab.get("/sweep", metric=["Q"], beta=["2", "3", "4"], run=["run-0", "run-1"]).status_code == 200
 
 
 def test_a_participant_sees_no_sweep_before_the_release(lab: Laboratory, campaign: Campaign) -> None:
