@@ -135,6 +135,13 @@ def test_what_is_beyond_a_limit_is_left_to_the_plain_reader() -> None:
         assert compiled([ORDINARY], QRELS, limits=Limits(**{limit: size - 1})) is None
 
 
+def test_the_lines_of_all_buffers_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joined, "BUFFER", 1)  # which holds a line or two then
+    lines = [b"%d Q0 a 1 1 t\n" % topic for topic in range(1, 10)]
+    assert compiled(lines, QRELS, limits=Limits(lines=len(lines))) is not None
+    assert compiled(lines, QRELS, limits=Limits(lines=len(lines) - 1)) is None
+
+
 def test_a_body_that_ends_in_an_error_is_left_to_the_plain_reader() -> None:
     def broken() -> Iterable[bytes]:
         yield ORDINARY
