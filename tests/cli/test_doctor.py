@@ -13,6 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from app import cli
+from app.cli.doctor import database as looking
 from app.cli.doctor.configuration import without_secrets
 from app.cli.doctor.folder import file_system
 from app.main import open_workspace
@@ -163,6 +164,28 @@ def test_a_forged_audit_log_and_a_rotten_file_are_problems(tmp_path: Path, docto
     assert "entry 3" in found["audit log"][0][1]
     assert {verdict for verdict, _ in found["files"]} == {"problem"}
     assert len(found["files"]) == 4
+
+
+def test_a_long_audit_log_is_verified_only_where_that_is_asked_for(
+    address: str, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "QUICKLY_VERIFIED", 1)
+    assert doctor.found()["audit log"][0][0] == "ok"
+    monkeypatch.setattr(looking, "QUICKLY_VERIFIED", 0)
+    assert doctor.found()["audit log"] == [("note", "1 entries, not verified")]
+    assert looking.ASK in doctor.said()
+    assert doctor.found("--thorough")["audit log"][0][0] == "ok"
+
+
+def test_a_large_file_is_looked_through_only_where_that_is_asked_for(
+    tmp_path: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, _ = open_workspace(Settings.read({}, data=tmp_path))
+    workspace.database.close()
+    monkeypatch.setattr(looking, "QUICKLY_READ", 1)
+    assert doctor.found("--data", str(tmp_path))["integrity"] == [("note", "not looked at, the file being large")]
+    assert looking.ASK in doctor.said("--data", str(tmp_path))
+    assert doctor.found("--data", str(tmp_path), "--thorough")["integrity"][0][0] == "ok"
 
 
 def test_nothing_secret_is_shown(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
