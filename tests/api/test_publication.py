@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
@@ -24,6 +24,9 @@ from app.main import open_workspace
 from app.settings import Settings
 from app.store import collections as stored
 from app.store import jobs
+from app.store import qrels as stored_qrels
+from app.store import runs as stored_runs
+from app.store.database import Database, Transaction
 from tests.api.campaign import OTHER_QRELS, QRELS, judged, run_text
 from tests.api.laboratory import SHORT
 from tests.api.test_races import at_once
@@ -148,6 +151,52 @@ def test_a_run_that_comes_while_another_is_judged_is_judged_before_the_publicati
     publication.publish(meddled, principal, name, 2)
     found = runs.listed(workspace, principal, name, None, 10)
     assert [(each.run.name, each.judging and each.judging.unjudged) for each in found] == [("early", 1), ("late", 1)]
+
+
+def stored_rankings(stopped: Any) -> dict[str, bytes]:
+    """The judged rankings that the database has for the version that answers, by the names of their runs."""
+    workspace, _, name = stopped
+    with workspace.database.reading() as tx:
+        found = stored.find(tx, name)
+        assert found is not None
+        newest = stored_qrels.find(tx, found.id)
+        assert newest is not None
+        names = {run.id: run.name for run in stored_runs.page(tx, found.id)}
+        return {names[run]: ranking for run, ranking in stored_runs.rankings(tx, [*names], newest.id).items()}
+
+
+def test_runs_that_are_stored_already_are_judged_at_the_moment_of_publication(stopped: Any) -> None:
+    workspace, principal, name = stopped
+    send(stopped, "early")
+    qrels.publish(workspace, principal, name, body(QRELS))
+    assert [*stored_rankings(stopped)] == ["early"]
+    qrels.publish(workspace, principal, name, body(OTHER_QRELS))
+    judged = stored_rankings(stopped)
+    send(stopped, "later")  # the same judged documents, which an upload is joined with by itself
+    assert stored_rankings(stopped) == {"early": judged["early"], "later": judged["early"]}
+
+
+class Overtaken(Database):
+    """A database where something else happens just before the first writing transaction."""
+
+    def __init__(self, url: str, happens: Callable[[], object]) -> None:
+        super().__init__(url)
+        self._waiting = [happens]
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        while self._waiting:
+            self._waiting.pop()()
+        with super().writing() as tx:
+            yield tx
+
+
+def test_a_run_that_comes_after_all_others_are_judged_is_judged_before_the_publication(stopped: Any) -> None:
+    workspace, principal, name = stopped
+    send(stopped, "early")
+    with closing(Overtaken(workspace.database.url, partial(send, stopped, "late"))) as database:
+        qrels.publish(Stopped(database), principal, name, body(QRELS))
+    assert sorted(stored_rankings(stopped)) == ["early", "late"]
 
 
 def test_jobs_about_a_discarded_draft_are_cancelled(stopped: Any) -> None:
