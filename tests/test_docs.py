@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from app.errors import BadExpression, BadGains, FaultyFile
 from app.jobs.page import renewed as kinds_renewed
 from app.metrics import Scale, parse_gains, resolve
 from app.metrics.page import renewed
+from app.reports.page import renewed as reports_renewed
 from app.settings import PREFIX, Settings
 from app.trec import Limits, OrderBy, RunReader, decompressed, read_qrels
 from tests.api.laboratory import Laboratory
@@ -88,6 +90,37 @@ def test_the_request_of_the_page_is_a_job(sqlite_service: Service) -> None:
     answer = lab.organiser.post(f"{lab.path}/jobs", json=json.loads(found[1]))
     assert answer.status_code == 202
     assert answer.json()["kind"] == json.loads(found[1])["kind"]
+
+
+def test_the_page_has_the_reports_of_the_catalogue() -> None:
+    page = DOCS["reports.md"]
+    assert page == reports_renewed(page), "renew it: python -m app.reports.page docs/reports.md"
+
+
+def test_the_request_of_the_page_is_a_report(sqlite_service: Service) -> None:
+    found = re.search(r"<!-- example: ask -->\n```http\nPOST (\S+)\n(.*)\n```", DOCS["reports.md"])
+    assert found is not None
+    answer = Laboratory(sqlite_service, name="web").organiser.post(found[1], json=json.loads(found[2]))
+    assert answer.status_code == 202
+    assert answer.json()["name"] == json.loads(found[2])["name"]
+
+
+def report_addresses() -> Iterator[str]:
+    """The addresses of the table of reports.md, with `*` for what differs."""
+    for cell in re.findall(r"^\| (`/.*?) \|", DOCS["reports.md"], re.MULTILINE):
+        address, *endings = re.findall("`(.*?)`", re.sub(r"\{\w+\}|NAME", "*", cell))
+        yield from (address, *(f"{address.removesuffix('.csv')}{ending}" for ending in endings))
+
+
+def test_every_address_of_a_report_on_the_page_is_a_route(sqlite_service: Service) -> None:
+    paths = sqlite_service.anonymous.get("/openapi.json").json()["paths"]
+    routes = {re.sub(r"\{\w+\}", "*", path): route["get"] for path, route in paths.items() if "get" in route}
+    addresses = list(report_addresses())
+    assert len(addresses) == 5
+    for address in addresses:
+        path, _, query = address.partition("?")
+        assert path in routes
+        assert {*parse_qs(query)} <= {parameter["name"] for parameter in routes[path]["parameters"]}
 
 
 def codes() -> set[str]:

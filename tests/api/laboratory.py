@@ -21,10 +21,10 @@ LONG: dict[str, Any] = {"metrics": ["AP", "Q"], "trials": 100_000}
 
 
 class Laboratory(Campaign):
-    """A campaign of 8 topics, 3 levels, and 4 runs of 2 teams."""
+    """A campaign of 8 topics, 3 levels, and 4 runs of 2 teams; other settings as they are given."""
 
-    def __init__(self, service: Service) -> None:
-        super().__init__(service, levels=3)
+    def __init__(self, service: Service, **settings: Any) -> None:
+        super().__init__(service, **{"levels": 3} | settings)
         assert self.put_qrels(qrels_text()).status_code == 201
         for number in range(4):
             assert self.submit(rotated(number), team=f"team-{number % 2}").status_code == 201
