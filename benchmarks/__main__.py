@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 
 import httpx
 
-from app import compiled
 from benchmarks.analyses import measure_jobs, measure_kernels
 from benchmarks.data import LEVELS, TREC, Campaign
 from benchmarks.expressions import parameters, shared_with_trec_eval
@@ -37,6 +36,7 @@ from benchmarks.upload import (
     scores,
     upload,
 )
+from gainboard import compiled
 
 _REPETITIONS = 9
 _SHORT_RUNS, _SHORT_REPETITIONS, _SHORT_FACTORS = 6, 3, (1, 4)

@@ -10,15 +10,15 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from app.statistics.bootstrap import paired_bootstrap
-from app.statistics.correlation import kendall_matrix
-from app.statistics.draws import Draws, resample_counts
-from app.statistics.pairs import pair_count, pair_differences
-from app.statistics.significance import Settings, find_test
-from app.statistics.stability import stability_counts
-from app.statistics.swaps import swap_counts
 from benchmarks.report import Row, Target, costs, speed, timed
 from benchmarks.upload import COLLECTION
+from gainboard.statistics.bootstrap import paired_bootstrap
+from gainboard.statistics.correlation import kendall_matrix
+from gainboard.statistics.draws import Draws, resample_counts
+from gainboard.statistics.pairs import pair_count, pair_differences
+from gainboard.statistics.significance import Settings, find_test
+from gainboard.statistics.stability import stability_counts
+from gainboard.statistics.swaps import swap_counts
 
 Floats = NDArray[np.float64]
 METRICS, RUNS, TOPICS = 43, 45, 50

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from app.metrics import BoundMetric, Scale, resolve
-from app.metrics.trec_eval import trec_eval_name
 from benchmarks.data import LEVELS, TREC
+from gainboard.metrics import BoundMetric, Scale, resolve
+from gainboard.metrics.trec_eval import trec_eval_name
 
 EXPRESSIONS = (
     *(

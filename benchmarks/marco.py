@@ -7,12 +7,12 @@ from pathlib import Path
 
 import httpx
 
-from app.trec.zstd import ZstdCompressor
 from benchmarks.data import LEVELS, MARCO, Campaign, chunks
 from benchmarks.expressions import EXPRESSIONS
 from benchmarks.peers import Peer
 from benchmarks.report import Row, Target, timed
 from benchmarks.servers import Server
+from gainboard.trec.zstd import ZstdCompressor
 
 COLLECTION = "/v1/collections/marco"
 MOST_MEMORY = 300 << 20

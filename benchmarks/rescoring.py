@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app import compiled
-from app.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, judge
-from app.evaluation.reading import NO_LIMITS, read_run_file
-from app.metrics import BoundMetric, JudgedRankings, JudgedRun, mean_all, score_all
-from app.metrics.columns import columns_of
-from app.trec import RunReader, read_qrels
 from benchmarks.data import MARCO, chunks
 from benchmarks.expressions import SCALE, bound
 from benchmarks.peers import PytrecEval
 from benchmarks.report import Row, Target, costs, speed, timed
 from benchmarks.servers import FAST, PLAIN
+from gainboard import compiled
+from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, judge
+from gainboard.evaluation.reading import NO_LIMITS, read_run_file
+from gainboard.metrics import BoundMetric, JudgedRankings, JudgedRun, mean_all, score_all
+from gainboard.metrics.columns import columns_of
+from gainboard.trec import RunReader, read_qrels
 
 
 def measure_rescoring(

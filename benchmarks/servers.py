@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 
-_GAINBOARD = ["-c", "import sys; from app.cli import main; sys.exit(main())"]
+_GAINBOARD = ["-c", "import sys; from gainboard.cli import main; sys.exit(main())"]
 _PATIENCE = 60.0
 PLAIN, FAST = "plain", "fast"
 """The two columns of the targets: without the `fast` extra, and with it."""

@@ -22,11 +22,11 @@ from fastapi import FastAPI
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from app.cli.serving import Server
-from app.evaluation.workspace import Workspace
-from app.main import create_app, open_workspace
-from app.settings import Settings
-from app.store.database import Database
+from gainboard.cli.serving import Server
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
+from gainboard.store.database import Database
 
 ADMIN = "the-admin-token-of-the-tests"
 

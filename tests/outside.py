@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "app"
+"""The folder of the import package."""
 
 
 def outside(**given: str) -> dict[str, str]:
-    """An environment: nothing of the settings that the tests run under, plain code, and what is given.
+    """Return an environment without the settings that the tests run under, in which only plain code is used.
 
     A server begins to compile as it starts, which none of these lives to see the end of and all others would wait for.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
-    return environment | {"GAINBOARD_FAST": "off"} | given
+    return environment | {"GAINBOARD_FAST": "off", "PYTHONPATH": str(SOURCE)} | given

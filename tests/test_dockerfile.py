@@ -120,9 +120,9 @@ def test_the_image_runs_the_command_that_it_starts(image: Path) -> None:
 
 
 def test_the_image_holds_the_package_and_its_migrations(image: Path) -> None:
-    (package,) = image.glob("lib/python*/site-packages/app")
+    (package,) = image.glob("lib/python*/site-packages/gainboard")
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
-    expected = {path.removeprefix("app/") for path in tracked("app") if path.endswith(".py")}
+    expected = {path.removeprefix("app/gainboard/") for path in tracked("app") if path.endswith(".py")}
     assert modules == expected | {path for path in tracked("migrations") if path.endswith(".py")}
 
 

@@ -7,25 +7,24 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 
-from app import errors
-from app.errors import BadExpression, BadGains, FaultyFile
-from app.jobs.page import renewed as kinds_renewed
-from app.metrics import Scale, parse_gains, resolve
-from app.metrics.page import renewed
-from app.reports.page import renewed as reports_renewed
-from app.settings import PREFIX, Settings
-from app.trec import Limits, OrderBy, RunReader, decompressed, read_qrels
+from gainboard import errors
+from gainboard.errors import BadExpression, BadGains, FaultyFile
+from gainboard.jobs.page import renewed as kinds_renewed
+from gainboard.metrics import Scale, parse_gains, resolve
+from gainboard.metrics.page import renewed
+from gainboard.reports.page import renewed as reports_renewed
+from gainboard.settings import PREFIX, Settings
+from gainboard.trec import Limits, OrderBy, RunReader, decompressed, read_qrels
 from tests.api.laboratory import Laboratory
 from tests.conftest import Service
 from tests.metrics.judged import judged
+from tests.outside import ROOT, SOURCE
 
-ROOT = Path(__file__).parent.parent
 DOCS = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
 SCALE = Scale(3)
 TOPIC = {"b1": 1, "b2": 1, "b3": 1, "a1": 2, "a2": 2, "s1": 3, "n1": 0}
@@ -75,12 +74,12 @@ def test_the_adjusted_gains_of_the_page_are_what_comes_out() -> None:
 
 def test_the_page_has_the_metrics_of_the_catalogue() -> None:
     page = DOCS["metrics.md"]
-    assert page == renewed(page), "renew it: python -m app.metrics.page docs/metrics.md"
+    assert page == renewed(page), "renew it: python -m gainboard.metrics.page docs/metrics.md"
 
 
 def test_the_page_has_the_kinds_of_the_catalogue() -> None:
     page = DOCS["jobs.md"]
-    assert page == kinds_renewed(page), "renew it: python -m app.jobs.page docs/jobs.md"
+    assert page == kinds_renewed(page), "renew it: python -m gainboard.jobs.page docs/jobs.md"
 
 
 def test_the_request_of_the_page_is_a_job(sqlite_service: Service) -> None:
@@ -94,7 +93,7 @@ def test_the_request_of_the_page_is_a_job(sqlite_service: Service) -> None:
 
 def test_the_page_has_the_reports_of_the_catalogue() -> None:
     page = DOCS["reports.md"]
-    assert page == reports_renewed(page), "renew it: python -m app.reports.page docs/reports.md"
+    assert page == reports_renewed(page), "renew it: python -m gainboard.reports.page docs/reports.md"
 
 
 def test_the_request_of_the_page_is_a_report(sqlite_service: Service) -> None:
@@ -126,7 +125,7 @@ def test_every_address_of_a_report_on_the_page_is_a_route(sqlite_service: Servic
 def codes() -> set[str]:
     """Every code of a fault or warning that the service finds in a file; commands also say that there is none."""
     found: set[str] = set()
-    for path in {*(ROOT / "app").rglob("*.py")} - {*(ROOT / "app/cli").rglob("*.py")}:
+    for path in {*SOURCE.rglob("*.py")} - {*(SOURCE / "gainboard/cli").rglob("*.py")}:
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(function, ast.FunctionDef):
                 found.update(_codes(function))

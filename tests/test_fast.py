@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from app import compiled
-from app.compiled import Twin
-from app.main import start_compiled
-from app.settings import Settings
-from app.trec import READING
+from gainboard import compiled
+from gainboard.compiled import Twin
+from gainboard.main import start_compiled
+from gainboard.settings import Settings
+from gainboard.trec import READING
 from tests.conftest import Service
 
 FILES = {

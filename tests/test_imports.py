@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import app
+import gainboard
 
-ROOT = Path(app.__file__).parent
+PACKAGE = gainboard.__name__
+ROOT = Path(gainboard.__file__).parent
 RINGS = (
     {"errors"},
     {"exhibits", "metrics", "statistics", "trec"},
@@ -27,7 +28,7 @@ FOR_ALL = {"compiled"}
 
 def test_every_import_points_inwards() -> None:
     wrong = [
-        f"{path.relative_to(ROOT)} imports app.{target}"
+        f"{path.relative_to(ROOT)} imports {PACKAGE}.{target}"
         for path in sorted(ROOT.rglob("*.py"))
         for target in _targets(path)
         if not _allowed(_room(path), target)
@@ -60,8 +61,9 @@ def _targets(path: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
-            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "app" else [node.module]
+            is_package = node.module == PACKAGE
+            names = [f"{PACKAGE}.{alias.name}" for alias in node.names] if is_package else [node.module]
         else:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        found |= {name.split(".")[1] for name in names if name.startswith("app.")}
+        found |= {name.split(".")[1] for name in names if name.startswith(f"{PACKAGE}.")}
     return found - {"__version__"}

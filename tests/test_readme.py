@@ -18,9 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.outside import outside
+from tests.outside import ROOT, outside
 
-ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 PRINTED_BY_IT = "printed.txt"
 PRINTED = "http://127.0.0.1:8000"
@@ -40,7 +39,7 @@ def block(kind: str, name: str) -> str:
 def command(name: str) -> list[str]:
     """The last part of a command line: the installed command itself, here that of the running Python."""
     words = block("command", name).split("&&")[-1].split()
-    return [sys.executable, "-m", "app", *words[words.index(".venv/bin/gainboard") + 1 :]]
+    return [sys.executable, "-m", "gainboard", *words[words.index(".venv/bin/gainboard") + 1 :]]
 
 
 @contextmanager
@@ -48,7 +47,7 @@ def running(arguments: list[str], folder: Path, **settings: str) -> Iterator[str
     """The address of a server that this command line starts on a free port; it ends as Ctrl+C ends it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command, environment = [*arguments, "--port", str(port)], outside(PYTHONPATH=str(ROOT), **settings)
+    command, environment = [*arguments, "--port", str(port)], outside(**settings)
     with (
         (folder / PRINTED_BY_IT).open("w") as printed,
         subprocess.Popen(command, cwd=folder, env=environment, stdout=printed) as server,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.settings import Settings
+from gainboard.settings import Settings
 from tests import real
 from tests.conftest import ADMIN, Service, serving
 

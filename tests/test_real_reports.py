@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from app import demo
-from app.evaluation.principals import authenticate
-from app.main import create_app, open_workspace
-from app.reports.kind import every_report_kind
-from app.settings import Settings
+from gainboard import demo
+from gainboard.evaluation.principals import authenticate
+from gainboard.main import create_app, open_workspace
+from gainboard.reports.kind import every_report_kind
+from gainboard.settings import Settings
 from tests import real
 from tests.conftest import ADMIN, Service, running, serving
 from tests.exhibits.compiling import compiles_text

@@ -14,9 +14,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.errors import Conflict
-from app.main import open_workspace
-from app.settings import Settings
+from gainboard.errors import Conflict
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
 from tests.conftest import ADMIN, Service, serving
 from tests.outside import outside
 
@@ -133,7 +133,7 @@ def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -
 
 
 def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "app", "demo", "--port", "0"]
+    command = [sys.executable, "-m", "gainboard", "demo", "--port", "0"]
     with subprocess.Popen(command, env=outside(TMPDIR=str(tmp_path)), stderr=subprocess.PIPE) as demo:
         assert demo.stderr is not None
         assert b"takes some seconds" in demo.stderr.readline()
@@ -163,7 +163,7 @@ def test_the_demo_shows_an_address_that_can_be_opened(tmp_path: Path) -> None:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("this machine has no IPv6")
-    command = [sys.executable, "-m", "app", "demo", "--host", "::1", "--port", "0", "--data", str(tmp_path)]
+    command = [sys.executable, "-m", "gainboard", "demo", "--host", "::1", "--port", "0", "--data", str(tmp_path)]
     with subprocess.Popen(command, env=outside(), stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
         line = next(line for line in demo.stdout if "serves" in line)
@@ -174,7 +174,7 @@ def test_the_demo_shows_an_address_that_can_be_opened(tmp_path: Path) -> None:
 def gainboard(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A command that ends by itself."""
     return subprocess.run(
-        [sys.executable, "-m", "app", *arguments],
+        [sys.executable, "-m", "gainboard", *arguments],
         env=outside(**environment),
         capture_output=True,
         text=True,

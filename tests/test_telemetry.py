@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.settings import Settings
+from gainboard.settings import Settings
 from tests.api.laboratory import SHORT, Laboratory
 from tests.conftest import ADMIN, Service, serving
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.evaluation.scored import under
-from app.evaluation.workspace import MOST_SCORED_BYTES, Recent, ScoredRun, Workspace
-from app.store.database import Database
+from gainboard.evaluation.scored import under
+from gainboard.evaluation.workspace import MOST_SCORED_BYTES, Recent, ScoredRun, Workspace
+from gainboard.store.database import Database
 
 
 def test_the_longest_unused_value_goes_first() -> None:

@@ -12,24 +12,24 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from app.evaluation import collections, qrels, runs
-from app.evaluation.intake import Body
-from app.evaluation.principals import Principal, authenticate
-from app.evaluation.runs import RunDetails
-from app.evaluation.scoring import Question, score
-from app.evaluation.visibility import open_collection
-from app.evaluation.workspace import Workspace
-from app.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
-from app.jobs.kind import find_kind
-from app.jobs.launch import launch
-from app.jobs.plan import CHUNK_SECONDS
-from app.jobs.results import content
-from app.jobs.work import Worker
-from app.main import open_workspace
-from app.settings import Settings
-from app.store import claims, jobs
-from app.store.job_records import Claim, Job
-from app.store.records import Collection
+from gainboard.evaluation import collections, qrels, runs
+from gainboard.evaluation.intake import Body
+from gainboard.evaluation.principals import Principal, authenticate
+from gainboard.evaluation.runs import RunDetails
+from gainboard.evaluation.scoring import Question, score
+from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
+from gainboard.jobs.kind import find_kind
+from gainboard.jobs.launch import launch
+from gainboard.jobs.plan import CHUNK_SECONDS
+from gainboard.jobs.results import content
+from gainboard.jobs.work import Worker
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
+from gainboard.store import claims, jobs
+from gainboard.store.job_records import Claim, Job
+from gainboard.store.records import Collection
 from tests.conftest import ADMIN
 
 NAME = "grove"

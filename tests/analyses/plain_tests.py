@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 from scipy import stats
 
-from app.statistics.draws import Draws
+from gainboard.statistics.draws import Draws
 
 B = 120
 SEED = 11

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from app.statistics.draws import Draws
+from gainboard.statistics.draws import Draws
 
 TRIALS, SEED = 60, 5
 Rows = Mapping[str, Sequence[float]]

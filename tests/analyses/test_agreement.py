@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 from scipy import stats
 
-from app.errors import InvalidRequest
+from gainboard.errors import InvalidRequest
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory
 from tests.analyses.plain_tests import classical

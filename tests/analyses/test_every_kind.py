@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from app.exhibits import as_csv, as_latex
-from app.jobs.kind import every_kind, find_kind
-from app.jobs.work import Worker
+from gainboard.exhibits import as_csv, as_latex
+from gainboard.jobs.kind import every_kind, find_kind
+from gainboard.jobs.work import Worker
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory, copied
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.errors import InvalidRequest
-from app.evaluation import collections, qrels, runs
-from app.evaluation.intake import Body
-from app.evaluation.runs import RunDetails
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation import collections, qrels, runs
+from gainboard.evaluation.intake import Body
+from gainboard.evaluation.runs import RunDetails
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NAME, SETTINGS, Laboratory, opened
 

@@ -8,9 +8,9 @@ from io import BytesIO
 
 import pytest
 
-from app.errors import NotFound
-from app.evaluation import collections, qrels
-from app.evaluation.intake import Body
+from gainboard.errors import NotFound
+from gainboard.evaluation import collections, qrels
+from gainboard.evaluation.intake import Body
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NAME, NO_RELEVANT, SETTINGS, Laboratory, opened
 

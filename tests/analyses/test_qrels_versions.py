@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import InvalidRequest, NotFound
-from app.evaluation import qrels
-from app.evaluation.intake import Body
-from app.statistics.accuracy import tau_accuracy
-from app.statistics.draws import Draws
+from gainboard.errors import InvalidRequest, NotFound
+from gainboard.evaluation import qrels
+from gainboard.evaluation.intake import Body
+from gainboard.statistics.accuracy import tau_accuracy
+from gainboard.statistics.draws import Draws
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NAME, NO_RELEVANT, ONLY_LOW, Laboratory, planted
 from tests.analyses.plain_correlation import sign, tau

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.statistics.draws import Draws
+from gainboard.statistics.draws import Draws
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
 from tests.analyses.plain_correlation import Means, rbo, sign, tau, tau_ap, tau_ap_b

@@ -11,10 +11,10 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import insert, select
 
-from app.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
-from app.evaluation.analyses.common import CommonTopics
-from app.jobs.plan import sizes_of_chunks
-from app.store.tables import runs as table_of_runs
+from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
+from gainboard.evaluation.analyses.common import CommonTopics
+from gainboard.jobs.plan import sizes_of_chunks
+from gainboard.store.tables import runs as table_of_runs
 from tests.analyses.laboratory import SYSTEMS, Laboratory, copied, planted
 
 SENSITIVITY, CORRELATION = "bootstrap-sensitivity", "rank-correlation"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.errors import TooManyJobs
-from app.jobs.kind import every_kind, find_kind
-from app.jobs.launch import MOST_OPEN, settle
+from gainboard.errors import TooManyJobs
+from gainboard.jobs.kind import every_kind, find_kind
+from gainboard.jobs.launch import MOST_OPEN, settle
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory, copied
 

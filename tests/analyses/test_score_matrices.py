@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.statistics import find_test
-from app.statistics.draws import Floats
-from app.statistics.significance import Settings
+from gainboard.statistics import find_test
+from gainboard.statistics.draws import Floats
+from gainboard.statistics.significance import Settings
 
 
 def matrix(name: str, runs: int = 60) -> Floats:

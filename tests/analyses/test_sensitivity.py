@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.statistics import every_test
+from gainboard.statistics import every_test
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
 from tests.analyses.plain_tests import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.settings import Settings
+from gainboard.settings import Settings
 from tests.api.campaign import Campaign
 from tests.conftest import ADMIN, Service, serving
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 
-from app.jobs.describe import example
-from app.jobs.kind import Kind
+from gainboard.jobs.describe import example
+from gainboard.jobs.kind import Kind
 from tests.api.campaign import Campaign, run_text
 from tests.conftest import Service
 

@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 import pytest
 
-from app.evaluation.audit import Action, verify
-from app.main import open_workspace
-from app.settings import Settings
+from gainboard.evaluation.audit import Action, verify
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory

@@ -13,13 +13,13 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app import cli
-from app.evaluation.audit import FIELDS, verify
-from app.main import open_workspace
-from app.settings import Settings
-from app.store.audit import NOTHING
-from app.store.database import Database
-from app.store.tables import audit
+from gainboard import cli
+from gainboard.evaluation.audit import FIELDS, verify
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
+from gainboard.store.audit import NOTHING
+from gainboard.store.database import Database
+from gainboard.store.tables import audit
 from tests.api.campaign import Campaign, judged, run_text
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory

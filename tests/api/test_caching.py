@@ -11,7 +11,7 @@ import pytest
 from starlette.responses import Response
 from starlette.types import Message
 
-from app.api.middleware import ASIDE_FROM_BYTES, Conditional
+from gainboard.api.middleware import ASIDE_FROM_BYTES, Conditional
 from tests.api.campaign import QRELS, RUN, Campaign, judged, refused
 from tests.conftest import Service
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import httpx
 from sqlalchemy import text
 
-from app.store import idempotency
-from app.store.database import Database
-from app.store.idempotency import Scope
-from app.store.tables import idempotency_keys
+from gainboard.store import idempotency
+from gainboard.store.database import Database
+from gainboard.store.idempotency import Scope
+from gainboard.store.tables import idempotency_keys
 from tests.api.campaign import RUN, WORSE, Campaign, refused
 from tests.conftest import Service
 

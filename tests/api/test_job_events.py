@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import Settings
+from gainboard.settings import Settings
 from tests.api.campaign import refused
 from tests.api.laboratory import LONG, Laboratory
 from tests.conftest import ADMIN, Service, serving

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
-from app.jobs.kind import Kind, every_kind
+from gainboard.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
+from gainboard.jobs.kind import Kind, every_kind
 from tests.api.laboratory import Laboratory, request_of
 from tests.conftest import Service
 

@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.evaluation.workspace import Workspace
-from app.main import create_app, open_workspace
-from app.settings import Settings
-from app.store import claims
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
+from gainboard.store import claims
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, rotated
 from tests.conftest import ADMIN, Service, running, serving

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.settings import Settings
+from gainboard.settings import Settings
 from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import LONG, SHORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, serving

@@ -13,9 +13,9 @@ import httpx
 import pytest
 from sqlalchemy import event
 
-from app.evaluation.workspace import Workspace
-from app.main import create_app, open_workspace
-from app.settings import Settings
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
 from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, judged, refused
 from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, running
@@ -74,7 +74,7 @@ def servers(database_url: str) -> Iterator[Servers]:
 
 
 def test_what_was_asked_takes_room_as_well_as_the_answer(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.api.kept.MOST_BYTES", 50_000)
+    monkeypatch.setattr("gainboard.api.kept.MOST_BYTES", 50_000)
     settings = Settings.read({}, database_url=database_url, admin_token=ADMIN)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as one:

@@ -9,12 +9,12 @@ from typing import Any
 
 import httpx
 
-from app.api.problems import status_of
-from app.errors import every_error
-from app.evaluation.workspace import Workspace
-from app.main import create_app
-from app.metrics import query_parameters
-from app.store.database import Database
+from gainboard.api.problems import status_of
+from gainboard.errors import every_error
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app
+from gainboard.metrics import query_parameters
+from gainboard.store.database import Database
 from tests.api.campaign import RUN, WORSE, Campaign, judged
 from tests.api.conforms import faults
 from tests.conftest import Service

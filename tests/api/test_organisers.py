@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import Conflict
-from app.main import create_app, open_workspace
-from app.settings import Settings
+from gainboard.errors import Conflict
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
 from tests.api.campaign import Campaign, refused
 from tests.api.test_races import at_once
 from tests.conftest import ADMIN, Service, running, serving

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.api.pieces import gzipped, piece
+from gainboard.api.pieces import gzipped, piece
 from tests.api.campaign import WORSE, Campaign, judged
 from tests.conftest import Service
 

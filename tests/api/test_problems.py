@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app.api.problems import status_of
-from app.errors import GainboardError, every_error
-from app.main import create_app, open_workspace
-from app.settings import Settings
+from gainboard.api.problems import status_of
+from gainboard.errors import GainboardError, every_error
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
 from tests.api.campaign import Campaign, refused
 from tests.conftest import ADMIN, Service, running, serving
 

@@ -12,21 +12,21 @@ from uuid import uuid4
 
 import pytest
 
-from app.evaluation import collections, publication, qrels, runs
-from app.evaluation.intake import Body
-from app.evaluation.judging import QrelsIndex
-from app.evaluation.principals import Principal, authenticate
-from app.evaluation.runs import RunDetails
-from app.evaluation.workspace import Recent, Workspace
-from app.jobs.kind import find_kind
-from app.jobs.launch import launch
-from app.main import open_workspace
-from app.settings import Settings
-from app.store import collections as stored
-from app.store import jobs
-from app.store import qrels as stored_qrels
-from app.store import runs as stored_runs
-from app.store.database import Database, Transaction
+from gainboard.evaluation import collections, publication, qrels, runs
+from gainboard.evaluation.intake import Body
+from gainboard.evaluation.judging import QrelsIndex
+from gainboard.evaluation.principals import Principal, authenticate
+from gainboard.evaluation.runs import RunDetails
+from gainboard.evaluation.workspace import Recent, Workspace
+from gainboard.jobs.kind import find_kind
+from gainboard.jobs.launch import launch
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
+from gainboard.store import collections as stored
+from gainboard.store import jobs
+from gainboard.store import qrels as stored_qrels
+from gainboard.store import runs as stored_runs
+from gainboard.store.database import Database, Transaction
 from tests.api.campaign import OTHER_QRELS, QRELS, judged, run_text
 from tests.api.laboratory import SHORT
 from tests.api.test_races import at_once

@@ -14,9 +14,9 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.errors import DatabaseNewer
-from app.store.database import Database
-from app.store.schema import migrate
+from gainboard.errors import DatabaseNewer
+from gainboard.store.database import Database
+from gainboard.store.schema import migrate
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN, Campaign, run_text
 from tests.conftest import Service
 
@@ -109,10 +109,10 @@ def test_a_run_withdrawn_twice_at_once_is_withdrawn_once(service: Service) -> No
 
 OPEN = """
 import sys
-from app.main import open_workspace
-from app.settings import Settings
-from app.store.database import Database
-from app.store.schema import migrate
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
+from gainboard.store.database import Database
+from gainboard.store.schema import migrate
 before, after = migrate(Database(sys.argv[1]))
 workspace, token = open_workspace(Settings.read({}, database_url=sys.argv[1]))
 print("migrated" if before != after else "waited", "made" if token else "found")

@@ -10,10 +10,10 @@ import httpx
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from app.evaluation.workspace import Workspace
-from app.main import create_app, open_workspace
-from app.settings import Settings
-from app.store.database import Database
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
+from gainboard.store.database import Database
 from tests.api.campaign import Campaign, refused
 from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, running, serving

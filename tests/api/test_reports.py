@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from app.settings import Settings
+from gainboard.settings import Settings
 from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, serving

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 
-from app.trec.zstd import compress
+from gainboard.trec.zstd import compress
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign, codes, judged, refused, run_text
 from tests.conftest import Service
 

@@ -6,10 +6,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect
 
-from app.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
-from app.store.database import Database
-from app.store.metadata import metadata
-from app.store.schema import migrate
+from gainboard.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
+from gainboard.store.database import Database
+from gainboard.store.metadata import metadata
+from gainboard.store.schema import migrate
 
 
 def test_the_schema_after_all_migrations_is_that_of_the_tables(database_url: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.evaluation import sweeping
-from app.evaluation.sweeping import MOST_POINTS
+from gainboard.evaluation import sweeping
+from gainboard.evaluation.sweeping import MOST_POINTS
 from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import Laboratory
 from tests.conftest import Service

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.store.database import Database
-from app.store.metadata import metadata
-from app.store.tables import tokens
+from gainboard.store.database import Database
+from gainboard.store.metadata import metadata
+from gainboard.store.tables import tokens
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, prepared
 from tests.api.laboratory import Laboratory

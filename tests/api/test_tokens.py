@@ -8,9 +8,9 @@ from pathlib import Path
 
 import httpx
 
-from app.evaluation.principals import TOKEN_PREFIX
-from app.main import open_workspace
-from app.settings import Settings
+from gainboard.evaluation.principals import TOKEN_PREFIX
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
 from tests.api.campaign import RUN, Campaign, judged, refused
 from tests.conftest import ADMIN, Service, serving
 from tests.waiting import until

@@ -18,7 +18,7 @@ def in_terminal(
     """The exit code, and all that a person would see; Ctrl+C is pressed once what was seen satisfies the condition."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "app", *arguments],
+        [sys.executable, "-m", "gainboard", *arguments],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

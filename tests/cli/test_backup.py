@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from app import cli
-from app.main import open_workspace
-from app.settings import Settings
-from app.store.database import Database
+from gainboard import cli
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
+from gainboard.store.database import Database
 from tests.conftest import ADMIN, serving
 from tests.operations.test_backup_refusals import change
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from app.cli import main, progress
-from app.cli.files import short_names
-from app.cli.progress import Progress, progress_line
-from app.settings import Settings
-from app.trec.zstd import compress
+from gainboard.cli import main, progress
+from gainboard.cli.files import short_names
+from gainboard.cli.progress import Progress, progress_line
+from gainboard.settings import Settings
+from gainboard.trec.zstd import compress
 from tests.conftest import ADMIN, Service, serving
 
 FILES = {

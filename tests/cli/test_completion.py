@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import shtab
 
-from app.cli import every_command, main
+from gainboard.cli import every_command, main
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The script for bash."""
     path = tmp_path_factory.mktemp("completion") / "gainboard.bash"
     with path.open("w") as file:
-        code = "from app.cli import main; raise SystemExit(main(['completion', 'bash']))"
+        code = "from gainboard.cli import main; raise SystemExit(main(['completion', 'bash']))"
         subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
     return path
 

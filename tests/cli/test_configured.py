@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.command import together
-from app.cli.configured import Target, about_collection, connecting, target_of
-from app.client.connections import DEFAULT_SERVER
-from app.errors import BadSetting
-from app.settings import Settings
+from gainboard.cli.command import together
+from gainboard.cli.configured import Target, about_collection, connecting, target_of
+from gainboard.client.connections import DEFAULT_SERVER
+from gainboard.errors import BadSetting
+from gainboard.settings import Settings
 
 FILE = 'server = "https://file"\ntoken = "of-file"\ncollection = "in-file"\n'
 ENVIRONMENT = {

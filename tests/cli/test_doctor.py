@@ -12,14 +12,14 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from app import cli
-from app.cli.doctor import database as looking
-from app.cli.doctor.configuration import without_secrets
-from app.cli.doctor.folder import file_system
-from app.main import open_workspace
-from app.settings import PREFIX, Settings
-from app.store.database import Database
-from app.store.schema import migrate
+from gainboard import cli
+from gainboard.cli.doctor import database as looking
+from gainboard.cli.doctor.configuration import without_secrets
+from gainboard.cli.doctor.folder import file_system
+from gainboard.main import open_workspace
+from gainboard.settings import PREFIX, Settings
+from gainboard.store.database import Database
+from gainboard.store.schema import migrate
 from tests.api.laboratory import LONG, Laboratory
 from tests.conftest import ADMIN, serving
 from tests.operations.record import RECORDED

@@ -19,14 +19,13 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import every_command
-from app.cli.command import Command, Group
-from app.settings import Settings
+from gainboard.cli import every_command
+from gainboard.cli.command import Command, Group
+from gainboard.settings import Settings
 from tests.conftest import ADMIN, Service, serving
-from tests.outside import outside
+from tests.outside import ROOT, outside
 from tests.test_readme import running
 
-ROOT = Path(__file__).parent.parent.parent
 FOREVER = ("gainboard serve",)
 """How those begin that end when they are told to."""
 ELSEWHERE = {
@@ -84,8 +83,8 @@ def folder(service: Service, prepared: Path, tmp_path_factory: pytest.TempPathFa
 
 def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """What a line comes to where `gainboard` is this one."""
-    function = f'gainboard() {{ {shlex.quote(sys.executable)} -m app "$@"; }}'
-    whole = outside(PYTHONPATH=str(ROOT), HOME=str(folder), **environment)
+    function = f'gainboard() {{ {shlex.quote(sys.executable)} -m gainboard "$@"; }}'
+    whole = outside(HOME=str(folder), **environment)
     return subprocess.run(
         ["bash", "-c", f"{function}\n{line}"], cwd=folder, env=whole, capture_output=True, text=True, check=False
     )
@@ -100,7 +99,7 @@ def test_an_example_works(
     if "restore" not in line:
         (own / "monday.backup").unlink()
     if line.startswith(FOREVER):
-        with running([sys.executable, "-m", "app", *shlex.split(line)[1:]], own):
+        with running([sys.executable, "-m", "gainboard", *shlex.split(line)[1:]], own):
             return
     if POSTGRES in line:
         line = line.replace(POSTGRES, shlex.quote(request.getfixturevalue("empty_postgres")))

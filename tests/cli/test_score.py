@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from app.cli import main
-from app.settings import Settings
+from gainboard.cli import main
+from gainboard.settings import Settings
 from tests.conftest import ADMIN, Service, serving
 
 METRICS = ["AP", "Q(beta=10)", "nDCG@10", "O-measure", "ADM", "map", "P_10", "AP(mean=geometric)"]

@@ -12,33 +12,32 @@ from typing import Any
 
 import pytest
 
-from app.metrics import every_metric
-from app.metrics.names import is_pinned
+from gainboard.metrics import every_metric
+from gainboard.metrics.names import is_pinned
 from tests import real
 from tests.cli.test_score import score
 from tests.outside import outside
 
-ROOT = Path(__file__).parent.parent.parent
 HEAVY = ("fastapi", "sqlalchemy", "scipy", "pydantic", "uvicorn", "httpx", "matplotlib", "numba")
 
 
 def gainboard(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own."""
-    environment = outside(PYTHONPATH=str(ROOT), **options.pop("environment", {}))
+    environment = outside(**options.pop("environment", {}))
     whole: dict[str, Any] = {"capture_output": True, **options}
-    return subprocess.run([sys.executable, "-m", "app", *arguments], env=environment, text=True, check=False, **whole)
+    return subprocess.run(
+        [sys.executable, "-m", "gainboard", *arguments], env=environment, text=True, check=False, **whole
+    )
 
 
 @pytest.mark.parametrize("command", ["score", "check"])
 def test_it_starts_without_the_libraries_of_a_server(command: str, folder: Path) -> None:
     files = ["qrels.txt", "run.txt"] if command == "score" else ["run.txt"]
     code = (
-        "import sys; from app.cli import main; "
+        "import sys; from gainboard.cli import main; "
         f"code = main({[command, *files]!r}); print(code, {set(HEAVY)!r} & sys.modules.keys())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=outside(PYTHONPATH=str(ROOT)), capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=outside(), capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "0 set()", done.stderr
 
 
@@ -52,13 +51,11 @@ def test_a_full_disk_is_told_of_and_nothing_else(folder: Path) -> None:
 @pytest.mark.parametrize("line", [["--help"], ["--version"], ["nonsense"]])
 def test_help_starts_without_the_libraries_of_a_server(line: list[str]) -> None:
     code = (
-        "import sys\nfrom app.cli import main\n"
+        "import sys\nfrom gainboard.cli import main\n"
         f"try: main({line!r})\n"
         "except SystemExit: print({'fastapi', 'sqlalchemy', 'scipy', 'uvicorn'} & sys.modules.keys())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=outside(PYTHONPATH=str(ROOT)), capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=outside(), capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "set()", done.stderr
 
 
@@ -72,11 +69,11 @@ def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixtur
 def test_processes_give_what_one_gives(folder: Path) -> None:
     runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt", "run.txt", "qrels.txt"]
     code = (
-        "import sys; from app.cli import main, parallel; parallel.WORTH_PROCESSES = int(sys.argv[1]); "
+        "import sys; from gainboard.cli import main, parallel; parallel.WORTH_PROCESSES = int(sys.argv[1]); "
         f"raise SystemExit(main({['score', 'qrels.txt', *runs, '-q', '-mADM', '-mQ', '-fjson']!r}))"
     )
     one, several = (
-        subprocess.run([sys.executable, "-c", code, worth], env=outside(PYTHONPATH=str(ROOT)), capture_output=True)
+        subprocess.run([sys.executable, "-c", code, worth], env=outside(), capture_output=True)
         for worth in (str(1 << 60), "0")
     )
     assert one.returncode == several.returncode == 1, several.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.values import pair, value_of
+from gainboard.cli.values import pair, value_of
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from app.client import AsyncGainboard, AsyncJob, AsyncReport, Gainboard
+from gainboard.client import AsyncGainboard, AsyncJob, AsyncReport, Gainboard
 from tests.api.conftest import shared
 from tests.conftest import ADMIN, Service
 

@@ -8,9 +8,9 @@ from email.utils import format_datetime
 import httpx
 import pytest
 
-from app.client import ClientError
-from app.client.attempts import FIRST_PAUSE, LONGEST_PAUSE, Attempt, Outcome, Pause, steps
-from app.client.requests import Request, text
+from gainboard.client import ClientError
+from gainboard.client.attempts import FIRST_PAUSE, LONGEST_PAUSE, Attempt, Outcome, Pause, steps
+from gainboard.client.requests import Request, text
 
 ASKED = httpx.Request("GET", "http://127.0.0.1:8000/v1/me")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from app.api.collections import CollectionChange, NewCollection
-from app.api.tokens import Rotation as SentRotation
-from app.client import Gainboard, Problem
-from app.client.campaigns import Changes, Rotation, Settings
-from app.evaluation import audit
+from gainboard.api.collections import CollectionChange, NewCollection
+from gainboard.api.tokens import Rotation as SentRotation
+from gainboard.client import Gainboard, Problem
+from gainboard.client.campaigns import Changes, Rotation, Settings
+from gainboard.evaluation import audit
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE
 from tests.client.conftest import Connect
 from tests.conftest import Service
@@ -83,7 +83,7 @@ def test_organisers_of_the_instance_are_made_and_ended(organiser: Gainboard, con
 def test_a_list_is_read_to_its_end_over_all_pages(
     organiser: Gainboard, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.client.requests.PAGE", 2)
+    monkeypatch.setattr("gainboard.client.requests.PAGE", 2)
     organiser.create_collection(name, 2)
     names = [f"run-{number}" for number in range(5)]
     for each in names:

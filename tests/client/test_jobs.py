@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from app.api.shown_jobs import ShownJob
-from app.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
-from app.evaluation.workspace import Workspace
-from app.jobs.describe import example
-from app.jobs.kind import every_kind
-from app.main import create_app, open_workspace
-from app.settings import Settings
-from app.store import claims
+from gainboard.api.shown_jobs import ShownJob
+from gainboard.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.describe import example
+from gainboard.jobs.kind import every_kind
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
+from gainboard.store import claims
 from tests.api.laboratory import LONG, REPORT, SHORT, Laboratory
 from tests.client.conftest import Connect
 from tests.conftest import ADMIN, Service, running

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app import client
-from app.client import ClientError, Gainboard
+from gainboard import client
+from gainboard.client import ClientError, Gainboard
 from tests.api.laboratory import qrels_text, rotated
 from tests.conftest import ADMIN, Service
 

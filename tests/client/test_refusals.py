@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app.client import Gainboard, NoAnswer, NotGainboard, Problem
-from app.errors import BadInput, BadSetting
+from gainboard.client import Gainboard, NoAnswer, NotGainboard, Problem
+from gainboard.errors import BadInput, BadSetting
 from tests.api.campaign import RUN
 from tests.client.conftest import Connect
 from tests.client.flaky import Flaky, flaky

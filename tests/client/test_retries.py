@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.client import Gainboard, NoAnswer, NotGainboard, Problem
+from gainboard.client import Gainboard, NoAnswer, NotGainboard, Problem
 from tests.api.campaign import QRELS, RUN
 from tests.api.laboratory import SHORT, Laboratory
 from tests.client.conftest import Connect
@@ -24,7 +24,7 @@ def broken(shared: Service) -> Iterator[tuple[str, Flaky]]:
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses are as long as they are: shorter first ones."""
-    monkeypatch.setattr("app.client.attempts.FIRST_PAUSE", 0.001)
+    monkeypatch.setattr("gainboard.client.attempts.FIRST_PAUSE", 0.001)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.client import AsyncGainboard, Gainboard, Job, Report
-from app.client.calling import Both
+from gainboard.client import AsyncGainboard, Gainboard, Job, Report
+from gainboard.client.calling import Both
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN
 from tests.api.laboratory import REPORT, SHORT, Laboratory
 from tests.conftest import ADMIN, Service

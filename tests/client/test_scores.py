@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.client import Gainboard, MissingPackage
-from app.client.tables import Table
+from gainboard.client import Gainboard, MissingPackage
+from gainboard.client.tables import Table
 from tests.api.campaign import Campaign, run_text
 from tests.api.laboratory import TOPICS, Laboratory
 from tests.conftest import Service

@@ -7,10 +7,10 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import assert_type
 
-from app.api.runs import ShownRun
-from app.api.shown_jobs import ShownJob
-from app.client import AsyncGainboard, AsyncJob, Gainboard, Job, Report
-from app.client.answers import Scores
+from gainboard.api.runs import ShownRun
+from gainboard.api.shown_jobs import ShownJob
+from gainboard.client import AsyncGainboard, AsyncJob, Gainboard, Job, Report
+from gainboard.client.answers import Scores
 from tests.outside import outside
 
 
@@ -35,7 +35,7 @@ async def known_of_the_asynchronous(gb: AsyncGainboard) -> None:
 
 
 def test_importing_the_client_imports_neither_the_service_nor_numpy() -> None:
-    program = "import sys, app.client; print(*{name.partition('.')[0] for name in sys.modules})"
+    program = "import sys, gainboard.client; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=outside())
     loaded = set(done.stdout.split())
     assert "httpx" in loaded

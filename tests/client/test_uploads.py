@@ -12,10 +12,10 @@ from threading import Thread
 
 import pytest
 
-from app.client import Gainboard, Source
-from app.client.uploads import COMPRESSED_FROM
-from app.errors import BadInput
-from app.trec.zstd import compress
+from gainboard.client import Gainboard, Source
+from gainboard.client.uploads import COMPRESSED_FROM
+from gainboard.errors import BadInput
+from gainboard.trec.zstd import compress
 from tests.api.campaign import RUN, run_text
 from tests.client.conftest import Connect
 from tests.client.flaky import Flaky, flaky

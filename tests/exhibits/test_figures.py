@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.exhibits import Axis, Figure, HeatMap, Panel, Reference, Series, as_svg
+from gainboard.exhibits import Axis, Figure, HeatMap, Panel, Reference, Series, as_svg
 
 BLUE = "#0072b2"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -41,7 +41,7 @@ def drawn(*panels: Panel | HeatMap, highlight: str = "") -> bytes:
 
 
 def test_every_one_of_24_series_is_named_in_the_legend_and_looks_different() -> None:
-    from app.exhibits.drawing.looks import looks_of  # noqa: PLC0415  # as in the program: the extra may be missing
+    from gainboard.exhibits.drawing.looks import looks_of  # noqa: PLC0415  # as in the program: the extra may be missing
 
     assert set(MANY) <= set(texts(drawn(curves(MANY))))
     looks = looks_of(MANY).values()
@@ -129,7 +129,7 @@ def test_a_ring_is_always_around_a_mark_of_its_curve() -> None:
 
 
 def test_a_legend_takes_as_few_lines_as_the_width_of_its_entries_allows() -> None:
-    from app.exhibits.drawing.layout import legend_columns  # noqa: PLC0415  # as in the program
+    from gainboard.exhibits.drawing.layout import legend_columns  # noqa: PLC0415  # as in the program
 
     assert legend_columns([4] * 6, 6.0) == 6
     assert legend_columns([4] * 5 + [60], 6.0) == 3
@@ -162,7 +162,7 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_without_matplotlib_an_error_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from app.exhibits import *; from app.errors import NotFound\n"
+        "from gainboard.exhibits import *; from gainboard.errors import NotFound\n"
         "try: as_svg(Figure('f', '', [HeatMap(['a'], ['b'], [[1]], Axis('tau'))]))\n"
         "except NotFound as error: print(error)"
     )

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.exhibits import Cell, Column, Marked, Share, Table, as_latex
-from app.exhibits.fitting import fitted
+from gainboard.exhibits import Cell, Column, Marked, Share, Table, as_latex
+from gainboard.exhibits.fitting import fitted
 
 from .compiling import compiles, packages_of
 

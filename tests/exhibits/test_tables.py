@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from app.exhibits import Cell, Column, Marked, Share, Table, as_csv, csv_line
+from gainboard.exhibits import Cell, Column, Marked, Share, Table, as_csv, csv_line
 
 
 def table(*rows: Sequence[Cell], mark: str = "", second_mark: str = "") -> Table:

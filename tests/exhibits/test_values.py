@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from app.exhibits import (
+from gainboard.exhibits import (
     Axis,
     Cell,
     Column,

@@ -15,22 +15,22 @@ from uuid import uuid4
 from sqlalchemy import create_engine, delete, select, text
 from sqlalchemy.engine import make_url
 
-from app.evaluation import collections, qrels, runs
-from app.evaluation.intake import Body
-from app.evaluation.principals import Principal, authenticate
-from app.evaluation.runs import RunDetails
-from app.evaluation.workspace import Workspace
-from app.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
-from app.jobs.kind import find_kind
-from app.jobs.launch import launch
-from app.jobs.work import Worker
-from app.main import open_workspace
-from app.settings import Settings
-from app.store import blobs, claims, jobs
-from app.store.job_records import Claim, Job
-from app.store.job_tables import job_chunks
-from app.store.job_tables import jobs as table_of_jobs
-from app.store.tables import blobs as table_of_blobs
+from gainboard.evaluation import collections, qrels, runs
+from gainboard.evaluation.intake import Body
+from gainboard.evaluation.principals import Principal, authenticate
+from gainboard.evaluation.runs import RunDetails
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
+from gainboard.jobs.kind import find_kind
+from gainboard.jobs.launch import launch
+from gainboard.jobs.work import Worker
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
+from gainboard.store import blobs, claims, jobs
+from gainboard.store.job_records import Claim, Job
+from gainboard.store.job_tables import job_chunks
+from gainboard.store.job_tables import jobs as table_of_jobs
+from gainboard.store.tables import blobs as table_of_blobs
 from tests.api.campaign import run_text
 from tests.conftest import ADMIN
 from tests.waiting import until
@@ -194,7 +194,7 @@ def disconnect(url: str) -> None:
 
 def computing(owner: int | None = None) -> list[int]:
     """The processes that compute for this one or another, oldest first."""
-    return [pid for pid in _children(owner or os.getpid()) if b"app.jobs.process" in _read(pid, "cmdline")]
+    return [pid for pid in _children(owner or os.getpid()) if b"gainboard.jobs.process" in _read(pid, "cmdline")]
 
 
 def is_there(pid: int) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.store import claims
-from app.store.job_records import Claim, Job
+from gainboard.store import claims
+from gainboard.store.job_records import Claim, Job
 from tests.jobs.bench import Bench
 
 

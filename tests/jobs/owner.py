@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from app.store.database import Database
-from app.store.ownership import Ownership
+from gainboard.store.database import Database
+from gainboard.store.ownership import Ownership
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from app.jobs.engine import Engine
+from gainboard.jobs.engine import Engine
 from tests.conftest import ADMIN
 from tests.jobs.bench import Bench, computing, is_there, is_zombie
 from tests.outside import outside
@@ -26,7 +26,7 @@ class Server:
         self.url = f"http://127.0.0.1:{port}"
         settings = {"DATABASE_URL": database_url, "ADMIN_TOKEN": ADMIN, "JOB_SLOTS": str(slots)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "app", "serve", "--port", str(port)],
+            [sys.executable, "-m", "gainboard", "serve", "--port", str(port)],
             env=outside(**{f"GAINBOARD_{name}": value for name, value in settings.items()}),
             stderr=subprocess.DEVNULL,
         )

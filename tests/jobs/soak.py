@@ -21,9 +21,9 @@ from threading import Event, Thread
 import httpx
 from sqlalchemy import func, select
 
-from app.store.job_records import Job
-from app.store.job_tables import job_chunks
-from app.store.tables import blob_parts, blobs
+from gainboard.store.job_records import Job
+from gainboard.store.job_tables import job_chunks
+from gainboard.store.tables import blob_parts, blobs
 from tests.api.campaign import run_text
 from tests.conftest import ADMIN
 from tests.jobs.bench import Bench, undisturbed

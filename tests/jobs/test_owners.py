@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from app.evaluation import collections
+from gainboard.evaluation import collections
 from tests.jobs.bench import COLLECTION, Bench, computing, disconnect, is_there, undisturbed
 from tests.jobs.servers import all_end, server, working
 from tests.waiting import until

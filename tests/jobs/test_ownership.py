@@ -13,9 +13,9 @@ from uuid import uuid4
 import pytest
 from sqlalchemy.engine import make_url
 
-from app.errors import DatabaseBusy
-from app.store.database import Database
-from app.store.ownership import Ownership
+from gainboard.errors import DatabaseBusy
+from gainboard.store.database import Database
+from gainboard.store.ownership import Ownership
 from tests.jobs.bench import disconnect
 from tests.waiting import until
 

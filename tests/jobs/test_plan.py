@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.errors import InvalidRequest
-from app.jobs.plan import CHUNK_SECONDS, MOST_CHUNKS, MOST_SECONDS, sizes_of_chunks
+from gainboard.errors import InvalidRequest
+from gainboard.jobs.plan import CHUNK_SECONDS, MOST_CHUNKS, MOST_SECONDS, sizes_of_chunks
 from tests.jobs.bench import Bench
 
 

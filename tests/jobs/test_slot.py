@@ -11,11 +11,11 @@ from threading import Event
 
 import pytest
 
-from app.evaluation.matrices import Matrices
-from app.jobs.process import Reply
-from app.jobs.slot import Slot
-from app.jobs.work import Worker
-from app.store.job_records import Claim
+from gainboard.evaluation.matrices import Matrices
+from gainboard.jobs.process import Reply
+from gainboard.jobs.slot import Slot
+from gainboard.jobs.work import Worker
+from gainboard.store.job_records import Claim
 from tests.jobs.bench import Bench, computing, is_there, is_zombie
 from tests.jobs.chunks import claimed
 from tests.waiting import until
@@ -85,7 +85,7 @@ def test_modules_in_the_folder_of_the_start_are_not_the_processs(
     table: Bench, slot: Slot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "queue.py").write_text("raise SystemExit('not the standard library')")
-    (tmp_path / "app.py").write_text("raise SystemExit('not Gainboard')")
+    (tmp_path / "gainboard.py").write_text("raise SystemExit('not Gainboard')")
     table.ask(trials=53)
     monkeypatch.chdir(tmp_path)
     assert work(slot, claimed(table)).outcome == "done"

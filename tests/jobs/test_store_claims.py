@@ -5,9 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from app.store import claims
-from app.store.claims import ATTEMPTS, INTERRUPTIONS
-from app.store.job_records import Claim
+from gainboard.store import claims
+from gainboard.store.claims import ATTEMPTS, INTERRUPTIONS
+from gainboard.store.job_records import Claim
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import attempts, claimed, complete, finish, give_back, is_lost, take_over
 

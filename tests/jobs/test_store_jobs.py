@@ -8,9 +8,9 @@ from threading import Barrier
 
 import pytest
 
-from app.store import claims
-from app.store.claims import ATTEMPTS
-from app.store.job_records import Job
+from gainboard.store import claims
+from gainboard.store.claims import ATTEMPTS
+from gainboard.store.job_records import Job
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import attempts, claimed, complete, finish, give_back, is_lost
 

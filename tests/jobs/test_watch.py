@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from app.jobs.watch import Watch
-from app.store.job_records import Job
+from gainboard.jobs.watch import Watch
+from gainboard.store.job_records import Job
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import claimed, complete
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from app.metrics import JudgedRankings, JudgedRun, Judgments, RetrievalScores, Scale, resolve
+from gainboard.metrics import JudgedRankings, JudgedRun, Judgments, RetrievalScores, Scale, resolve
 
 Qrels = Mapping[str, Mapping[str, int]]
 Ranking = Mapping[str, float] | Sequence[str]

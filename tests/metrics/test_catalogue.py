@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.metrics import BoundMetric, JudgedRankings, Metric, Scale, every_metric, query_parameters, resolve
+from gainboard.metrics import BoundMetric, JudgedRankings, Metric, Scale, every_metric, query_parameters, resolve
 
 from .judged import judged
 

@@ -8,8 +8,8 @@ from weakref import ref
 import numpy as np
 import pytest
 
-from app.metrics import JudgedRankings, columns
-from app.metrics.columns import CONDENSED_SCALE, columns_of
+from gainboard.metrics import JudgedRankings, columns
+from gainboard.metrics.columns import CONDENSED_SCALE, columns_of
 
 from .judged import judged, judgments
 

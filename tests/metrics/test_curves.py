@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.metrics import JudgedRankings, Scale, curves, parse_gains, resolve
-from app.metrics.curves import gain_curves, precision_recall
-from app.metrics.views import Reading
+from gainboard.metrics import JudgedRankings, Scale, curves, parse_gains, resolve
+from gainboard.metrics.curves import gain_curves, precision_recall
+from gainboard.metrics.views import Reading
 
 from .judged import judged
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.metrics import BoundMetric, Metric, Scale, every_metric, resolve
+from gainboard.metrics import BoundMetric, Metric, Scale, every_metric, resolve
 
 from .judged import judged
 from .plain import Topic, plain_score

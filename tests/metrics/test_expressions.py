@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import BadExpression, BadGains
-from app.metrics import BoundMetric, Metric, Scale, every_metric, resolve, trec_eval_name
+from gainboard.errors import BadExpression, BadGains
+from gainboard.metrics import BoundMetric, Metric, Scale, every_metric, resolve, trec_eval_name
 
 from .test_definitions import expressions
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import BadGains
-from app.metrics import Scale, parse_gains, resolve
+from gainboard.errors import BadGains
+from gainboard.metrics import Scale, parse_gains, resolve
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.metrics import Scale, resolve
+from gainboard.metrics import Scale, resolve
 
 from .judged import judged, score
 

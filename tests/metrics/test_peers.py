@@ -10,7 +10,7 @@ import pytest
 import pytrec_eval
 from pyNTCIREVAL import metrics as ntcireval
 
-from app.metrics import Scale, resolve
+from gainboard.metrics import Scale, resolve
 
 from .judged import Qrels, judged
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.errors import BadExpression
-from app.metrics import Preset, Scale, every_metric, every_preset, expand, resolve
+from gainboard.errors import BadExpression
+from gainboard.metrics import Preset, Scale, every_metric, every_preset, expand, resolve
 
 from .judged import judged
 

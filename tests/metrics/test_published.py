@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.metrics import BoundMetric, Scale, every_metric, resolve
+from gainboard.metrics import BoundMetric, Scale, every_metric, resolve
 
 from .judged import judged, score
 

@@ -9,9 +9,9 @@ from weakref import ref
 import numpy as np
 import pytest
 
-from app.metrics import BoundMetric, JudgedRankings, JudgedRun, Judgments, Scale, every_metric, resolve
-from app.metrics import remembered as memory
-from app.metrics.remembered import rows_of
+from gainboard.metrics import BoundMetric, JudgedRankings, JudgedRun, Judgments, Scale, every_metric, resolve
+from gainboard.metrics import remembered as memory
+from gainboard.metrics.remembered import rows_of
 
 from .judged import judged
 
@@ -100,6 +100,6 @@ def test_threads_that_remember_at_once_leave_no_more_than_is_dropped_at_the_next
     cuts = rows_of(rankings.run, rankings.judgments).cuts(rankings.run, 1, False)
     kept = [cuts.to(cutoff) for cutoff in range(1, 6)]
     # One more than these, as where two threads have looked before either put.
-    monkeypatch.setattr("app.metrics.rows._MOST_CUTS", 4)
+    monkeypatch.setattr("gainboard.metrics.rows._MOST_CUTS", 4)
     cuts.to(6)
     assert all(cuts.to(cutoff) is not before for cutoff, before in enumerate(kept, start=1))

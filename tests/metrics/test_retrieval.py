@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.metrics import JudgedRun
+from gainboard.metrics import JudgedRun
 
 from .judged import judged
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.compiled import is_installed
-from app.metrics import BoundMetric, JudgedRankings, Scale, every_metric, mean_all, resolve, score_all
-from app.metrics.twin import SCORING, as_numbers, score_together
+from gainboard.compiled import is_installed
+from gainboard.metrics import BoundMetric, JudgedRankings, Scale, every_metric, mean_all, resolve, score_all
+from gainboard.metrics.twin import SCORING, as_numbers, score_together
 
 from .judged import judged
 from .test_definitions import H, expressions, plain, topics

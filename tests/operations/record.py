@@ -42,10 +42,11 @@ def served(checkout: Path, data: Path) -> Iterator[httpx.Client]:
     """The service of a checkout, and an organiser's client of it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    package = _package(checkout)
     process = subprocess.Popen(
-        [sys.executable, "-m", "app", "serve", "--data", str(data), "--port", str(port)],
+        [sys.executable, "-m", package.name, "serve", "--data", str(data), "--port", str(port)],
         cwd=checkout,
-        env=outside(GAINBOARD_ADMIN_TOKEN=ADMIN, PYTHONPATH=str(checkout), PYTHONDONTWRITEBYTECODE="1"),
+        env=outside(GAINBOARD_ADMIN_TOKEN=ADMIN, PYTHONPATH=str(package.parent), PYTHONDONTWRITEBYTECODE="1"),
     )
     headers = {"Authorization": f"Bearer {ADMIN}"}
     try:
@@ -55,6 +56,12 @@ def served(checkout: Path, data: Path) -> Iterator[httpx.Client]:
     finally:
         process.terminate()
         process.wait()
+
+
+def _package(checkout: Path) -> Path:
+    """The import package, which was the folder `app` itself in versions up to 0.1."""
+    found = checkout / "app" / "gainboard"
+    return found if found.is_dir() else checkout / "app"
 
 
 def _until_ready(client: httpx.Client) -> None:

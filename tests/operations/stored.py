@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy import JSON, Text, cast, select
 
-from app.settings import Settings
-from app.store import (
+from gainboard.settings import Settings
+from gainboard.store import (
     job_tables,  # noqa: F401 (importing it fills the metadata)
     tables,
     uploads,
 )
-from app.store.database import Database
-from app.store.metadata import metadata
+from gainboard.store.database import Database
+from gainboard.store.metadata import metadata
 from tests.api.campaign import Campaign
 from tests.api.changes import CHANGES, prepared
 from tests.api.laboratory import Laboratory

@@ -11,10 +11,10 @@ from itertools import count
 from pathlib import Path
 from threading import Event
 
-from app.evaluation.audit import verify
-from app.settings import Settings
-from app.store.backup import Taken, restore, take
-from app.store.database import Database
+from gainboard.evaluation.audit import verify
+from gainboard.settings import Settings
+from gainboard.store.backup import Taken, restore, take
+from gainboard.store.database import Database
 from tests.api.campaign import run_text
 from tests.api.changes import log
 from tests.api.laboratory import TOPICS, Laboratory
@@ -92,7 +92,7 @@ def uploading(lab: Laboratory) -> Iterator[dict[str, str]]:
 
 def backed_up(url: str, file: Path) -> None:
     """A backup by a process of its own."""
-    command = [sys.executable, "-m", "app", "backup", str(file)]
+    command = [sys.executable, "-m", "gainboard", "backup", str(file)]
     subprocess.run(command, env=outside(GAINBOARD_DATABASE_URL=url), check=True, capture_output=True, timeout=60)
 
 

@@ -16,12 +16,12 @@ from threading import Barrier
 import pytest
 from sqlalchemy import Connection, inspect, text
 
-from app.cli.copied import interruptible
-from app.errors import BadSetting, DatabaseNewer, DatabaseUnusable, GainboardError
-from app.main import open_workspace
-from app.settings import Settings
-from app.store.backup import restore, take
-from app.store.database import Database
+from gainboard.cli.copied import interruptible
+from gainboard.errors import BadSetting, DatabaseNewer, DatabaseUnusable, GainboardError
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
+from gainboard.store.backup import restore, take
+from gainboard.store.database import Database
 from tests.operations.test_backup import quiet, restored, taken
 from tests.outside import outside
 
@@ -126,7 +126,7 @@ def test_a_database_of_a_later_version_is_not_backed_up(database_url: str, tmp_p
 def test_a_disk_that_is_full_in_the_middle_of_a_backup_is_named_and_nothing_stays(url: str, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     # A limit on the size of files is the full disk that a test can have: 128 blocks of 512 or 1024 bytes.
-    command = f"ulimit -f 128; exec {sys.executable} -m app backup {tmp_path / 'kept' / 'a.backup'}"
+    command = f"ulimit -f 128; exec {sys.executable} -m gainboard backup {tmp_path / 'kept' / 'a.backup'}"
     done = subprocess.run(
         ["sh", "-c", command],
         env=outside(GAINBOARD_DATABASE_URL=url),

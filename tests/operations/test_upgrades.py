@@ -14,23 +14,23 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import text
 
-import app
-from app.evaluation.audit import verify
-from app.settings import Settings
-from app.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
-from app.store.backup import files
-from app.store.backup.copying import copy, set_sequences
-from app.store.backup.revisions import upgrade
-from app.store.database import Database
-from app.store.metadata import metadata
-from app.store.schema import migrate
+from gainboard.evaluation.audit import verify
+from gainboard.settings import Settings
+from gainboard.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
+from gainboard.store.backup import files
+from gainboard.store.backup.copying import copy, set_sequences
+from gainboard.store.backup.revisions import upgrade
+from gainboard.store.database import Database
+from gainboard.store.metadata import metadata
+from gainboard.store.schema import migrate
 from tests.api.campaign import run_text
 from tests.api.changes import log
 from tests.conftest import ADMIN, Service, serving
 from tests.operations.record import PATH, PLAIN, RECORDED, SCORES
 from tests.operations.test_backup import quiet, restored, taken
+from tests.outside import ROOT
 
-VERSIONS = Path(app.__file__).parent.parent / "migrations" / "versions"
+VERSIONS = ROOT / "migrations" / "versions"
 REVISIONS = sorted(path.name.partition("_")[0] for path in VERSIONS.glob("0*.py"))
 EARLIER = REVISIONS[:-1]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.errors import InvalidRequest
-from app.exhibits import Figure, Table
-from app.jobs.kind import find_kind
-from app.reports import papers  # noqa: F401 (importing it fills the catalogue)
-from app.reports.kind import About, Found, Needed, find_report_kind
-from app.reports.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
-from app.store import qrels, runs
+from gainboard.errors import InvalidRequest
+from gainboard.exhibits import Figure, Table
+from gainboard.jobs.kind import find_kind
+from gainboard.reports import papers  # noqa: F401 (importing it fills the catalogue)
+from gainboard.reports.kind import About, Found, Needed, find_report_kind
+from gainboard.reports.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
+from gainboard.store import qrels, runs
 from tests.analyses.laboratory import Laboratory
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.reports.bands import bands
+from gainboard.reports.bands import bands
 
 
 def metric(name: str, ties: float | None, crossed: bool = True) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from app.errors import InvalidRequest, NotFound
-from app.exhibits import Marked, Table
-from app.exhibits.tables import value_of
-from app.metrics import Scale, resolve
-from app.reports.kind import Found, Needed, find_report_kind
-from app.reports.laid import LeftOut
-from app.reports.papers.binary_and_graded_relevance import measures, schemes
+from gainboard.errors import InvalidRequest, NotFound
+from gainboard.exhibits import Marked, Table
+from gainboard.exhibits.tables import value_of
+from gainboard.metrics import Scale, resolve
+from gainboard.reports.kind import Found, Needed, find_report_kind
+from gainboard.reports.laid import LeftOut
+from gainboard.reports.papers.binary_and_graded_relevance import measures, schemes
 from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
 from tests.analyses.test_judgments import lines
 from tests.exhibits.compiling import compiles

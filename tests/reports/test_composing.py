@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.exhibits import Axis, Column, Figure, Marked, Panel, Series, Share, Table
-from app.reports.composing import compose
-from app.reports.laid import LeftOut, PaperFigure, PaperTable, Remark, mark_where, slug, sorted_by
+from gainboard.exhibits import Axis, Column, Figure, Marked, Panel, Series, Share, Table
+from gainboard.reports.composing import compose
+from gainboard.reports.laid import LeftOut, PaperFigure, PaperTable, Remark, mark_where, slug, sorted_by
 
 COLUMNS = (Column("metric"), Column("tau", digits=2), Column("significant"))
 

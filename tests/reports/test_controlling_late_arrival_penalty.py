@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.exhibits import Cell, Column, Figure, HeatMap, Marked, Panel, Share, Table
-from app.exhibits.tables import value_of
-from app.reports.composing import compose
-from app.reports.laid import Laid
-from app.reports.papers.controlling_late_arrival_penalty import most_sensitive_first
-from app.statistics.correlation import least_significant_tau
+from gainboard.exhibits import Cell, Column, Figure, HeatMap, Marked, Panel, Share, Table
+from gainboard.exhibits.tables import value_of
+from gainboard.reports.composing import compose
+from gainboard.reports.laid import Laid
+from gainboard.reports.papers.controlling_late_arrival_penalty import most_sensitive_first
+from gainboard.statistics.correlation import least_significant_tau
 from tests.analyses.laboratory import Laboratory, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, remarks, tables

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.exhibits import Marked
-from app.exhibits.tables import value_of
-from app.metrics import Scale, resolve
-from app.reports.papers.q_measure import q_metrics, r_metrics
+from gainboard.exhibits import Marked
+from gainboard.exhibits.tables import value_of
+from gainboard.metrics import Scale, resolve
+from gainboard.reports.papers.q_measure import q_metrics, r_metrics
 from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, tables

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from app.exhibits import Marked, Panel, as_svg
-from app.exhibits.tables import Cell, value_of
-from app.metrics import Scale, resolve
-from app.reports.composing import compose
-from app.reports.kind import Needed, find_report_kind
-from app.reports.laid import Laid, PaperFigure, PaperTable
+from gainboard.exhibits import Marked, Panel, as_svg
+from gainboard.exhibits.tables import Cell, value_of
+from gainboard.metrics import Scale, resolve
+from gainboard.reports.composing import compose
+from gainboard.reports.kind import Needed, find_report_kind
+from gainboard.reports.laid import Laid, PaperFigure, PaperTable
 from tests.analyses.laboratory import Laboratory, beside, planted
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.statistics.draws import Floats
+from gainboard.statistics.draws import Floats
 
 
 def continuous(runs: int = 5, topics: int = 12, seed: int = 0) -> Floats:

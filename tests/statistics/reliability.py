@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from app.statistics.draws import Floats, Indices
+from gainboard.statistics.draws import Floats, Indices
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / "statistics-examples.json").read_text())
 HALVES: Indices = np.array(list(combinations(range(6), 3)))

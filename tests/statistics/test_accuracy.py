@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.statistics.accuracy import resampled_taus, tau_accuracy
-from app.statistics.draws import Draws, Floats, resample_counts
+from gainboard.statistics.accuracy import resampled_taus, tau_accuracy
+from gainboard.statistics.draws import Draws, Floats, resample_counts
 
 TABLES = np.random.default_rng(11).integers(0, 11, (4, 7, 9)) / 10
 RESAMPLES = Draws(5, "accuracy").resamples(60, 9)

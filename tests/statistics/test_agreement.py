@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.statistics.agreement import AGREEMENTS, agreements, list_agreement
-from app.statistics.draws import Draws
-from app.statistics.stability import stability_counts
-from app.statistics.swaps import swap_counts
+from gainboard.statistics.agreement import AGREEMENTS, agreements, list_agreement
+from gainboard.statistics.draws import Draws
+from gainboard.statistics.stability import stability_counts
+from gainboard.statistics.swaps import swap_counts
 
 from .reliability import discrete_scores
 

@@ -13,11 +13,11 @@ from statistics import mean, stdev, variance
 import numpy as np
 import pytest
 
-from app.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap, paired_bootstrap, unpaired_bootstrap
-from app.statistics.corrections import max_t
-from app.statistics.draws import Draws, Floats, Indices, resample_counts
-from app.statistics.pairs import pair_count, pair_differences
-from app.statistics.significance import Settings, SignificanceTest
+from gainboard.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap, paired_bootstrap, unpaired_bootstrap
+from gainboard.statistics.corrections import max_t
+from gainboard.statistics.draws import Draws, Floats, Indices, resample_counts
+from gainboard.statistics.pairs import pair_count, pair_differences
+from gainboard.statistics.significance import Settings, SignificanceTest
 
 from .matrices import EVERY_KIND, tenths
 

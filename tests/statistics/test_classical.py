@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, ttest_rel, wilcoxon
 
-from app.statistics.classical import Sign, TTest, Wilcoxon
-from app.statistics.draws import Floats
-from app.statistics.pairs import pair_differences
-from app.statistics.significance import Settings, find_test
+from gainboard.statistics.classical import Sign, TTest, Wilcoxon
+from gainboard.statistics.draws import Floats
+from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.significance import Settings, find_test
 
 from .matrices import EVERY_KIND, continuous, tenths
 from .test_bootstrap import GOLDEN

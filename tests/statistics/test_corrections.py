@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.statistics.bootstrap import PairedBootstrap
-from app.statistics.corrections import holm, max_t, needed_resamples
-from app.statistics.draws import Floats
-from app.statistics.significance import Outcome, Settings
+from gainboard.statistics.bootstrap import PairedBootstrap
+from gainboard.statistics.corrections import holm, max_t, needed_resamples
+from gainboard.statistics.draws import Floats
+from gainboard.statistics.significance import Outcome, Settings
 
 
 @pytest.mark.parametrize("asl", [np.array([0.01, 0.04, 0.03, 0.005]), np.array([0.2, 0.2, 0.0, 1.0, 0.013, 0.2])])

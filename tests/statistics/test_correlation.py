@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.statistics.correlation import (
+from gainboard.statistics.correlation import (
     kendall_asls,
     kendall_matrix,
     least_significant_tau,
     spearman_asls,
     spearman_matrix,
 )
-from app.statistics.draws import Floats
-from app.statistics.swops import swops_between
-from app.statistics.ties import rounded, tied_pairs
-from app.statistics.top_weighted import rbo_matrix, tau_ap_matrix
+from gainboard.statistics.draws import Floats
+from gainboard.statistics.swops import swops_between
+from gainboard.statistics.ties import rounded, tied_pairs
+from gainboard.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 
 from .reliability import GOLDEN
 

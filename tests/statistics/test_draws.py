@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.statistics.draws import Draws, resample_counts
+from gainboard.statistics.draws import Draws, resample_counts
 
 FROZEN_RESAMPLES = [[2, 1, 3, 4, 3, 1], [4, 3, 3, 4, 0, 5]]
 FROZEN_SUBSETS = [[1, 5, 0, 4], [1, 8, 5, 4]]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from app.statistics.effects import paired_effects, residual_effects
+from gainboard.statistics.effects import paired_effects, residual_effects
 
 from .matrices import awkward, continuous, tenths
 

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.statistics.groups import significance_groups
-from app.statistics.significance import Settings
-from app.statistics.tukey import RandomisedTukey
+from gainboard.statistics.groups import significance_groups
+from gainboard.statistics.significance import Settings
+from gainboard.statistics.tukey import RandomisedTukey
 
 from .matrices import continuous
 

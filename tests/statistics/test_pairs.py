@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.statistics.pairs import pair_count, pair_differences, pair_indices, pieces
+from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices, pieces
 
 
 @pytest.mark.parametrize("runs", [0, 1, 2, 3, 17, 46])

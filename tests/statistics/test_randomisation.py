@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from app.statistics.draws import Draws, Floats
-from app.statistics.pairs import pair_differences
-from app.statistics.randomisation import Randomisation, as_large, every_sign
-from app.statistics.significance import Settings
+from gainboard.statistics.draws import Draws, Floats
+from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.randomisation import Randomisation, as_large, every_sign
+from gainboard.statistics.significance import Settings
 
 from .matrices import EVERY_KIND, continuous, tenths
 from .test_bootstrap import GOLDEN

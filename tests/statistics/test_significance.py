@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 # Importing a family enters its tests into the catalogue.
-from app.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
-from app.statistics.draws import Floats
-from app.statistics.pairs import pair_count
-from app.statistics.significance import Outcome, Settings, SignificanceTest, every_test, find_test
+from gainboard.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
+from gainboard.statistics.draws import Floats
+from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.significance import Outcome, Settings, SignificanceTest, every_test, find_test
 
 from .matrices import EVERY_KIND, awkward, continuous, tenths
 

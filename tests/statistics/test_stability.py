@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.statistics.draws import Draws, Floats, Indices
-from app.statistics.stability import stability_counts, ties_at
+from gainboard.statistics.draws import Draws, Floats, Indices
+from gainboard.statistics.stability import stability_counts, ties_at
 
 from .reliability import GOLDEN, HALVES, discrete_scores, example
 

@@ -7,9 +7,9 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from app.statistics.draws import Draws, Floats
-from app.statistics.significance import Settings
-from app.statistics.tukey import RandomisedTukey, largest_differences, tukey_levels
+from gainboard.statistics.draws import Draws, Floats
+from gainboard.statistics.significance import Settings
+from gainboard.statistics.tukey import RandomisedTukey, largest_differences, tukey_levels
 
 from .matrices import EVERY_KIND, continuous
 

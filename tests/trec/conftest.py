@@ -2,8 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.compiled import is_installed
-from app.trec import READING
+from gainboard.compiled import is_installed
+from gainboard.trec import READING
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from app.trec import Joined, Limits, OrderBy, Ranking, RunReader, TopicsInterleaved, judged_documents, read_joined
-from app.trec.limits import DEFAULT_LIMITS
+from gainboard.trec import Joined, Limits, OrderBy, Ranking, RunReader, TopicsInterleaved, judged_documents, read_joined
+from gainboard.trec.limits import DEFAULT_LIMITS
 
 LOWEST = -127
 CODES = 255

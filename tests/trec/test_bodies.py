@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from app.errors import FaultyFile, TooLarge, UnsupportedEncoding
-from app.trec import Limits, decompressed
-from app.trec.zstd import compress
+from gainboard.errors import FaultyFile, TooLarge, UnsupportedEncoding
+from gainboard.trec import Limits, decompressed
+from gainboard.trec.zstd import compress
 
 MIB = 1 << 20
 LINES = b"301 Q0 FR-1 1 2.5 tag\n" * 1000

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.compiled import is_installed
-from app.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
-from app.metrics import JudgedRun, RetrievalScores
-from app.trec import Joined, Limits, OrderBy, RunReader, joined, read_joined
+from gainboard.compiled import is_installed
+from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
+from gainboard.metrics import JudgedRun, RetrievalScores
+from gainboard.trec import Joined, Limits, OrderBy, RunReader, joined, read_joined
 
 pytestmark = pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")
 

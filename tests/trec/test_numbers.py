@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.trec.numbers import decimal, decimals
+from gainboard.trec.numbers import decimal, decimals
 
 WRITTEN = st.one_of(
     st.floats().map(repr),

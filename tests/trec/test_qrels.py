@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import FaultyFile, InvalidRequest, TooLarge
-from app.trec import Limits, QrelsFile, read_qrels
+from gainboard.errors import FaultyFile, InvalidRequest, TooLarge
+from gainboard.trec import Limits, QrelsFile, read_qrels
 
 Row = tuple[str, int | None, tuple[int, ...] | None, str | None]
 """A fault: code, line, lines, topic."""

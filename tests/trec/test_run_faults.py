@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from app import trec
-from app.errors import Fault, FaultyFile, TooLarge
-from app.trec import Limits, TopicsInterleaved
+from gainboard import trec
+from gainboard.errors import Fault, FaultyFile, TooLarge
+from gainboard.trec import Limits, TopicsInterleaved
 from tests.trec.readers import EitherReader as RunReader
 
 GOOD = b"301 Q0 a 1 9.5 tag\n301 Q0 b 2 8.5 tag\n"

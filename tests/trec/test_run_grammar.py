@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.errors import FaultyFile, TooLarge
-from app.trec import Limits, OrderBy, TopicsInterleaved
+from gainboard.errors import FaultyFile, TooLarge
+from gainboard.trec import Limits, OrderBy, TopicsInterleaved
 from tests.trec.readers import EitherReader as RunReader
 
 SCORE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)

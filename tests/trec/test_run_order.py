@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.errors import FaultyFile
-from app.trec import FileWarning
+from gainboard.errors import FaultyFile
+from gainboard.trec import FileWarning
 from tests.trec.readers import EitherReader as RunReader
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from app.settings import Settings
+from gainboard.settings import Settings
 from tests.conftest import ADMIN, serving
 from tests.trust.target import WIDE_OPEN, Levels, Recovered, Target
 

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.settings import Settings
+from gainboard.settings import Settings
 from tests.api.campaign import Campaign, run_text
 from tests.api.test_races import at_once
 from tests.conftest import ADMIN, Service, serving

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from app.errors import BudgetExhausted, JudgmentsHidden, NotPreset
+from gainboard.errors import BudgetExhausted, JudgmentsHidden, NotPreset
 from tests.api.campaign import Campaign, run_text, slug
 from tests.conftest import Service
 

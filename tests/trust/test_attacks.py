@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.evaluation.policy import Policy
+from gainboard.evaluation.policy import Policy
 from tests.conftest import Service
 from tests.trust.attacks import ATTACKS, PRESET, crafted_run, means_of_one_topic
 from tests.trust.target import WIDE_OPEN, Target

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.evaluation.policy import MOST_PRESETS, Policy
+from gainboard.evaluation.policy import MOST_PRESETS, Policy
 from tests.conftest import Service
 from tests.trust.attacks import ATTACKS
 

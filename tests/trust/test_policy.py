@@ -9,7 +9,7 @@ import httpx
 import numpy as np
 import pytest
 
-from app.evaluation.disclosure import Disclosure
+from gainboard.evaluation.disclosure import Disclosure
 from tests.api.campaign import QRELS, WORSE, Campaign, refused, run_text
 from tests.api.laboratory import SHORT, Laboratory
 from tests.conftest import Service

@@ -12,15 +12,15 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from app.evaluation import quotas
-from app.evaluation.policy import merged
-from app.evaluation.principals import Principal
-from app.evaluation.visibility import open_collection
-from app.evaluation.workspace import Workspace
-from app.store import collections, runs, teams, tokens
-from app.store.database import Database
-from app.store.schema import migrate
-from app.store.tables import blobs
+from gainboard.evaluation import quotas
+from gainboard.evaluation.policy import merged
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import collections, runs, teams, tokens
+from gainboard.store.database import Database
+from gainboard.store.schema import migrate
+from gainboard.store.tables import blobs
 from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
 from tests.conftest import ADMIN, Service
 from tests.waiting import until

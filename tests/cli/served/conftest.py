@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import Settings
+from gainboard.settings import Settings
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign
 from tests.conftest import ADMIN, Service, serving
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
+from gainboard.cli import main
 from tests.api.campaign import Campaign
 from tests.conftest import Service
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from app.cli import main
+from gainboard.cli import main
 from tests.api.campaign import OTHER_QRELS, QRELS, Campaign
 from tests.conftest import Service
 

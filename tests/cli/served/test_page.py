@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import every_command
-from app.cli.configured import MEMBERS
-from app.settings import Settings
+from gainboard.cli import every_command
+from gainboard.cli.configured import MEMBERS
+from gainboard.settings import Settings
 from tests.conftest import ADMIN, serving
-from tests.outside import outside
+from tests.outside import ROOT, outside
 
-ROOT = Path(__file__).parent.parent.parent.parent
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8").partition("## Against a server")[2]
 ORDER = ("organiser", "team", "scores", "work")
 
@@ -34,10 +33,10 @@ def walked(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> tuple[su
     """What came of it, and the folder in which it was done."""
     folder = tmp_path_factory.mktemp("walk") / "own"
     shutil.copytree(prepared, folder)
-    function = f'gainboard() {{ {shlex.quote(sys.executable)} -m app "$@"; }}'
+    function = f'gainboard() {{ {shlex.quote(sys.executable)} -m gainboard "$@"; }}'
     script = "\n".join(["set -eux", function, *map(block, ORDER)])
     with serving(Settings.read({}, data=folder / "data", admin_token=ADMIN)) as service:
-        world = outside(PYTHONPATH=str(ROOT), HOME=str(folder), GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
+        world = outside(HOME=str(folder), GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
         done = subprocess.run(["bash", "-c", script], cwd=folder, env=world, capture_output=True, text=True)
     return done, folder
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.cli import main
+from gainboard.cli import main
 from tests.api.campaign import Campaign
 from tests.cli.terminals import in_terminal
 from tests.conftest import ADMIN

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.cli import main
+from gainboard.cli import main
 from tests.api.laboratory import Laboratory
 
 Captured = pytest.CaptureFixture[str]

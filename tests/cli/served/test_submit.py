@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
+from gainboard.cli import main
 from tests.api.campaign import RUN, Campaign
 
 Captured = pytest.CaptureFixture[str]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import main
-from app.settings import Settings
+from gainboard.cli import main
+from gainboard.settings import Settings
 from tests.api.laboratory import REPORT, Laboratory
 from tests.cli.terminals import in_terminal
 from tests.conftest import ADMIN, Service, serving

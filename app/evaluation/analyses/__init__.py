@@ -1,5 +1,0 @@
-"""The analyses of the papers, on score matrices of stored runs. `Analysis` says what one is."""
-
-from app.evaluation.analyses.analysis import Analysis, Arrays
-
-__all__ = ["Analysis", "Arrays"]

@@ -1,5 +1,0 @@
-"""Drawing figures with Matplotlib, the `figures` extra; nothing else of the program imports it, nor this package."""
-
-from app.exhibits.drawing.pages import svg_bytes
-
-__all__ = ["svg_bytes"]

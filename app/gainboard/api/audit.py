@@ -1,0 +1,110 @@
+"""`/v1/audit` and `/v1/collections/{collection}/audit`: who changed what, when"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
+
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.pages import Page, PagingDep
+from gainboard.api.problems import documented
+from gainboard.api.texts import in_utc
+from gainboard.errors import Forbidden
+from gainboard.evaluation import audit
+from gainboard.evaluation.audit import Action
+from gainboard.store.audit import Wanted
+from gainboard.store.records import Entry
+
+router = APIRouter(prefix="/v1", tags=["audit"], responses=documented())
+
+LINES = "application/x-ndjson"
+EXPORT: Mapping[int, dict[str, Any]] = {
+    200: {"content": {LINES: {"schema": {"type": "string"}}}, "description": "A page, or all entries, one a line"}
+}
+HOW = (
+    "`hash` is the SHA-256 of the entry's canonical JSON (RFC 8785) without `hash`, and `previous` the hash of the "
+    "entry whose number is one less (64 zeros for the first). `gainboard audit FILE` verifies the JSON lines of "
+    "`/v1/audit?format=ndjson`, and with `--gaps` those of a collection or of a filter."
+)
+
+
+class ShownEntry(BaseModel):
+    """A change. Whoever made it is known by `token`, the id of theirs; null: by starting the service."""
+
+    number: int
+    at: str = Field(description="RFC 3339, in UTC", examples=["2026-11-21T12:00:00.000000Z"])
+    collection: str | None = Field(description="Null: of the instance")
+    collection_uuid: str | None = Field(description="No other collection has it, though its name be used again")
+    token: str | None
+    role: str
+    action: Action
+    subject: str = Field(description="What was changed: a name, a version, an id")
+    details: dict[str, Any]
+    previous: str = Field(description="The hash of the entry before, in the chain of the whole instance")
+    hash: str
+
+
+class AuditPage(Page[ShownEntry]):
+    """Entries, oldest first."""
+
+    verification: str = Field(description="How to tell that nothing was changed")
+
+
+class _Asked:
+    def __init__(
+        self,
+        request: Request,
+        action: Annotated[Action | None, Query(description="Only changes of this kind")] = None,
+        since: Annotated[
+            AwareDatetime | None, AfterValidator(in_utc), Query(description="Only those at this time or later")
+        ] = None,
+        format: Annotated[
+            Literal["json", "ndjson"] | None,
+            Query(description="A page of JSON, or all as JSON lines; wins over Accept"),
+        ] = None,
+    ) -> None:
+        since_utc: datetime | None = since
+        self.wanted = Wanted(action=action, since=since_utc)
+        self.as_lines = format == "ndjson" or (format is None and accepts(request, LINES))
+
+
+AskedDep = Annotated[_Asked, Depends()]
+
+
+def _answer(
+    workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: _Asked, name: str | None
+) -> Response | AuditPage:
+    if asked.as_lines:
+        export = audit.exported(workspace, principal, name, asked.wanted)
+        lines = (audit.line(entry) for entry in export.entries)
+        return StreamingResponse(lines, media_type=LINES, headers={"ETag": f'"{export.last}"'})
+    found = audit.listed(workspace, principal, name, asked.wanted, paging.after_number, paging.wanted)
+    page = paging.page(found, lambda each: each.number, _show)
+    return AuditPage(items=page.items, next_cursor=page.next_cursor, verification=HOW)
+
+
+def _show(entry: Entry) -> ShownEntry:
+    return ShownEntry.model_validate(entry, from_attributes=True)
+
+
+@router.get("/audit", response_model=AuditPage, responses=documented(Forbidden, also=EXPORT))
+def read_audit(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: AskedDep) -> Any:
+    """Every change there was, oldest first (organisers of the instance)."""
+    return _answer(workspace, principal, paging, asked, None)
+
+
+@router.get("/collections/{collection}/audit", response_model=AuditPage, responses=documented(Forbidden, also=EXPORT))
+def read_audit_of_collection(
+    collection: CollectionName,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    paging: PagingDep,
+    asked: AskedDep,
+) -> Any:
+    """The changes to a collection and to what is in it, oldest first (organisers)."""
+    return _answer(workspace, principal, paging, asked, collection)

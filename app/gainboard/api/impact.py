@@ -1,0 +1,221 @@
+"""`/v1/collections/{collection}/qrels/{version}/impact`: as JSON or CSV"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel, Field
+
+from gainboard.api.answers import answer
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.problems import documented
+from gainboard.api.qrels import Version
+from gainboard.api.scores import Defaults
+from gainboard.errors import BadExpression, BadGains, Forbidden, NoQrels
+from gainboard.evaluation.corrections import Corrections
+from gainboard.evaluation.impact import MOST_METRICS, TEST, Impact, MetricImpact, Significance, impact
+from gainboard.evaluation.scoring import Question
+from gainboard.exhibits import csv_line
+from gainboard.store.records import Collection
+
+router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
+
+Kind = Literal["same_better", "no_difference", "appears", "disappears", "reverses"]
+Expressions = Annotated[
+    list[str],
+    Field(max_length=MOST_METRICS, description="Metric expressions; the collection's if none", examples=[["nDCG@10"]]),
+]
+
+
+class AskedImpact(Defaults):  # type: ignore[misc, valid-type]
+    """What a request for the impact of a version may say."""
+
+    against: Annotated[
+        int | None, Field(ge=1, le=2**31 - 1, description="The version before; the one that answers now if none")
+    ] = None
+    metric: Expressions = Field(default_factory=list)
+    run: Annotated[list[str] | None, Field(max_length=10_000, description="Runs; all, if none")] = None
+    alpha: Annotated[float, Field(gt=0, lt=1, description="Significance level")] = 0.05
+    format: Annotated[Literal["json", "csv"] | None, Field(description="Wins over the Accept header")] = None
+
+
+class JudgmentChange(BaseModel):
+    """A document whose judgment differs; a level is null where it is not judged."""
+
+    topic: str
+    document: str
+    old: str | None
+    new: str | None
+
+
+class JudgmentsImpact(BaseModel):
+    """How the judgments differ."""
+
+    added: int
+    removed: int
+    changed: int
+    unchanged: int
+    levels: list[str | None] = Field(description="Names of the rows and columns of `table`; null: not judged")
+    table: list[list[int]] = Field(description="Documents: a row for each old level, a column for each new one")
+    changes: list[JudgmentChange] = Field(description="The first 100, by topic and document")
+    topics_added: list[str]
+    topics_removed: list[str]
+    topics_changed: list[str]
+
+
+class RunImpact(BaseModel):
+    """What becomes of one run under one metric; runs with equal means share a rank."""
+
+    name: str
+    team: str
+    mean_before: float | None
+    mean_after: float | None
+    change: float | None
+    rank_before: int
+    rank_after: int
+
+
+class ShownFlip(BaseModel):
+    """A pair of runs of which something else is said than before; null: no significant difference."""
+
+    runs: tuple[str, str]
+    asl_before: float
+    asl_after: float
+    better_before: str | None
+    better_after: str | None
+
+
+class SignificanceImpact(BaseModel):
+    """What a test says of all pairs of runs under both versions, over the topics that have a score under both."""
+
+    test: str
+    alpha: float
+    topics: int
+    counts: dict[Kind, int] = Field(description="Pairs by what is said of them before and after")
+    flips: list[ShownFlip] = Field(description="The pairs that appear, disappear or reverse")
+
+
+class ShownMetricImpact(BaseModel):
+    """What becomes of all runs under one metric."""
+
+    metric: str
+    runs: list[RunImpact]
+    tau_b: float | None = Field(description="Kendall's, between the rankings; null where either ties all runs")
+    largest_rank_change: int
+    topics_become_defined: list[str]
+    topics_become_undefined: list[str]
+    significance: SignificanceImpact | None = Field(
+        description="Null for fewer than two runs or topics, and for geometric means"
+    )
+
+
+class ImpactAnswer(BaseModel):
+    """One qrels version held against another: judgments, scores, rankings, significant differences."""
+
+    collection: str
+    qrels_version: int
+    against: int
+    metrics: list[str] = Field(description="Labels: each metric with all its parameters")
+    asked: dict[str, str] = Field(description="The label that each expression became")
+    judgments: JudgmentsImpact
+    impact: list[ShownMetricImpact] = Field(description="In the order of `metrics`")
+
+
+CSV: dict[int, dict[str, Any]] = {
+    200: {"description": "JSON or CSV", "content": {"text/csv": {"schema": {"type": "string"}}}}
+}
+
+
+@router.get(
+    "/{version}/impact",
+    response_model=ImpactAnswer,
+    responses=documented(BadExpression, BadGains, Forbidden, NoQrels, also=CSV),
+)
+def read_impact(
+    collection: CollectionName,
+    version: Version,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    asked: Annotated[AskedImpact, Query()],
+) -> Response:
+    """What a version, such as a draft, changes against another one (organisers)."""
+    question = Question(asked.metric, asked.run, asked.given())
+    found = impact(workspace, principal, collection, version, question, against=asked.against, alpha=asked.alpha)
+    if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
+        return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
+    return answer(_json(found))
+
+
+def _json(found: Impact) -> dict[str, Any]:
+    return {
+        "collection": found.collection.name,
+        "qrels_version": found.version.version,
+        "against": found.before.version,
+        "metrics": [each.label for each in found.metrics],
+        "asked": found.asked,
+        "judgments": _judgments(found.collection, found.judgments),
+        "impact": [
+            {
+                "metric": each.label,
+                "runs": list(_rows(found, each)),
+                "tau_b": each.tau_b,
+                "largest_rank_change": each.largest_rank_change,
+                "topics_become_defined": each.become_defined,
+                "topics_become_undefined": each.become_undefined,
+                "significance": each.significance and _significance(each.significance, found.alpha),
+            }
+            for each in found.metrics
+        ],
+    }
+
+
+def _judgments(collection: Collection, found: Corrections) -> dict[str, Any]:
+    def name(level: int | None) -> str | None:
+        return None if level is None else collection.level_name(level)
+
+    counted = ("added", "removed", "changed", "unchanged", "topics_added", "topics_removed", "topics_changed")
+    return {
+        **{each: getattr(found, each) for each in counted},
+        "levels": [name(level) for level in found.levels],
+        "table": found.table(),
+        "changes": [
+            {"topic": each.topic, "document": each.document.decode(), "old": name(each.old), "new": name(each.new)}
+            for each in found.changes
+        ],
+    }
+
+
+def _rows(found: Impact, metric: MetricImpact) -> Iterator[dict[str, Any]]:
+    columns = (*metric.means.tolist(), (metric.means[1] - metric.means[0]).tolist(), *metric.ranks.tolist())
+    for run, before, after, change, rank_before, rank_after in zip(found.runs, *columns, strict=True):
+        yield {
+            "name": run.name,
+            "team": run.team,
+            "mean_before": before,
+            "mean_after": after,
+            "change": change,
+            "rank_before": rank_before,
+            "rank_after": rank_after,
+        }
+
+
+def _significance(found: Significance, alpha: float) -> dict[str, Any]:
+    return {
+        "test": TEST,
+        "alpha": alpha,
+        "topics": found.topics,
+        "counts": found.counts,
+        "flips": [{name: getattr(flip, name) for name in ShownFlip.model_fields} for flip in found.flips],
+    }
+
+
+def _csv(found: Impact) -> Iterator[str]:
+    yield "run,team,metric,mean_before,mean_after,change,rank_before,rank_after\r\n"
+    for metric in found.metrics:
+        for row in _rows(found, metric):
+            name, team, *numbers = row.values()
+            yield csv_line((name, team, metric.label, *numbers))

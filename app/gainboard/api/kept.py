@@ -1,0 +1,136 @@
+"""Answers with scores, kept as the bytes that were sent, for whoever asks the same and may see it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gainboard.api.conditions import OF_THE_BODY, cache_control, has_already, takes_gzip
+from gainboard.api.dependencies import as_sent
+from gainboard.errors import GainboardError
+from gainboard.evaluation.origins import Origin, is_current
+from gainboard.evaluation.workspace import Recent, Workspace
+from gainboard.store.standing import Standings
+
+MOST_BYTES = 64 << 20
+LONGEST = MOST_BYTES // 8
+"""Of one answer: a longer one would leave little room for others."""
+_ENTRY_BYTES = 4096
+"""Of one answer, beside its body and what was asked."""
+
+_NOTE = "gainboard.note"
+_KEPT_PATHS = re.compile(r"/v1/collections/[^/]+/(scores|leaderboard)")
+
+_OF_THE_BODY = {name.encode() for name in OF_THE_BODY}
+
+RawHeaders = list[tuple[bytes, bytes]]
+Key = tuple[str, str, bytes, str, bool]
+"""All of a request that an answer's bytes depend on: root path, path, query, Accept, and whether gzip is taken."""
+
+
+@dataclass(slots=True)
+class Note:
+    """What is noted about an answer on its way out: the route says what it was made of, `Conditional` what was sent."""
+
+    origin: Origin | None = None
+    headers: RawHeaders = field(default_factory=list)
+    body: bytes = b""
+    etag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """A successful answer: the body as it was encoded, and headers, of which Cache-Control depends on who asks."""
+
+    origin: Origin
+    route: Any
+    headers: RawHeaders
+    body: bytes
+    etag: str
+    size: int
+    """About what it takes in memory, and the request with it: whoever asks says how long that is."""
+
+    async def send(self, method: str, request: Headers, send: Send) -> None:
+        """Sends it, or that it has not changed."""
+        unchanged = has_already(request, self.etag)
+        control = cache_control(request, 200).encode()
+        headers = [
+            (name, control if name == b"cache-control" else value)
+            for name, value in self.headers
+            if not (unchanged and name in _OF_THE_BODY)
+        ]
+        await send({"type": "http.response.start", "status": 304 if unchanged else 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if unchanged or method == "HEAD" else self.body})
+
+
+class Remembering:
+    """Answers from memory where nothing has changed since; else notes the answer that is made.
+
+    Each time it is read whether the token still holds and at which revision the collection is, so that answers are
+    right whichever process made a change, and at once. Whatever is not certain goes the long way.
+    """
+
+    def __init__(self, app: ASGIApp, workspace: Workspace, standings: Standings) -> None:
+        self.app = app
+        self._workspace, self._standings = workspace, standings
+        self._answers: Recent[Key, KeptAnswer] = Recent(MOST_BYTES, lambda kept: kept.size)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _may_be_kept(scope):
+            await self.app(scope, receive, send)
+            return
+        request = Headers(scope=scope)
+        key = _key(scope, request)
+        kept = self._answers.find(key)
+        if kept is not None and await self._is_current(kept.origin, request):
+            scope["route"] = kept.route  # for those outside, who count by it
+            await kept.send(scope["method"], request, send)
+            return
+        note = scope[_NOTE] = Note()
+        await self.app(scope, receive, send)
+        if note.origin is not None and note.etag and len(note.body) <= LONGEST:
+            size = len(note.body) + sum(map(len, key[:-1])) + _ENTRY_BYTES
+            answer = KeptAnswer(note.origin, scope.get("route"), note.headers, note.body, note.etag, size)
+            self._answers.keep(key, answer)
+
+    async def _is_current(self, origin: Origin, request: Headers) -> bool:
+        given = request.get("authorization")
+        if given is not None and not given.startswith("Bearer "):
+            return False
+        token = as_sent(given.removeprefix("Bearer ").strip()) if given is not None else None
+        asked = (self._workspace, self._standings, token, origin)
+        try:
+            if self._standings.at_once:
+                return is_current(*asked)
+            return await run_in_threadpool(is_current, *asked)
+        except GainboardError:
+            return False  # the long way meets the same, and says so
+
+
+def note_origin(request: Request, origin: Origin | None) -> None:
+    """For routes: what the answer was made of, if it may be given again."""
+    if (note := request.scope.get(_NOTE)) is not None:
+        note.origin = origin
+
+
+def note_sent(scope: Scope, message: Message, body: bytes, etag: str) -> None:
+    """For what encodes answers: one that is ready to be sent whole."""
+    if (note := scope.get(_NOTE)) is not None:
+        note.headers, note.body, note.etag = list(message["headers"]), body, etag
+
+
+def _may_be_kept(scope: Scope) -> bool:
+    if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
+        return False
+    return _KEPT_PATHS.fullmatch(scope["path"].removeprefix(scope.get("root_path", ""))) is not None
+
+
+def _key(scope: Scope, request: Headers) -> Key:
+    given = (scope.get("root_path", ""), scope["path"], scope["query_string"])
+    return (*given, request.get("accept", ""), takes_gzip(request))

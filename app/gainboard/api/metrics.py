@@ -1,0 +1,94 @@
+"""`/v1/metrics`: the catalogue, as the kernels themselves describe it, and the presets"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from gainboard.api.problems import documented
+from gainboard.metrics import Metric, Preset, every_metric, every_preset
+
+router = APIRouter(prefix="/v1", tags=["metrics"], responses=documented())
+
+
+class ShownParameter(BaseModel):
+    """A parameter of a metric expression."""
+
+    name: str
+    default: Any = Field(description="Null where it depends on the collection's levels")
+    limits: str
+    schema_: dict[str, Any] = Field(alias="schema")
+    description: str
+
+
+class ShownMetric(BaseModel):
+    """A metric."""
+
+    name: str
+    title: str
+    aliases: list[str]
+    definition: str
+    reference: str
+    graded: bool = Field(description="Whether gains matter to it")
+    bounded: bool = Field(description="Whether all its scores lie in [0, 1]")
+    takes_cutoff: bool
+    parameters: list[ShownParameter]
+
+
+class ShownPreset(BaseModel):
+    """A name for several metrics, wherever metrics are listed."""
+
+    name: str
+    title: str
+    definition: str
+    reference: str
+    expressions: list[str] = Field(description="What takes its place where there are three relevance levels")
+
+
+class Catalogue(BaseModel):
+    """Every metric, and every preset."""
+
+    items: list[ShownMetric]
+    presets: list[ShownPreset]
+
+
+@router.get("/metrics")
+def list_metrics() -> Catalogue:
+    """Every metric: its names, parameters with defaults and limits, definition and source; and every preset."""
+    presets = [_show_preset(preset) for preset in every_preset()]
+    return Catalogue(items=[_show(metric) for metric in every_metric()], presets=presets)
+
+
+def _show(metric: Metric) -> ShownMetric:
+    return ShownMetric(
+        name=metric.name,
+        title=metric.title,
+        aliases=list(metric.aliases),
+        definition=metric.definition,
+        reference=metric.reference,
+        graded=metric.graded,
+        bounded=metric.bounded,
+        takes_cutoff=metric.takes_cutoff,
+        parameters=[
+            ShownParameter(
+                name=each.name,
+                default=each.default,
+                limits=each.limits,
+                schema=dict(each.schema),
+                description=each.description,
+            )
+            for each in metric.parameters
+        ],
+    )
+
+
+def _show_preset(preset: Preset) -> ShownPreset:
+    return ShownPreset(
+        name=preset.name,
+        title=preset.title,
+        definition=preset.definition,
+        reference=preset.reference,
+        expressions=list(preset.expressions(3)),
+    )

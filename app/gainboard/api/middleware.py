@@ -1,0 +1,209 @@
+"""What surrounds every request: its id, its log line, a bound on its body, and conditional, compressed answers."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import logging
+import re
+import time
+from collections.abc import Sequence
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gainboard.api.conditions import OF_THE_BODY, cache_control, has_already, takes_gzip
+from gainboard.api.kept import note_sent
+from gainboard.api.pieces import PIECES, Piece, gzipped
+from gainboard.api.problems import problem
+from gainboard.errors import TooLarge, Unexpected
+
+JSON_BYTES = 1 << 20
+COMPRESSED_FROM_BYTES = 1024
+ASIDE_FROM_BYTES = 1 << 18
+"""In a thread from there on: all others would wait while tens of megabytes are compressed."""
+CLIENT_LEFT = 499
+"""In the log only: what other servers, too, write for a request whose sender left before its end."""
+_UPLOAD = re.compile(r"/v1/collections/[^/]+/(qrels|runs)")
+_SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+access = logging.getLogger("gainboard.access")
+log = logging.getLogger("gainboard")
+
+
+class Observed:
+    """Outermost: an id for the request, a line in the log, and a problem document for what nobody caught."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _SANE_ID.fullmatch(given) else uuid4().hex
+        began, status = time.perf_counter(), 0
+
+        async def observed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+            await send(message)
+
+        try:
+            await self.app(scope, receive, observed)
+        except ClientDisconnect:
+            status = CLIENT_LEFT  # there is nobody to answer, and nothing is wrong here
+        except Exception:
+            log.exception("unexpected error", extra={"request_id": request_id})
+            if status:
+                raise
+            answer = problem(Unexpected("Something went wrong in Gainboard itself; its log has the details."))
+            await answer(scope, receive, observed)
+        finally:
+            seconds = round(time.perf_counter() - began, 6)
+            # The path alone: a query may name what should not stay in a log, and tokens are only in headers.
+            line = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": seconds}
+            access.info("request", extra={"request_id": request_id, **line})
+
+
+class BoundedBody:
+    """Refuses large bodies where JSON is expected; uploads have limits of their own."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or _UPLOAD.fullmatch(scope["path"].removeprefix(scope.get("root_path", ""))):
+            await self.app(scope, receive, send)
+            return
+        refusal = TooLarge(f"The body is larger than {JSON_BYTES:,} bytes, which is the most for JSON.")
+        declared = Headers(scope=scope).get("content-length", "0")
+        if declared.isdecimal() and int(declared) > JSON_BYTES:
+            await problem(refusal)(scope, receive, send)
+            return
+        read = 0
+
+        async def bounded() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > JSON_BYTES:
+                raise refusal
+            return message
+
+        await self.app(scope, bounded, send)
+
+
+class Conditional:
+    """HEAD wherever GET is; a strong ETag on every successful GET; 304 where the client has the answer; gzip.
+
+    The ETag is the SHA-256 of the bytes sent, so that it tells nothing that they do not. Streams that bring an
+    ETag of their own are passed on as they come, and so are events, which nobody may keep.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        answer = _Answer(scope, send)
+        inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+
+        async def routed(message: Message) -> None:
+            scope["route"] = inner.get("route")  # for those outside, who count by it
+            await answer.send(message)
+
+        await self.app(inner, receive, routed)
+
+
+class _Answer:
+    """One answer on its way out. Held back until it is whole if it gets an ETag, passed on otherwise."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send = scope, send
+        self._method = scope["method"]
+        self._request = Headers(scope=scope)
+        self._start: Message = {}
+        self._body: list[bytes] = []
+        self._pieces: Sequence[Piece] | None = None
+        self._streams = self._is_over = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await self._begin(message)
+        elif message["type"] == "http.response.body" and not self._is_over:
+            await self._continue(message)
+
+    async def _begin(self, message: Message) -> None:
+        self._start = message
+        headers = MutableHeaders(scope=message)
+        if are_events := headers.get("content-type", "").startswith("text/event-stream"):
+            headers["Cache-Control"] = "no-store"
+        headers.setdefault("Vary", "Authorization, Accept, Accept-Encoding")
+        headers.setdefault("Cache-Control", cache_control(self._request, message["status"]))
+        conditional = self._method in ("GET", "HEAD") and message["status"] == 200 and not are_events
+        self._streams = not conditional or "etag" in headers
+        if not self._streams:
+            return
+        if conditional and has_already(self._request, headers["etag"]):
+            await self._not_modified(headers)
+        else:
+            await self._send(message)
+        if are_events and self._method == "HEAD":
+            # They may be long in coming, and the first of them is not asked for.
+            self._is_over = True
+            await self._send({"type": "http.response.body", "body": b""})
+
+    async def _continue(self, message: Message) -> None:
+        if self._streams:
+            if self._method == "HEAD":
+                message = {**message, "body": b""}
+            await self._send(message)
+            return
+        self._body.append(message.get("body", b""))
+        self._pieces = message.get(PIECES)
+        if not message.get("more_body", False):
+            await self._finish(b"".join(self._body))
+
+    async def _finish(self, body: bytes) -> None:
+        headers = MutableHeaders(scope=self._start)
+        is_packed = len(body) >= COMPRESSED_FROM_BYTES and takes_gzip(self._request)
+        if is_packed:
+            headers["Content-Encoding"] = "gzip"
+        if len(body) < ASIDE_FROM_BYTES:
+            body, headers["ETag"] = _encoded(body, is_packed, self._pieces)
+        else:
+            body, headers["ETag"] = await asyncio.to_thread(_encoded, body, is_packed, self._pieces)
+        headers["Content-Length"] = str(len(body))
+        note_sent(self._scope, self._start, body, headers["ETag"])
+        if has_already(self._request, headers["ETag"]):
+            await self._not_modified(headers)
+            return
+        await self._send(self._start)
+        await self._send({"type": "http.response.body", "body": b"" if self._method == "HEAD" else body})
+
+    async def _not_modified(self, headers: MutableHeaders) -> None:
+        for name in OF_THE_BODY:
+            del headers[name]
+        self._is_over = True
+        await self._send({**self._start, "status": 304})
+        await self._send({"type": "http.response.body", "body": b""})
+
+
+def _encoded(body: bytes, is_packed: bool, pieces: Sequence[Piece] | None) -> tuple[bytes, str]:
+    """The bytes to be sent, and their ETag."""
+    sent = (gzipped(body, pieces) if pieces else _gzipped(body)) if is_packed else body
+    return sent, f'"{hashlib.sha256(sent).hexdigest()}"'
+
+
+def _gzipped(body: bytes) -> bytes:
+    # A fixed time in the header, for equal answers must be equal bytes.
+    return gzip.compress(body, compresslevel=1, mtime=0)

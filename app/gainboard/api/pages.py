@@ -1,0 +1,85 @@
+"""Lists in pages."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import Annotated, Generic, TypeVar
+from urllib.parse import urlencode
+
+from fastapi import Depends, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.names import is_slug
+
+ItemT = TypeVar("ItemT")
+T = TypeVar("T")
+
+
+class Page(BaseModel, Generic[ItemT]):
+    """Part of a list; `next_cursor` leads on and is null on the last page."""
+
+    items: list[ItemT]
+    next_cursor: str | None = Field(description="For `?cursor=`; opaque")
+
+
+class Paging:
+    """Which page is asked for; as a dependency, what a route needs to answer with it."""
+
+    def __init__(
+        self,
+        request: Request,
+        response: Response,
+        limit: Annotated[int, Query(ge=1, le=500, description="Items on a page")] = 50,
+        cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+    ) -> None:
+        self._request, self._response, self._limit = request, response, limit
+        self.after = _read_cursor(cursor) if cursor is not None else None
+        """The key after which the page begins."""
+
+    @property
+    def wanted(self) -> int:
+        """How many items to look for: one more than the page holds tells whether another follows."""
+        return self._limit + 1
+
+    @property
+    def after_number(self) -> int | None:
+        """The key after which the page begins, in a list whose keys are numbers."""
+        if self.after is not None and not (self.after.isdecimal() and len(self.after) <= 9):
+            raise _bad_cursor()
+        return int(self.after) if self.after is not None else None
+
+    def page(self, found: Sequence[T], key: Callable[[T], object], show: Callable[[T], ItemT]) -> Page[ItemT]:
+        """The page of what was found by looking for `wanted` items, with a Link header to the next."""
+        items = [show(each) for each in found[: self._limit]]
+        if len(found) < self.wanted:
+            return Page[ItemT](items=items, next_cursor=None)
+        cursor = _cursor(key(found[self._limit - 1]))
+        kept = [(name, value) for name, value in self._request.query_params.multi_items() if name != "cursor"]
+        query = urlencode([*kept, ("cursor", cursor)])
+        self._response.headers["Link"] = f'<{self._request.url.path}?{query}>; rel="next"'
+        return Page[ItemT](items=items, next_cursor=cursor)
+
+
+PagingDep = Annotated[Paging, Depends()]
+
+
+def _read_cursor(cursor: str) -> str:
+    try:
+        key = base64.urlsafe_b64decode(cursor.encode("ascii")).decode()
+    except (binascii.Error, UnicodeError) as error:
+        raise _bad_cursor() from error
+    # Every key is a name or a number. The decoder passes over what is no base64: only our own spelling will do.
+    if not is_slug(key) or _cursor(key) != cursor:
+        raise _bad_cursor()
+    return key
+
+
+def _cursor(key: object) -> str:
+    return base64.urlsafe_b64encode(str(key).encode()).decode()
+
+
+def _bad_cursor() -> InvalidRequest:
+    return InvalidRequest.at("query.cursor", "bad-cursor", "The cursor is not one of this list; begin without it.")

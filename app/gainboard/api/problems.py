@@ -1,0 +1,208 @@
+"""Errors as problem documents (RFC 9457): translated here, once, by class."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from inspect import cleandoc
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from gainboard import errors
+from gainboard.api.places import BodySchema, described_body, location_of
+from gainboard.api.texts import MEANINGS
+from gainboard.errors import GainboardError
+
+STATUS: Mapping[type[GainboardError], int] = {
+    errors.BadInput: 422,
+    errors.TooLarge: 413,
+    errors.UnsupportedEncoding: 415,
+    errors.UnsupportedMediaType: 415,
+    errors.Refused: 403,
+    errors.NotAuthenticated: 401,
+    errors.NotFound: 404,
+    errors.MethodNotAllowed: 405,
+    errors.TooManyJobs: 429,
+    errors.Conflict: 409,
+    errors.Unavailable: 503,
+    errors.Unexpected: 500,
+}
+HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
+    errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
+    errors.DatabaseBusy: {"Retry-After": "1"},
+    errors.TooManyJobs: {"Retry-After": "30"},
+    errors.JobNotFinished: {"Retry-After": "1"},
+}
+
+router = APIRouter(tags=["problems"])
+
+
+class Problem(BaseModel):
+    """What every answer that is not a success looks like (`application/problem+json`)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["/problems/not-found"], description="Stable; leads to an explanation.")
+    title: str = Field(examples=["Not found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(examples=["There is no collection 'web-2026' here."])
+    errors: list[dict[str, Any]] | None = Field(None, description="Every place at fault, where there are several.")
+    errors_total: int | None = Field(None, description="How many faults a file has; `errors` lists the first 100.")
+
+
+class ProblemPage(BaseModel):
+    """What a type of problem means."""
+
+    type: str
+    title: str
+    status: int
+    meaning: str
+
+
+ANYWHERE: tuple[type[GainboardError], ...] = (
+    errors.InvalidRequest,
+    errors.UnknownParameter,
+    errors.NotAuthenticated,
+    errors.NotFound,
+    errors.TooLarge,
+    errors.DatabaseBusy,
+    errors.Unexpected,
+)
+"""What every route may answer with, so that its own list is of what is its own."""
+
+
+def documented(
+    *kinds: type[GainboardError], also: Mapping[int, dict[str, Any]] = {}
+) -> dict[int | str, dict[str, Any]]:
+    """For OpenAPI: the problems that a route may answer with, by status, each with an example; and what else."""
+    by_status: defaultdict[int, list[type[GainboardError]]] = defaultdict(list)
+    for kind in dict.fromkeys((*ANYWHERE, *kinds)):
+        by_status[status_of(kind)].append(kind)
+    answers: dict[int | str, dict[str, Any]] = dict(also.items())
+    return answers | {status: _described(status, by_status[status]) for status in sorted(by_status)}
+
+
+def _described(status: int, kinds: Sequence[type[GainboardError]]) -> dict[str, Any]:
+    examples = {kind.slug: {"value": _members(kind, status, "...")} for kind in kinds}
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        "description": "; ".join(f"`{kind.slug}`: {cleandoc(kind.__doc__ or '').splitlines()[0]}" for kind in kinds),
+        "content": {"application/problem+json": {"schema": schema, "examples": examples}},
+    }
+
+
+def _members(kind: type[GainboardError], status: int, detail: str) -> dict[str, Any]:
+    return {"type": f"/problems/{kind.slug}", "title": kind.title, "status": status, "detail": detail}
+
+
+class _ProblemResponse(JSONResponse):
+    """A sender's own words are quoted in problems, and may hold half of a surrogate pair, which UTF-8 cannot."""
+
+    media_type = "application/problem+json"
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def status_of(error: type[GainboardError]) -> int:
+    """The HTTP status of a class of errors: its own, or that of the nearest base that has one."""
+    return next((STATUS[base] for base in error.__mro__ if base in STATUS), 500)
+
+
+def problem(error: GainboardError) -> JSONResponse:
+    """The error as an answer."""
+    kind = type(error)
+    status = status_of(kind)
+    headers = next((HEADERS[base] for base in kind.__mro__ if base in HEADERS), {})
+    return _ProblemResponse(_members(kind, status, error.message) | dict(error.details), status, dict(headers))
+
+
+def install(application: FastAPI) -> None:
+    """Makes every error of the application a problem document."""
+    application.add_exception_handler(GainboardError, _on_error)
+    application.add_exception_handler(HTTPException, _on_http)
+    application.add_exception_handler(RequestValidationError, _on_validation)
+    describe = application.openapi
+
+    def with_problem() -> dict[str, Any]:
+        described = describe()
+        # No route answers with it, so nobody else puts it where `documented` points.
+        described["components"]["schemas"].setdefault("Problem", Problem.model_json_schema())
+        return described
+
+    setattr(application, "openapi", with_problem)  # noqa: B010
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, GainboardError)
+    return problem(error)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, GainboardError):  # raised by our limiter while the body was read
+        return problem(error.__cause__)
+    path = request.url.path
+    if error.status_code == 404:
+        return problem(errors.NotFound(f"There is nothing at {path}."))
+    if error.status_code == 405:
+        answer = problem(errors.MethodNotAllowed(f"{path} does not take {request.method}."))
+        answer.headers["Allow"] = _allowed(request) or (error.headers or {}).get("Allow", "GET, HEAD")
+        return answer
+    return problem(errors.InvalidRequest.at("body", "unreadable", str(error.detail)))
+
+
+def _allowed(request: Request) -> str:
+    # The router knows of the first route that fits the path; the description knows of all its methods.
+    route = request.scope.get("route")
+    described = request.app.openapi()["paths"].get(getattr(route, "path_format", None), {})
+    methods = {method.upper() for method in described}
+    return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
+
+
+async def _on_validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    if _wrong_media_type(request, error):
+        return problem(errors.UnsupportedMediaType("Send JSON, with `Content-Type: application/json`."))
+    described = described_body(request)
+    places = [
+        {
+            "location": location_of(found, error.body),
+            "code": str(found["type"]).replace("_", "-"),
+            "message": _message(found, described),
+        }
+        for found in error.errors()
+    ]
+    summary = f"{places[0]['location']}: {places[0]['message']}"
+    more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+    return problem(errors.InvalidRequest(summary + more, errors=places))
+
+
+def _message(found: Mapping[str, Any], described: BodySchema) -> str:
+    if found["type"] == "extra_forbidden" and found["loc"][0] == "body":
+        known = ", ".join(described.members(found["loc"][1:-1]))
+        return f"There is no {found['loc'][-1]!r} here; there are: {known}"
+    if found["type"].startswith("union_tag_"):
+        return f"Must be one of: {', '.join(described.tags())}"
+    return MEANINGS.get(found.get("ctx", {}).get("pattern", ""), str(found["msg"]))
+
+
+def _wrong_media_type(request: Request, error: RequestValidationError) -> bool:
+    is_json = "json" in request.headers.get("content-type", "")
+    return not is_json and any(found["loc"] == ("body",) and found["type"] != "missing" for found in error.errors())
+
+
+@router.get("/problems/{slug}", responses=documented())
+def read_problem(slug: str) -> ProblemPage:
+    """What a type of problem means, and what to do about it."""
+    for kind in errors.every_error():
+        if kind.slug == slug:
+            meaning = cleandoc(kind.__doc__ or "")
+            return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=status_of(kind), meaning=meaning)
+    raise errors.NotFound(f"There is no type of problem {slug!r}.")

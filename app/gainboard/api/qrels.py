@@ -1,0 +1,138 @@
+"""`/v1/collections/{collection}/qrels`"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from gainboard.api import uploads
+from gainboard.api.answers import answer, place
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.pages import Page, PagingDep
+from gainboard.api.problems import documented
+from gainboard.api.warnings import ShownWarning
+from gainboard.errors import Conflict, FaultyFile, Forbidden, JudgmentsHidden, UnsupportedEncoding
+from gainboard.evaluation import publication, qrels
+from gainboard.store.records import Qrels
+
+router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
+
+Columns = Literal["trec", "topic-document-level", "topic-level-document"]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+class ShownQrels(BaseModel):
+    """One immutable version of the judgments: how many topics, judged and relevant documents it has."""
+
+    version: int
+    state: Literal["draft", "published"] = Field(description="Of a draft only organisers know")
+    published_at: datetime | None = Field(description="The version published last is the one that answers")
+    topics: int
+    judged: int
+    relevant: int
+    per_level: dict[str, int]
+    columns: Columns
+    sha256: str
+    created_at: datetime
+    warnings: list[ShownWarning]
+
+
+def show(found: Qrels) -> ShownQrels:
+    """A stored version as JSON."""
+    state = "draft" if found.published_at is None else "published"
+    return ShownQrels.model_validate({**asdict(found), "state": state})
+
+
+@router.put(
+    "",
+    status_code=201,
+    response_model=ShownQrels,
+    responses=documented(
+        FaultyFile,
+        UnsupportedEncoding,
+        Forbidden,
+        Conflict,
+        also={
+            200: {"model": ShownQrels, "description": "The same bytes as the newest version, or a draft: nothing new"}
+        },
+    ),
+    openapi_extra=uploads.OPENAPI,
+)
+async def put_qrels(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    columns: Annotated[Columns | None, Query(description="Settles what the columns of a file are")] = None,
+    draft: Annotated[bool, Query(description="Not to be published yet: only organisers know of it")] = False,
+) -> Response:
+    """Upload a qrels file, of TREC's or NTCIR's form, as the next version; all stored runs are judged by it.
+
+    With `draft=true` nobody is answered by it until it is published, unless an organiser asks for it by its number.
+    """
+    await run_in_threadpool(qrels.admit, workspace, principal, collection)
+    async with uploads.received(request, workspace.limits.compressed_bytes) as sent:
+        published = await run_in_threadpool(
+            qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft
+        )
+    version = published.qrels.version
+    location = place(request, f"/v1/collections/{collection}/qrels/{version}")
+    return answer(show(published.qrels), 201 if published.created else 200, Location=location)
+
+
+@router.get("", responses=documented(JudgmentsHidden))
+def list_qrels(
+    collection: CollectionName,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    paging: PagingDep,
+) -> Page[ShownQrels]:
+    """The versions by number; drafts for organisers only."""
+    found = qrels.versions(workspace, principal, collection, paging.after_number, paging.wanted)
+    return paging.page(found, lambda each: each.version, show)
+
+
+TEXT: dict[int, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "JSON, or the file itself"}
+}
+
+
+@router.get("/{version}", response_model=ShownQrels, responses=documented(JudgmentsHidden, also=TEXT))
+def read_qrels(
+    collection: CollectionName,
+    version: Version,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+) -> Response:
+    """One version; with `Accept: text/plain` the file as it was uploaded."""
+    found = qrels.version(workspace, principal, collection, version)
+    if accepts(request, "text/plain"):
+        etag = {"ETag": f'"{found.sha256}"'}
+        return StreamingResponse(qrels.file(workspace, found), media_type="text/plain", headers=etag)
+    return answer(show(found))
+
+
+@router.post("/{version}/publish", responses=documented(Forbidden, Conflict))
+def publish_qrels(
+    collection: CollectionName, version: Version, workspace: WorkspaceDep, principal: PrincipalDep
+) -> ShownQrels:
+    """Publish a draft, or a version that another one has replaced: from now on it is the one that answers.
+
+    All stored runs are judged by it first; what other versions say of them stays to be asked for by number.
+    """
+    return show(publication.publish(workspace, principal, collection, version))
+
+
+@router.delete("/{version}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))
+def discard_qrels(
+    collection: CollectionName, version: Version, workspace: WorkspaceDep, principal: PrincipalDep
+) -> None:
+    """Discard a draft, with the jobs about it; its number is not given again."""
+    publication.discard(workspace, principal, collection, version)

@@ -1,0 +1,194 @@
+"""`/v1/collections/{collection}/scores`: as JSON, CSV, or trec_eval's text"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel, Field, create_model
+
+from gainboard.api.answers import answer
+from gainboard.api.dependencies import CollectionName, IdentifiedDep, WorkspaceDep, accepts
+from gainboard.api.kept import note_origin
+from gainboard.api.problems import documented
+from gainboard.errors import (
+    BadExpression,
+    BadGains,
+    BudgetExhausted,
+    JudgmentsHidden,
+    NoQrels,
+    NotPreset,
+)
+from gainboard.evaluation.origins import origin_of
+from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
+from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, Scores, score
+from gainboard.metrics import Scale, query_parameters
+
+router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+
+MOST_SHOWN = 2_000_000
+"""Scores of single topics in one answer; as text they take ten times the memory that they do as numbers."""
+
+ON_SCORING = (BadExpression, BadGains, JudgmentsHidden, NotPreset, BudgetExhausted, NoQrels)
+
+Format = Literal["json", "csv", "trec_eval"]
+Expressions = Annotated[
+    list[str],
+    Field(max_length=MOST_METRICS, description="Metric expressions; the collection's if none", examples=[["nDCG@10"]]),
+]
+
+
+class ParameterDefaults(BaseModel):
+    """Defaults for the parameters of all metrics of one request; a metric ignores those it lacks."""
+
+    def given(self) -> dict[str, str]:
+        """What was sent, as text for the metric parser, which knows the limits."""
+        return {name: text for name in query_parameters() if (text := getattr(self, name)) is not None}
+
+
+# One optional text for each parameter that any metric has: the catalogue is the only list.
+Defaults: type[ParameterDefaults] = create_model(
+    "Defaults",
+    __base__=ParameterDefaults,
+    **{
+        name: (
+            str | None,
+            Field(
+                None,
+                max_length=1000,
+                description=f"{each.description} It is {each.limits}.",
+                json_schema_extra={key: each.schema[key] for key in ("enum", "examples") if key in each.schema},
+            ),
+        )
+        for name, each in query_parameters().items()
+    },  # type: ignore[call-overload]
+)
+
+
+class Asked(Defaults):  # type: ignore[misc, valid-type]
+    """What every request for scores may say."""
+
+    metric: Expressions = Field(default_factory=list)
+    qrels: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="A qrels version; the newest if none")] = None
+
+
+class AskedScores(Asked):
+    """What a request for the scores of some runs may say."""
+
+    run: Annotated[list[str] | None, Field(max_length=10_000, description="Runs; all that are seen, if none")] = None
+    topics: Annotated[Literal["all"] | None, Field(description="`all`: each topic's score too")] = None
+    format: Annotated[Format | None, Field(description="Wins over the Accept header")] = None
+
+
+class ScoredRun(BaseModel):
+    """A run's scores by label; null where a score is undefined."""
+
+    name: str
+    team: str
+    topics_missing: int | None = Field(
+        description="Topics of the qrels that the run lacks, each of which scores 0; of the declared ones, or null, "
+        "while the judgments are hidden"
+    )
+    mean: dict[str, float | None]
+    topics: dict[str, dict[str, float | None]] | None = None
+
+
+class ScoresAnswer(BaseModel):
+    """Scores, and what was left out of them and why."""
+
+    collection: str
+    qrels_version: int
+    metrics: list[str] = Field(description="Labels: each metric with all its parameters")
+    asked: dict[str, str] = Field(description="The label that each expression became")
+    runs: list[ScoredRun]
+    topics_scored: dict[str, int] | None = Field(description="Topics in the mean, by label; null while hidden")
+    topics_undefined: dict[str, list[str]] | None = Field(
+        description="Topics left out, for they have nothing to find; null while hidden"
+    )
+    withheld: dict[str, str] = Field(description="Runs that get no score while the judgments are hidden, and why")
+
+
+CSV: dict[int, dict[str, Any]] = {
+    200: {
+        "description": "JSON, CSV or trec_eval's text",
+        "content": {
+            "text/csv": {"schema": {"type": "string"}},
+            "text/plain": {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+@router.get(
+    "/scores",
+    response_model=ScoresAnswer,
+    response_model_exclude_unset=True,
+    responses=documented(*ON_SCORING, also=CSV),
+)
+def read_scores(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    identified: IdentifiedDep,
+    asked: Annotated[AskedScores, Query()],
+) -> Response:
+    """Scores of stored runs under any parameters, computed from the judged rankings."""
+    per_topic, form = asked.topics == "all", asked.format or _accepted(request)
+    # Before anything is counted against a team's budget, the answer must be one that can be given.
+    most, one_run = MOST_SHOWN if per_topic else MOST_SCORES, form == "trec_eval"
+    question = Question(
+        asked.metric, asked.run, asked.given(), asked.qrels, per_topic=per_topic, most=most, one_run=one_run
+    )
+    found = score(workspace, identified(), collection, question)
+    note_origin(request, origin_of(found))
+    if form == "csv":
+        return PlainTextResponse("".join(_csv(found, per_topic)), media_type="text/csv")
+    if form == "trec_eval":
+        return PlainTextResponse("".join(_trec_eval(found, per_topic)))
+    return answer(_json(found, per_topic))
+
+
+def _accepted(request: Request) -> Format:
+    if accepts(request, "text/csv"):
+        return "csv"
+    return "trec_eval" if accepts(request, "text/plain") else "json"
+
+
+def _json(found: Scores, per_topic: bool) -> dict[str, Any]:
+    labels = found.labels()
+    means, table = found.means(), found.by_topic()
+    runs: list[dict[str, Any]] = []
+    for column, run in enumerate(found.runs):
+        shown: dict[str, Any] = {"name": run.name, "team": run.team, "topics_missing": found.topics_missing[column]}
+        shown["mean"] = dict(zip(labels, means[:, column].tolist(), strict=True))
+        if per_topic:
+            shown["topics"] = {
+                label: dict(zip(found.topics, table[row, column].tolist(), strict=True))
+                for row, label in enumerate(labels)
+            }
+        runs.append(shown)
+    return {
+        "collection": found.collection.name,
+        "qrels_version": found.qrels.version,
+        "metrics": labels,
+        "asked": found.asked,
+        "runs": runs,
+        "topics_scored": found.topics_scored(),
+        "topics_undefined": found.topics_undefined(),
+        "withheld": found.withheld,
+    }
+
+
+def _csv(found: Scores, per_topic: bool) -> Iterator[str]:
+    names = [run.name for run in found.runs]
+    return csv_of(names, found.labels(), found.topics, found.means(), found.by_topic() if per_topic else None)
+
+
+def _trec_eval(found: Scores, per_topic: bool) -> Iterator[str]:
+    scale = Scale(found.collection.highest_level, found.collection.depth)
+    scored = max(counts.values()) if (counts := found.topics_scored()) else None
+    by_topic = found.by_topic()[:, 0] if per_topic else None
+    names = trec_eval_names(found.metrics, scale)
+    return trec_eval_of(found.runs[0].tag, names, found.topics, scored, found.means()[:, 0], by_topic)

@@ -1,0 +1,87 @@
+"""A job as its principals see it, for every route that answers with one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Request
+from pydantic import BaseModel, Field
+
+from gainboard.api.answers import place
+from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
+from gainboard.api.exhibits import ShownFigure, ShownTable
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs import reading
+from gainboard.jobs.reading import SeenJob
+from gainboard.jobs.results import exhibits
+from gainboard.store.job_records import JobState
+
+
+class Progress(BaseModel):
+    """How far the work is, in parts of about equal cost; putting the result together is the last one."""
+
+    done: int
+    total: int
+
+
+class ShownJob(BaseModel):
+    """An analysis outside a request. The same request on the same data is the same job, with the same id."""
+
+    id: str = Field(description="SHA-256 of all that the result depends on")
+    collection: str
+    kind: str
+    state: JobState
+    progress: Progress
+    params: dict[str, Any] = Field(description="As they were settled: expressions as labels, defaults filled in")
+    qrels_version: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    result_url: str | None = Field(description="Null until it has succeeded")
+    error: str | None = Field(description="Why it failed")
+    tables: list[ShownTable] | None = Field(description="Null until it has succeeded, and in lists")
+    figures: list[ShownFigure] | None = Field(description="Null until it has succeeded, and in lists")
+
+
+JobId = Annotated[str, Path(alias="job", description="The job's id")]
+
+
+def _seen_job(job: JobId, workspace: WorkspaceDep, principal: PrincipalDep) -> SeenJob:
+    return reading.find(workspace, principal, job)
+
+
+SeenJobDep = Annotated[SeenJob, Depends(_seen_job)]
+
+
+def show(request: Request, seen: SeenJob) -> ShownJob:
+    """A job in a list: without the tables and figures, for which its whole result would be read."""
+    job = seen.job
+    return ShownJob(
+        id=job.id,
+        collection=seen.collection.name,
+        kind=job.kind,
+        state=job.state,
+        progress=Progress(done=job.parts_done, total=job.parts),
+        params=job.params,
+        qrels_version=job.qrels_version,
+        created_at=job.created_at,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+        result_url=place(request, f"/v1/jobs/{job.id}/result") if job.result_sha256 else None,
+        error=job.error,
+        tables=None,
+        figures=None,
+    )
+
+
+def show_whole(request: Request, workspace: Workspace, seen: SeenJob) -> ShownJob:
+    """A job with its tables and figures, once it has some."""
+    shown = show(request, seen)
+    if seen.job.result_sha256 is None:
+        return shown
+    found = exhibits(workspace, seen.job)
+    own = place(request, f"/v1/jobs/{seen.job.id}")
+    shown.tables = [ShownTable.below(own, each.name, each.caption) for each in found.tables]
+    shown.figures = [ShownFigure.below(own, each.name, each.caption) for each in found.figures]
+    return shown

@@ -1,0 +1,148 @@
+"""A report as its principals see it, for every route that answers with one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Request
+from pydantic import BaseModel, Field
+
+from gainboard.api.answers import place
+from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
+from gainboard.api.exhibits import ShownFigure, ShownTable
+from gainboard.api.shown_jobs import Progress
+from gainboard.evaluation.workspace import Workspace
+from gainboard.reports import reading
+from gainboard.reports.answers import answer_of, error_of
+from gainboard.reports.kind import find_report_kind
+from gainboard.reports.reading import SeenReport
+from gainboard.store.job_records import JobState, Report
+
+
+class PaperTable(ShownTable):
+    """A table under its number in the paper; `collection` is null where it is about all of them."""
+
+    number: str
+    collection: str | None
+
+
+class PaperFigure(ShownFigure):
+    """A figure under its number in the paper."""
+
+    number: str
+    collection: str | None
+
+
+class NeededJob(BaseModel):
+    """A job whose result the report lays out."""
+
+    collection: str
+    key: str = Field(description="What the report calls it")
+    kind: str
+    id: str
+    state: JobState
+    url: str
+
+
+class NotThere(BaseModel):
+    """Tables or figures of the paper that cannot be had of this collection, and why."""
+
+    collection: str
+    what: str
+    why: str
+
+
+class ShownReport(BaseModel):
+    """A paper's tables and figures for collections here. The same request on the same data is the same report."""
+
+    id: str = Field(description="SHA-256 of all that the report depends on")
+    name: str
+    title: str
+    collections: list[str]
+    state: JobState = Field(description="Of its jobs together; failed as soon as one of them has failed")
+    progress: Progress
+    params: dict[str, Any]
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    result_url: str | None = Field(description="Null until it has succeeded")
+    error: str | None = Field(description="Why it failed")
+    jobs: list[NeededJob]
+    left_out: list[NotThere] = Field(description="What is known to be missing before anything is worked")
+    tables: list[PaperTable] | None = Field(description="Null until it has succeeded, and in lists")
+    figures: list[PaperFigure] | None = Field(description="Null until it has succeeded, and in lists")
+
+
+ReportId = Annotated[str, Path(alias="report", description="The report's id")]
+
+
+def _seen_report(report: ReportId, workspace: WorkspaceDep, principal: PrincipalDep) -> SeenReport:
+    return reading.find(workspace, principal, report)
+
+
+SeenReportDep = Annotated[SeenReport, Depends(_seen_report)]
+
+
+def show(request: Request, seen: SeenReport) -> ShownReport:
+    """A report in a list: without its tables and figures, for which the results of its jobs would be read."""
+    report = seen.report
+    is_done = report.state == "succeeded"
+    return ShownReport(
+        id=report.id,
+        name=report.name,
+        title=find_report_kind(report.name).title,
+        collections=[collection.name for collection in seen.collections],
+        state=report.state,
+        progress=Progress(done=report.parts_done, total=report.parts),
+        params=report.params,
+        created_at=report.created_at,
+        started_at=report.started_at,
+        finished_at=report.finished_at,
+        result_url=f"{_own(request, report)}/result" if is_done else None,
+        error=error_of(report),
+        jobs=_jobs(request, seen),
+        left_out=[
+            NotThere(collection=collection.name, what=each["what"], why=each["why"])
+            for collection, chapter in zip(seen.collections, report.chapters, strict=True)
+            for each in chapter.left_out
+        ],
+        tables=None,
+        figures=None,
+    )
+
+
+def _own(request: Request, report: Report) -> str:
+    return place(request, f"/v1/reports/{report.id}")
+
+
+def _jobs(request: Request, seen: SeenReport) -> list[NeededJob]:
+    return [
+        NeededJob(
+            collection=collection.name,
+            key=key,
+            kind=job.kind,
+            id=job.id,
+            state=job.state,
+            url=place(request, f"/v1/jobs/{job.id}"),
+        )
+        for collection, chapter in zip(seen.collections, seen.report.chapters, strict=True)
+        for key, job in chapter.jobs.items()
+    ]
+
+
+def show_whole(request: Request, workspace: Workspace, seen: SeenReport) -> ShownReport:
+    """A report with its tables and figures, once it has some."""
+    shown = show(request, seen)
+    if seen.report.state != "succeeded":
+        return shown
+    found, own = answer_of(workspace, seen.report), _own(request, seen.report)
+    shown.tables = [
+        PaperTable.below(own, each.exhibit.name, each.exhibit.caption, number=each.number, collection=each.collection)
+        for each in found.tables
+    ]
+    shown.figures = [
+        PaperFigure.below(own, each.exhibit.name, each.exhibit.caption, number=each.number, collection=each.collection)
+        for each in found.figures
+    ]
+    return shown

@@ -1,0 +1,136 @@
+"""`/v1/collections/{collection}/sweep`: mean scores over a grid of parameters"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel, Field, create_model
+
+from gainboard.api.answers import answer
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.problems import documented
+from gainboard.api.scores import Expressions
+from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
+from gainboard.evaluation.sweeping import MOST_POINTS, Grid, Sweep, sweep
+from gainboard.exhibits import csv_line
+from gainboard.metrics import query_parameters
+
+router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+
+CSV: dict[int, dict[str, Any]] = {
+    200: {"description": "JSON or CSV", "content": {"text/csv": {"schema": {"type": "string"}}}}
+}
+
+
+class Varied(BaseModel):
+    """Values of the parameters of all metrics of one request; a metric ignores those of parameters it lacks."""
+
+    def given(self) -> dict[str, list[str]]:
+        """What was sent, as text for the metric parser, which knows the limits; each value once."""
+        sent = {name: getattr(self, name) for name in query_parameters()}
+        return {name: list(dict.fromkeys(values)) for name, values in sent.items() if values}
+
+
+# A list for each parameter that any metric has: the catalogue is the only list.
+Values: type[Varied] = create_model(
+    "Values",
+    __base__=Varied,
+    **{
+        name: (
+            list[Annotated[str, Field(max_length=1000)]],
+            Field(
+                default_factory=list,
+                max_length=MOST_POINTS,
+                description=f"{each.description} Each is {each.limits}.",
+            ),
+        )
+        for name, each in query_parameters().items()
+    },  # type: ignore[call-overload]
+)
+
+
+class AskedSweep(Values):  # type: ignore[misc, valid-type]
+    """What a request for a sweep may say."""
+
+    metric: Expressions = Field(default_factory=list)
+    qrels: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="A qrels version; the newest if none")] = None
+    run: Annotated[list[str] | None, Field(max_length=10_000, description="Runs; all that are seen, if none")] = None
+    format: Annotated[Literal["json", "csv"] | None, Field(description="Wins over the Accept header")] = None
+
+
+class ShownPoint(BaseModel):
+    """A metric of the grid."""
+
+    label: str
+    asked: str = Field(description="The expression that it came from; the first one, if several come to the same")
+    parameters: dict[str, str] = Field(description="The values of the grid that it has")
+    topics_scored: int = Field(description="Topics in its means")
+
+
+class SweptRun(BaseModel):
+    """A run's means, in the order of the points; null where one is undefined."""
+
+    name: str
+    team: str
+    means: list[float | None]
+
+
+class SweepAnswer(BaseModel):
+    """Mean scores of runs at every point of a grid."""
+
+    collection: str
+    qrels_version: int
+    grid: dict[str, list[str]]
+    points: list[ShownPoint] = Field(description="Each metric once, though several combinations come to it")
+    runs: list[SweptRun]
+
+
+@router.get(
+    "/sweep",
+    response_model=SweepAnswer,
+    responses=documented(BadExpression, BadGains, JudgmentsHidden, NoQrels, also=CSV),
+)
+def read_sweep(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    asked: Annotated[AskedSweep, Query()],
+) -> Response:
+    """Mean scores of runs under every combination of the values given, such as
+    `?metric=Q&gains=3:2:1&gains=10:5:1&beta=0.1&beta=1&beta=10`, in one pass over the judged rankings (for whoever may
+    see scores under any parameters)."""
+    grid = Grid(asked.metric, asked.given(), asked.run, asked.qrels)
+    found = sweep(workspace, principal, collection, grid)
+    if (asked.format or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
+        return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
+    return answer(_json(found, grid))
+
+
+def _json(found: Sweep, grid: Grid) -> dict[str, Any]:
+    points = zip(found.points, found.topics_scored, strict=True)
+    return {
+        "collection": found.collection.name,
+        "qrels_version": found.qrels.version,
+        "grid": grid.values,
+        "points": [
+            {"label": each.metric.label, "asked": each.asked, "parameters": each.parameters, "topics_scored": topics}
+            for each, topics in points
+        ],
+        "runs": [
+            {"name": run.name, "team": run.team, "means": found.means[:, column].tolist()}
+            for column, run in enumerate(found.runs)
+        ],
+    }
+
+
+def _csv(found: Sweep) -> Iterator[str]:
+    names = list(dict.fromkeys(name for each in found.points for name in each.parameters))
+    yield csv_line(("run", "metric", *names, "mean"))
+    for column, run in enumerate(found.runs):
+        for row, each in enumerate(found.points):
+            values = (each.parameters.get(name) for name in names)
+            yield csv_line((run.name, each.metric.label, *values, float(found.means[row, column])))

@@ -1,0 +1,89 @@
+"""`/v1/collections/{collection}/teams`"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from gainboard.api.answers import answer, place
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.pages import Page, PagingDep
+from gainboard.api.problems import documented
+from gainboard.api.texts import Slug
+from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
+from gainboard.evaluation import teams
+from gainboard.store.records import CountedTeam
+
+router = APIRouter(prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented())
+
+
+class NewTeam(BaseModel):
+    """A team of the collection. The first run or token for it would make it, too."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "lemur"}]})
+
+    name: Slug
+
+
+class ShownTeam(BaseModel):
+    """A team. How many tokens it has is shown to organisers alone, and null to others."""
+
+    name: str
+    created_at: datetime
+    runs: int = Field(description="Those that are not withdrawn")
+    tokens: int | None = Field(description="Those that are neither revoked nor expired")
+
+
+def _show(team: CountedTeam, organises: bool) -> ShownTeam:
+    tokens = team.tokens if organises else None
+    return ShownTeam(name=team.name, created_at=team.created_at, runs=team.runs, tokens=tokens)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=ShownTeam,
+    responses=documented(Forbidden, TeamExists, UnsupportedMediaType, KeyReused, KeyInUse),
+)
+def create_team(
+    collection: CollectionName,
+    sent: NewTeam,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    fingerprint: FingerprintDep,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Make a team (organisers)."""
+
+    def act() -> Response:
+        made = teams.create(workspace, principal, collection, sent.name)
+        location = place(request, f"/v1/collections/{collection}/teams/{made.name}")
+        return answer(_show(made, organises=True), 201, Location=location)
+
+    return once(workspace, principal, request, idempotency_key, fingerprint, act)
+
+
+@router.get("")
+def list_teams(
+    collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
+) -> Page[ShownTeam]:
+    """The teams whose runs this token sees, by name."""
+    view, found = teams.listed(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(found, lambda each: each.name, lambda each: _show(each, view.organises))
+
+
+@router.get("/{team}")
+def read_team(
+    collection: CollectionName,
+    team: Annotated[str, Path(description="The team's name")],
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+) -> ShownTeam:
+    """One team, for whoever sees its runs."""
+    view, found = teams.found(workspace, principal, collection, team)
+    return _show(found, view.organises)

@@ -1,0 +1,94 @@
+"""`/metrics`: how the service itself fares, for Prometheus. Routes and statuses only, no name of a team or run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Annotated, get_args
+
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
+from gainboard.api.problems import documented
+from gainboard.errors import Forbidden, NotFound
+from gainboard.store import jobs
+from gainboard.store.job_records import JobState
+
+try:
+    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+except ImportError:  # the `metrics` extra is not installed
+    IS_INSTALLED = False
+else:
+    IS_INSTALLED = True
+
+router = APIRouter(tags=["health"], responses=documented())
+
+
+class Telemetry:
+    """What was counted since the process started; each server process has its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        labels = ("method", "route")
+        self._requests = Counter("gainboard_requests", "Requests answered", (*labels, "status"), registry=self.registry)
+        self._seconds = Histogram(
+            "gainboard_request_seconds", "Time to answer a request", labels, registry=self.registry
+        )
+
+        self._jobs = Gauge("gainboard_jobs", "Jobs of all collections", ("state",), registry=self.registry)
+
+    def note_jobs(self, by_state: Mapping[JobState, int]) -> None:
+        """How many jobs the database has in each state: the same number whichever process tells it."""
+        for state in get_args(JobState):
+            self._jobs.labels(state).set(by_state.get(state, 0))
+
+    def note(self, scope: Scope, status: int, seconds: float) -> None:
+        """Counts an answered request under its route's template, so that no name gets in."""
+        template = getattr(scope.get("route"), "path_format", "unmatched")
+        self._requests.labels(scope["method"], template, str(status)).inc()
+        self._seconds.labels(scope["method"], template).observe(seconds)
+
+
+class Measured:
+    """Counts and times every request."""
+
+    def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
+        self.app = app
+        self.telemetry = telemetry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.telemetry.note(scope, message["status"], time.perf_counter() - began)
+            await send(message)
+
+        await self.app(scope, receive, noted)
+
+
+def _may_read(request: Request, principal: PrincipalDep) -> None:
+    if request.app.state.telemetry_is_public:
+        return
+    principal.require_token()
+    if principal.role != "organiser":
+        raise Forbidden("Only organisers read this, unless the service was started with GAINBOARD_METRICS=public.")
+
+
+@router.get(
+    "/metrics", response_class=Response, responses=documented(Forbidden, also={200: {"content": {"text/plain": {}}}})
+)
+def read_telemetry(request: Request, workspace: WorkspaceDep, allowed: Annotated[None, Depends(_may_read)]) -> Response:
+    """Requests counted and timed, and jobs by state, in Prometheus's text format (organisers)."""
+    telemetry: Telemetry | None = request.app.state.telemetry
+    if telemetry is None:
+        raise NotFound("Nothing is measured: install Gainboard with its `metrics` extra.")
+    with workspace.database.reading() as tx:
+        telemetry.note_jobs(jobs.count_by_state(tx))
+    return Response(
+        generate_latest(telemetry.registry), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"}
+    )

@@ -1,0 +1,202 @@
+"""`/v1/collections/{collection}/tokens` and `/v1/me`"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+
+from gainboard.api.answers import answer, place
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.pages import Page, PagingDep
+from gainboard.api.problems import documented, problem
+from gainboard.api.texts import Slug, Text, in_utc
+from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType
+from gainboard.evaluation import tokens
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.tokens import NewToken as NewSecret
+from gainboard.evaluation.tokens import Wish
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import collections
+from gainboard.store.records import Role, Token
+
+router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented())
+
+
+Expiry = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
+TokenId = Annotated[str, Path(description="The token's id")]
+ON_SECRET = (Forbidden, UnsupportedMediaType, KeyReused, KeyInUse)
+
+
+class NewToken(BaseModel):
+    """Whom the token is for."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"role": "participant", "team": "lemur"}]}
+    )
+
+    role: Role
+    team: Slug | None = Field(None, description="Of a participant; a new name creates the team")
+    holder: Text | None = Field(None, description="Who holds it, in your words; shown to organisers alone")
+    expires_at: Expiry = None
+
+
+class Rotation(BaseModel):
+    """What changes besides the secret: nothing, or when the token ends (null: it does not)."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
+
+    expires_at: Expiry = None
+
+
+class ShownToken(BaseModel):
+    """A token's record; the token itself is not known to the service."""
+
+    id: str
+    role: Role
+    team: str | None
+    holder: str | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="To the minute, or an earlier time where the service was busy")
+
+
+class CreatedToken(ShownToken):
+    """A new token: `token` is shown this once."""
+
+    token: str
+
+
+def _show(token: Token) -> ShownToken:
+    return ShownToken.model_validate(token, from_attributes=True)
+
+
+class Me(BaseModel):
+    """Who the token is."""
+
+    id: str
+    role: Role
+    collection: str | None = Field(description="The one it belongs to; null: every collection")
+    team: str | None
+    expires_at: datetime | None
+
+
+def shown_once(
+    workspace: Workspace,
+    principal: Principal,
+    request: Request,
+    key: str | None,
+    fingerprint: str,
+    make: Callable[[], NewSecret],
+    model: type[BaseModel],
+    path: str,
+) -> Response:
+    """The answer with a new secret. A repeated request is answered with the token's id, and never with the secret."""
+    made: list[str] = []
+
+    def act() -> Response:
+        new = make()
+        made.append(new.record.id)
+        shown = model.model_validate(asdict(new.record) | {"token": new.token})
+        return answer(shown, 201, Location=place(request, f"{path}/{new.record.id}"))
+
+    def kept(answered: Response) -> Response:
+        return problem(KeyInUse("This request made a token already, which is not shown again.", id=made[0]))
+
+    return once(workspace, principal, request, key, fingerprint, act, kept)
+
+
+@router.post(
+    "/collections/{collection}/tokens",
+    status_code=201,
+    response_model=CreatedToken,
+    responses=documented(TeamRequired, *ON_SECRET),
+)
+def create_token(
+    collection: CollectionName,
+    sent: NewToken,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    fingerprint: FingerprintDep,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Make a token for the collection (organisers). It is shown this once; a repeated request never shows it."""
+
+    def act() -> NewSecret:
+        return tokens.create(workspace, principal, collection, Wish(**sent.model_dump()))
+
+    path = f"/v1/collections/{collection}/tokens"
+    return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path)
+
+
+@router.get("/collections/{collection}/tokens", responses=documented(Forbidden))
+def list_tokens(
+    collection: CollectionName,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    paging: PagingDep,
+) -> Page[ShownToken]:
+    """The collection's tokens, revoked ones too (organisers)."""
+    found = tokens.listed(workspace, principal, collection, paging.after, paging.wanted)
+    return paging.page(found, lambda each: each.id, _show)
+
+
+@router.get("/collections/{collection}/tokens/{token}", responses=documented(Forbidden))
+def read_token(
+    collection: CollectionName, token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep
+) -> ShownToken:
+    """One token's record (organisers)."""
+    return _show(tokens.found(workspace, principal, collection, token))
+
+
+@router.post(
+    "/collections/{collection}/tokens/{token}/rotate",
+    status_code=201,
+    response_model=CreatedToken,
+    responses=documented(Conflict, *ON_SECRET),
+)
+def rotate_token(
+    collection: CollectionName,
+    token: TokenId,
+    request: Request,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    fingerprint: FingerprintDep,
+    sent: Rotation | None = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Put another secret in the place of a token's, which ends at once (organisers). The new one is shown this once."""
+
+    def act() -> NewSecret:
+        expiry = sent.model_dump(exclude_unset=True) if sent else {}
+        return tokens.rotate(workspace, principal, collection, token, **expiry)
+
+    path = f"/v1/collections/{collection}/tokens"
+    return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedToken, path)
+
+
+@router.delete(
+    "/collections/{collection}/tokens/{token}",
+    status_code=204,
+    response_class=Response,
+    responses=documented(Forbidden),
+)
+def revoke_token(collection: CollectionName, token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
+    """Revoke a token for good (organisers)."""
+    tokens.revoke(workspace, principal, collection, token)
+
+
+@router.get("/me")
+def read_me(workspace: WorkspaceDep, principal: PrincipalDep) -> Me:
+    """Who the token is."""
+    token = principal.require_token()
+    with workspace.database.reading() as tx:
+        name = collections.of_id(tx, token.collection_id).name if token.collection_id else None
+    return Me(id=token.id, role=token.role, collection=name, team=token.team, expires_at=token.expires_at)

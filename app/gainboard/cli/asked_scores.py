@@ -1,0 +1,84 @@
+"""What every command that gives scores may be told: metrics, and defaults of their parameters."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gainboard.cli.scoring import expressions_of
+from gainboard.exhibits import Cell, Marked
+from gainboard.metrics import query_parameters
+
+DIGITS = 4
+"""Decimals of the scores in a table."""
+
+
+def asking_metrics(parser: argparse.ArgumentParser, default: str = "those of the collection") -> None:
+    """The option that names metrics."""
+    parser.add_argument(
+        "-m",
+        "--metric",
+        dest="metrics",
+        metavar="METRIC",
+        action="append",
+        default=[],
+        help=f"a metric or several, in the service's words, trec_eval's or ir_measures' (default: {default})",
+    )
+
+
+def metrics_of(parsed: argparse.Namespace) -> list[str]:
+    """The expressions that were given, each by itself."""
+    return [expression for text in parsed.metrics for expression in expressions_of(text)]
+
+
+def asking_form(parser: argparse.ArgumentParser, forms: Iterable[str]) -> None:
+    """The options of what is printed of scores, and how."""
+    parser.add_argument("-q", "--per-topic", action="store_true", help="the scores of each topic, too")
+    parser.add_argument("-f", "--format", choices=forms, default="table", help="how to print them (default: table)")
+
+
+def asking_run(parser: argparse.ArgumentParser) -> None:
+    """The option that names stored runs."""
+    parser.add_argument("--run", dest="runs", metavar="RUN", action="append", default=[], help="a run, several times")
+
+
+def asking_qrels(parser: argparse.ArgumentParser) -> None:
+    """The option that names a version of the judgments."""
+    parser.add_argument("--qrels", metavar="VERSION", type=int, help="a version (default: the one that answers)")
+
+
+def asking_defaults(parser: argparse.ArgumentParser) -> None:
+    """A default for each parameter that any metric has."""
+    group = parser.add_argument_group("defaults for parameters that metrics have and expressions leave open")
+    for name, each in query_parameters().items():
+        text = f"{each.description} It is {each.limits}.".replace("%", "%%")
+        group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar=name.upper(), help=text)
+
+
+def asking_values(parser: argparse.ArgumentParser) -> None:
+    """Several values for each parameter that any metric has."""
+    group = parser.add_argument_group("parameters, each of which may be given several times")
+    for name, each in query_parameters().items():
+        text = f"{each.description} Each is {each.limits}.".replace("%", "%%")
+        option = f"--{name.replace('_', '-')}"
+        group.add_argument(option, dest=name, metavar=name.upper(), action="append", help=text)
+
+
+def parameters_of(parsed: argparse.Namespace) -> dict[str, Any]:
+    """Those parameters that were given, each with its value, or with the list of its values."""
+    return {name: given for name in query_parameters() if (given := getattr(parsed, name)) is not None}
+
+
+def best_marked(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...]]:
+    """Rows of means, from one column of means a metric, with the best of each column marked where there are several."""
+    return list(zip(*map(_best_marked, columns), strict=True))
+
+
+def _best_marked(means: Sequence[float | None]) -> list[Cell]:
+    # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
+    compared = [-math.inf if mean is None else round(mean, 12) for mean in means]
+    best = max(compared, default=-math.inf)
+    is_marked = len(means) > 1 and best > -math.inf
+    return [Marked(mean) if is_marked and each == best else mean for mean, each in zip(means, compared, strict=True)]

@@ -1,0 +1,51 @@
+"""`gainboard audit`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import nullcontext
+
+from gainboard.cli.command import Command, Example
+from gainboard.errors import BadSetting
+
+
+def _audit(parsed: argparse.Namespace) -> int:
+    """Verify an exported audit log, with no need of the service: exit code 0 if it is whole, else 1 and the first
+    entry that is not as it was written. Entries cut off at the end do not show: compare the last hash with that of
+    an export of your own."""
+    from gainboard.evaluation import audit  # noqa: PLC0415
+
+    try:
+        with nullcontext(sys.stdin) if parsed.file == "-" else open(parsed.file, encoding="utf-8") as lines:
+            verdict = audit.verify(map(_entry, filter(str.strip, lines)), has_gaps=parsed.gaps)
+    except (OSError, UnicodeError) as error:
+        raise BadSetting(f"Cannot read {parsed.file}: {getattr(error, 'strerror', None) or error}.") from error
+    if verdict.fault is not None:
+        print(f"gainboard: {verdict.fault} (entries before it: {verdict.entries}, whole)", file=sys.stderr)
+        return 1
+    print(f"whole: {verdict.entries} entries; the hash of the last is {verdict.last}")
+    return 0
+
+
+def _entry(line: str) -> object:
+    try:
+        found: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="JSON lines, of /v1/audit?format=ndjson; - is standard input")
+    parser.add_argument("--gaps", action="store_true", help="it is of one collection or filtered: numbers may lack")
+
+
+COMMAND = Command(
+    "audit",
+    "verify an exported audit log",
+    _audit,
+    _options,
+    [Example("gainboard audit audit.ndjson"), Example("gainboard audit --gaps - < one-collection.ndjson")],
+)

@@ -1,0 +1,44 @@
+"""`gainboard backup`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.stored import settings_of, stored
+
+
+def _backup(parsed: argparse.Namespace) -> int:
+    """Write everything that is stored at this moment into one file, while the service goes on. The file is a SQLite
+    database, whichever kind the service has, and restores into either; it is its owner's alone, for it holds what
+    the database holds."""
+    from gainboard.cli.copied import interruptible, listed, progress  # noqa: PLC0415
+    from gainboard.store.backup import take  # noqa: PLC0415
+    from gainboard.store.database import Database  # noqa: PLC0415
+
+    database = Database(settings_of(parsed).url)
+    try:
+        with interruptible(), progress("backup") as told:
+            taken = take(database, parsed.file, told, force=parsed.force)
+    finally:
+        database.close()
+    print(f"{parsed.file}: {taken.bytes:,} bytes, schema {taken.revision}\n{listed(taken.rows)}")
+    return 0
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", type=Path, help="where the backup goes")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists, once the new one is whole")
+
+
+COMMAND = Command(
+    "backup",
+    "write all that is stored into one file",
+    _backup,
+    together(stored, _options),
+    [
+        Example("gainboard backup monday.backup", "the data in ./gainboard-data, which may be in use"),
+        Example("gainboard backup --force latest.backup", "in the place of the last one"),
+    ],
+)

@@ -1,0 +1,180 @@
+"""`gainboard check`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.files import (
+    Reading,
+    fault_lines,
+    faults_of,
+    reading_options,
+    require_one_input,
+    size_of,
+    warning_lines,
+)
+from gainboard.cli.parallel import Count, Counted, each_file, processes_for
+from gainboard.cli.scoring import about_topics
+from gainboard.errors import Fault, GainboardError, NameRequired
+from gainboard.evaluation.judging import QrelsIndex
+from gainboard.evaluation.names import name_from_tag
+from gainboard.evaluation.reading import RunFile
+from gainboard.trec import FileWarning, Limits, QrelsFile
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is to be said of a file; `facts` are what it holds, if it can be read."""
+
+    file: str
+    kind: str
+    warnings: Sequence[FileWarning] = ()
+    faults: Sequence[Fault] = ()
+    faults_total: int = 0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def but(self, error: GainboardError) -> Checked:
+        """The same file, refused."""
+        faults, total = faults_of(error)
+        return replace(self, faults=faults, faults_total=total)
+
+    def lines(self) -> Iterator[str]:
+        """The findings, then the file as a whole."""
+        yield from fault_lines(self.file, self.faults, self.faults_total)
+        yield from warning_lines(self.file, self.warnings)
+        facts = ", ".join(
+            f"{name.replace('_', ' ')} {_printed(value)}" for name, value in self.facts.items() if value is not None
+        )
+        yield f"{self.file}: {'faulty' if self.faults_total else 'fine'}: {self.kind}" + (f", {facts}" if facts else "")
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        return {
+            "file": self.file,
+            "kind": self.kind,
+            **self.facts,
+            "warnings": [warning.as_json() for warning in self.warnings],
+            "errors": [fault.as_json() for fault in self.faults],
+            "errors_total": self.faults_total,
+        }
+
+
+@dataclass(frozen=True)
+class RunChecking:
+    """How runs are checked: what `each_file` does to each."""
+
+    reading: Reading
+    qrels: str | None
+    index: QrelsIndex | None
+
+    def __call__(self, name: str, count: Count) -> Checked:
+        checked = Checked(name, "run")
+        try:
+            file = self.reading.run(name, self.index, count)
+            checked = replace(checked, warnings=[*file.warnings, *_about_name(file.tag)], facts=_facts_of_run(file))
+            if self.qrels is not None and self.index is not None:
+                about = about_topics(file, self.index, self.qrels)
+                checked = replace(checked, warnings=[*checked.warnings, *about])
+        except GainboardError as error:
+            return checked.but(error)
+        return checked
+
+
+def _check(parsed: argparse.Namespace) -> int:
+    """Check run and qrels files as the service does at an upload: every fault with its line, its code and what would
+    be right, every warning, and what each file holds. With --qrels runs are compared with the judgments, too.
+
+    The exit code is 0 if all files would be taken, and 1 if not."""
+    if not parsed.runs and parsed.qrels is None:
+        parsed.misused("there is nothing to check: name run files, or qrels with --qrels")
+    require_one_input([*parsed.runs, *([parsed.qrels] if parsed.qrels else [])])
+    found = _checked(parsed, Reading.of(parsed, _limits()))
+    if parsed.json:
+        print(json.dumps([each.as_json() for each in found], indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(line for each in found for line in each.lines()))
+    return 1 if any(each.faults_total for each in found) else 0
+
+
+def _checked(parsed: argparse.Namespace, reading: Reading) -> list[Checked]:
+    index, found = None, []
+    if parsed.qrels is not None:
+        index, about = _of_qrels(reading, parsed.qrels)
+        found.append(about)
+    work, size = RunChecking(reading, parsed.qrels, index), size_of(parsed.runs)
+    return found + each_file(work, parsed.runs, label="checking", size=size, processes=processes_for(parsed.runs, size))
+
+
+def _of_qrels(reading: Reading, name: str) -> tuple[QrelsIndex | None, Checked]:
+    checked = Checked(name, "qrels")
+    try:
+        file = reading.qrels(name, Counted())
+    except GainboardError as error:
+        return None, checked.but(error)
+    return reading.index(file), replace(checked, warnings=file.warnings, facts=_facts_of_qrels(file))
+
+
+def _facts_of_run(file: RunFile) -> dict[str, Any]:
+    facts: dict[str, Any] = {"tag": file.tag, "topics": len(file.topics), "retrieved": file.retrieved}
+    if file.joined is None:
+        return facts
+    judgeable = int(file.joined.run.retrieved.sum())
+    return facts | {"unjudged_share": file.joined.unjudged / judgeable if judgeable else None}
+
+
+def _facts_of_qrels(file: QrelsFile) -> dict[str, Any]:
+    levels = Counter(level for judged in file.judgments.values() for level in judged.values())
+    per_level = {str(level): levels[level] for level in sorted(levels)}
+    return {"columns": file.columns, "topics": len(file.judgments), "judged": levels.total(), "per_level": per_level}
+
+
+def _about_name(tag: str) -> list[FileWarning]:
+    """What the service answers to a run whose tag is no name, unless one is given with it."""
+    try:
+        name_from_tag(tag)
+    except NameRequired as error:
+        return [FileWarning(error.slug, error.message)]
+    return []
+
+
+def _limits() -> Limits:
+    """Those of a server in this environment."""
+    if not any(name.startswith("GAINBOARD_MAX_") for name in os.environ):
+        return Limits()
+    from gainboard.settings import Settings  # noqa: PLC0415 (it takes as long to import as all the rest)
+
+    return Settings.read(os.environ).limits
+
+
+def _printed(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key}:{_printed(number)}" for key, number in value.items())
+    return f"{value:.1%}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", metavar="RUN_FILE", nargs="*", help="runs, plain, .gz or .zst; - for standard input")
+    parser.add_argument("--qrels", metavar="QRELS", help="judgments, which are checked as well")
+    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    parser.set_defaults(misused=parser.error)
+
+
+COMMAND = Command(
+    "check",
+    "check run and qrels files, without a server",
+    _check,
+    together(_options, reading_options),
+    [
+        Example("gainboard check run.txt"),
+        Example("gainboard check runs/* --qrels qrels.txt", "and how far they are judged"),
+        Example("gainboard check --qrels qrels.txt --levels B,A,S", "qrels alone, whose levels have names"),
+        Example("gainboard check --order-by rank --depth 100 - < run.txt", "as a collection reads it"),
+    ],
+)

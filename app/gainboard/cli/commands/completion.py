@@ -1,0 +1,47 @@
+"""`gainboard completion`"""
+
+from __future__ import annotations
+
+import argparse
+
+import shtab
+
+from gainboard.cli import every_command, parser
+from gainboard.cli.command import Command, Example
+
+_FILES = {"FILE": shtab.FILE, "RUN_FILE": shtab.FILE, "QRELS": shtab.FILE, "DIR": shtab.DIRECTORY}
+"""What completes an argument, by the word that stands for it in the help."""
+
+
+def _completion(parsed: argparse.Namespace) -> int:
+    """Print what a shell needs to complete commands, options and file names: for bash, put
+    `source <(gainboard completion bash)` into ~/.bashrc; for zsh, the output into a file `_gainboard` of $fpath."""
+    whole = parser(each.name for each in every_command())
+    _complete_files(whole)
+    print(shtab.complete(whole, shell=parsed.shell))
+    return 0
+
+
+def _complete_files(of: argparse.ArgumentParser) -> None:
+    for action in of._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_files(command)
+        elif completes := _FILES.get(str(action.metavar)):
+            setattr(action, "complete", completes)  # noqa: B010 (shtab reads it; argparse does not declare it)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=shtab.SUPPORTED_SHELLS, help="the shell")
+
+
+COMMAND = Command(
+    "completion",
+    "complete commands in a shell",
+    _completion,
+    _options,
+    [
+        Example("gainboard completion bash > gainboard.bash", "to be sourced by ~/.bashrc"),
+        Example("gainboard completion zsh > _gainboard", "in a folder of $fpath"),
+    ],
+)

@@ -1,0 +1,93 @@
+"""`gainboard demo`"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gainboard import compiled, logs
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.listening import listening
+from gainboard.cli.stored import stored
+from gainboard.errors import BadSetting
+from gainboard.settings import Settings
+
+if TYPE_CHECKING:
+    from gainboard.evaluation.workspace import Workspace
+
+PORTS_TRIED = 100
+REQUESTS = (
+    "/v1/collections/demo",
+    "/v1/collections/demo/leaderboard?metric=Q&metric=nDCG@10&metric=AP",
+    "/v1/collections/demo/scores?run=lemur-1&metric=Q&metric=nDCG@10&gains=10:5:1&beta=10&base=10",
+    "/v1/collections/demo/scores?run=lemur-1&metric=map&metric=P_10&metric=Rmeasure&format=trec_eval",
+)
+
+
+def _demo(parsed: argparse.Namespace) -> int:
+    """Make a campaign of 50 topics, 15 teams and 45 runs in a fresh folder, and serve it, open to everybody."""
+    from gainboard.cli.serving import Server, listen  # noqa: PLC0415
+    from gainboard.main import create_app, open_workspace  # noqa: PLC0415
+
+    signal.signal(signal.SIGTERM, _interrupt)  # or the temporary folder would stay
+    with tempfile.TemporaryDirectory(prefix="gainboard-demo-") as temporary:
+        data = parsed.data or Path(temporary)
+        if data.is_file() or (data.exists() and any(data.iterdir())):
+            raise BadSetting(f"{data} is not empty; the demo wants a folder of its own.")
+        logs.configure(logging.WARNING)
+        with listen(parsed.host, parsed.port, PORTS_TRIED) as listener:
+            workspace, token = open_workspace(Settings.read({}, data=data))
+            assert token is not None
+            if Settings.read(os.environ).fast == "on":
+                compiled.start(None)  # kept with the code: the folder of this demo ends with it
+            _load(workspace, token)
+            host, port = listener.getsockname()[:2]
+            moved = "" if parsed.port in (port, 0) else f" (port {parsed.port} is taken)"
+            shown = f"[{host}]" if ":" in host else host
+            print(_invitation(f"http://{shown}:{port}", moved, token), flush=True)
+            Server(create_app(workspace)).run([listener])
+    return 0
+
+
+def _interrupt(signum: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _load(workspace: Workspace, token: str) -> None:
+    from gainboard import demo  # noqa: PLC0415
+    from gainboard.evaluation.principals import authenticate  # noqa: PLC0415
+
+    began = time.monotonic()
+    is_terminal = sys.stderr.isatty()
+    print("making and loading a campaign of 45 runs, which takes some seconds", file=sys.stderr, flush=True)
+    for line in demo.load(workspace, authenticate(workspace, token)):
+        # On a terminal one line that changes; in a log only the ends, not 45 lines.
+        if is_terminal:
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+    if is_terminal:
+        print("\r\033[K", end="", file=sys.stderr)
+    print(f"loaded in {time.monotonic() - began:.1f} s", file=sys.stderr)
+
+
+def _invitation(url: str, moved: str, token: str) -> str:
+    requests = "\n".join(f"  curl '{url}{path}'" for path in REQUESTS)
+    return (
+        f"\nGainboard serves a generated campaign at {url}{moved} (interface: {url}/docs). Try:\n\n{requests}\n\n"
+        f"The organiser's token, for changing anything: {token}\nCtrl+C ends it."
+    )
+
+
+COMMAND = Command(
+    "demo",
+    "serve a generated campaign",
+    _demo,
+    together(stored, listening),
+    [Example("gainboard demo", "a generated campaign, served at once")],
+)

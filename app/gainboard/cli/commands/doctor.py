@@ -1,0 +1,58 @@
+"""`gainboard doctor`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.stored import stored
+
+if TYPE_CHECKING:
+    from gainboard.cli.doctor import Finding
+
+
+def _doctor(parsed: argparse.Namespace) -> int:
+    """Look at the installation, the settings and the data, and say what is wrong and what to do about it. Nothing is
+    changed, and nothing secret is shown: the output belongs into every report of a fault. Exit code 0 if there is no
+    problem, else 1. It does without a running service, and without a database that works."""
+    from gainboard.cli.doctor import CHECKS, examined  # noqa: PLC0415
+
+    findings = []
+    for name, finding in examined(CHECKS, os.environ, parsed.data, thorough=parsed.thorough):
+        findings.append((name, finding))
+        if not parsed.json:
+            print(_line(name, finding), flush=True)
+    counted = Counter(finding.verdict for _, finding in findings)
+    if parsed.json:
+        rows = [{"check": name, **asdict(finding)} for name, finding in findings]
+        print(json.dumps({"problems": counted["problem"], "notes": counted["note"], "findings": rows}, indent=2))
+    else:
+        print(f"problems: {counted['problem']}, notes: {counted['note']}")
+    return 1 if counted["problem"] else 0
+
+
+def _line(name: str, finding: Finding) -> str:
+    advice = f"\n{'':8} {'':17} -> {finding.advice}" if finding.advice else ""
+    return f"{finding.verdict:8} {name:17} {finding.said}{advice}"
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--thorough", action="store_true", help="also read all that is stored, and verify it")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+COMMAND = Command(
+    "doctor",
+    "say what is wrong, and what to do",
+    _doctor,
+    together(stored, _options),
+    [
+        Example("gainboard doctor"),
+        Example("gainboard doctor --thorough --json", "after a crash of the machine, for a program"),
+    ],
+)

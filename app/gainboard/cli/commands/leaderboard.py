@@ -1,0 +1,74 @@
+"""`gainboard leaderboard`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from gainboard.cli.asked_scores import (
+    DIGITS,
+    asking_defaults,
+    asking_metrics,
+    asking_qrels,
+    best_marked,
+    metrics_of,
+    parameters_of,
+)
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.configured import about_collection, connecting
+from gainboard.cli.connecting import connected
+from gainboard.cli.listing import formats, print_json, print_rows
+from gainboard.cli.progress import has_colours
+from gainboard.cli.tables import as_text
+from gainboard.exhibits import Column, Table
+
+if TYPE_CHECKING:
+    from gainboard.client.answers import Leaderboard
+
+
+def _leaderboard(parsed: argparse.Namespace) -> int:
+    """Rank the runs of a collection by one metric, with their means under others beside it. Runs that share a letter
+    under `groups` do not differ significantly, once somebody has asked for that job."""
+    with connected(parsed) as server:
+        found = server.gainboard.leaderboard(
+            server.collection, metrics_of(parsed), by=parsed.by, qrels=parsed.qrels, **parameters_of(parsed)
+        )
+    if parsed.format == "json":
+        print_json(found.to_dict())
+    elif parsed.format == "csv":
+        columns = found.columns()
+        print_rows(list(columns), list(zip(*columns.values(), strict=True)), "csv")
+    else:
+        print(as_text(_table(found), weights=has_colours(sys.stdout)), end="")
+    return 0
+
+
+def _table(found: Leaderboard) -> Table:
+    labels = list(dict.fromkeys((found.by, *found.metrics)))
+    means = best_marked([[row.mean[label] for row in found.rows] for label in labels])
+    is_grouped = any(row.groups for row in found.rows)
+    texts = [Column("rank"), Column("run", align="left"), Column("team", align="left")]
+    columns = [*texts, *(Column(label, digits=DIGITS) for label in labels)]
+    rows = [
+        [row.rank, row.name, row.team, *mean, *(["".join(row.groups or ())] if is_grouped else [])]
+        for row, mean in zip(found.rows, means, strict=True)
+    ]
+    columns += [Column("groups", align="left")] if is_grouped else []
+    return Table("leaderboard", f"Runs by {found.by}", columns, rows, mark="the highest mean under a metric")
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--by", metavar="METRIC", help="the metric that ranks (default: the first one)")
+
+
+COMMAND = Command(
+    "leaderboard",
+    "rank the runs of a collection",
+    _leaderboard,
+    together(about_collection, asking_metrics, _options, asking_qrels, asking_defaults, formats, connecting),
+    [
+        Example("gainboard leaderboard -c web -m Q -m nDCG@10 -m AP", "by Q"),
+        Example("gainboard leaderboard -c web -m Q -m AP --by AP --format csv", "with the ends of each interval"),
+    ],
+)

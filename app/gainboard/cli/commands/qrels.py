@@ -1,0 +1,194 @@
+"""`gainboard qrels`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gainboard.cli.asked_scores import DIGITS, asking_defaults, asking_metrics, asking_run, metrics_of, parameters_of
+from gainboard.cli.command import Command, Example, Group, together
+from gainboard.cli.configured import about_collection, connecting
+from gainboard.cli.connecting import Server, connected
+from gainboard.cli.files import STANDARD_INPUT
+from gainboard.cli.listing import formats, print_json, print_many, print_rows
+from gainboard.cli.sent import tell_of_refusal, tell_of_warnings
+from gainboard.client import Problem
+from gainboard.errors import BadSetting
+from gainboard.trec.layouts import LAYOUTS
+
+if TYPE_CHECKING:
+    from gainboard.api.impact import ImpactAnswer, ShownMetricImpact
+    from gainboard.api.qrels import ShownQrels
+
+COLUMNS = ("version", "state", "topics", "judged", "relevant", "created_at", "published_at")
+
+
+def _put(parsed: argparse.Namespace) -> int:
+    """Upload judgments, of TREC's or NTCIR's layout, as the next version, by which all stored runs are judged
+    (organisers). A draft is seen by organisers alone until it is published."""
+    source: Any = sys.stdin.buffer if parsed.file == STANDARD_INPUT else parsed.file
+    with connected(parsed) as server:
+        try:
+            put = server.gainboard.put_qrels(
+                server.collection, source, columns=parsed.columns, draft=parsed.draft or None
+            )
+        except OSError as error:
+            raise BadSetting(f"Cannot read {parsed.file}: {error.strerror or error}.") from error
+        except Problem as problem:
+            tell_of_refusal(parsed.file, problem)
+            return 1
+    tell_of_warnings(parsed.file, put.warnings)
+    _tell(put)
+    return 0
+
+
+def _versions(parsed: argparse.Namespace) -> int:
+    """List the versions of the judgments; drafts for organisers alone."""
+    with connected(parsed) as server:
+        print_many(server.gainboard.qrels(server.collection), COLUMNS, parsed.format)
+    return 0
+
+
+def _get(parsed: argparse.Namespace) -> int:
+    """Print a version of the judgments as it was uploaded, or write it into a file, which is there when it is whole."""
+    with connected(parsed) as server:
+        version = parsed.version or _answering(server)
+        if parsed.output is None:
+            sys.stdout.buffer.write(server.gainboard.qrels_file(server.collection, version))
+        else:
+            server.gainboard.save_qrels_file(server.collection, version, parsed.output)
+    return 0
+
+
+def _publish(parsed: argparse.Namespace) -> int:
+    """Publish a draft, or go back to a version that another has replaced: from then on it answers (organisers)."""
+    with connected(parsed) as server:
+        _tell(server.gainboard.publish_qrels(server.collection, parsed.version))
+    return 0
+
+
+def _discard(parsed: argparse.Namespace) -> int:
+    """Discard a draft, with the jobs about it (organisers)."""
+    with connected(parsed) as server:
+        server.gainboard.discard_qrels(server.collection, parsed.version)
+    print(f"version {parsed.version}: discarded")
+    return 0
+
+
+def _impact(parsed: argparse.Namespace) -> int:
+    """What a version, such as a draft, changes against another one: judgments, means, ranks, and the pairs of runs
+    whose significant difference appears, disappears or turns round (organisers)."""
+    with connected(parsed) as server:
+        found = server.gainboard.impact(
+            server.collection,
+            parsed.version,
+            against=parsed.against,
+            metrics=metrics_of(parsed),
+            runs=parsed.runs,
+            alpha=parsed.alpha,
+            **parameters_of(parsed),
+        )
+    if parsed.format == "json":
+        print_json(found.model_dump(mode="json"))
+        return 0
+    if parsed.format == "table":
+        _tell_of_impact(found)
+    headings = ("run", "team", "metric", "mean_before", "mean_after", "change", "rank_before", "rank_after")
+    digits = dict.fromkeys(("mean_before", "mean_after", "change"), DIGITS)
+    print_rows(headings, [row for each in found.impact for row in _rows(each)], parsed.format, digits)
+    return 0
+
+
+def _rows(of: ShownMetricImpact) -> list[tuple[Any, ...]]:
+    return [
+        (run.name, run.team, of.metric, run.mean_before, run.mean_after, run.change, run.rank_before, run.rank_after)
+        for run in of.runs
+    ]
+
+
+def _tell_of_impact(found: ImpactAnswer) -> None:
+    judged = found.judgments
+    counts = f"{judged.added:,} added, {judged.removed:,} removed, {judged.changed:,} changed"
+    print(f"version {found.qrels_version} against {found.against}: judgments {counts}", file=sys.stderr)
+    for each in found.impact:
+        tau = "undefined" if each.tau_b is None else f"{each.tau_b:.4f}"
+        flips = (
+            f", pairs that differ otherwise than before: {len(each.significance.flips):,}" if each.significance else ""
+        )
+        print(f"{each.metric}: tau-b of the rankings {tau}{flips}", file=sys.stderr)
+
+
+def _answering(server: Server) -> int:
+    version = server.gainboard.collection(server.collection).qrels_version
+    if version is None:
+        raise BadSetting(f"No version of the judgments of {server.collection} is there for you.")
+    return version
+
+
+def _tell(version: ShownQrels) -> None:
+    levels = ", ".join(f"{name}: {count:,}" for name, count in version.per_level.items())
+    print(
+        f"version {version.version} ({version.state}): {version.topics:,} topics, {version.judged:,} judged, "
+        f"{version.relevant:,} relevant ({levels})"
+    )
+
+
+def _file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the judgments; - is standard input")
+    parser.add_argument("--columns", choices=LAYOUTS, help="the layout (default: as its lines fit)")
+    parser.add_argument("--draft", action="store_true", help="not to be published yet")
+
+
+def _version(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("version", metavar="VERSION", type=int, help="its number")
+
+
+def _what_and_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("version", metavar="VERSION", type=int, nargs="?", help="(default: the one that answers)")
+    parser.add_argument("--output", metavar="FILE", help="where to (default: standard output)")
+
+
+def _compared(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--against", metavar="VERSION", type=int, help="(default: the one that answers)")
+    parser.add_argument("--alpha", type=float, help="significance level (default: 0.05)")
+
+
+_ABOUT = together(about_collection, connecting)
+
+COMMAND = Group(
+    "qrels",
+    "upload, list and publish judgments",
+    [
+        Command(
+            "put",
+            "upload judgments",
+            _put,
+            together(_file, _ABOUT),
+            [Example("gainboard qrels put qrels.txt -c web"), Example("gainboard qrels put qrels.txt -c web --draft")],
+        ),
+        Command(
+            "versions",
+            "list versions",
+            _versions,
+            together(formats, _ABOUT),
+            [Example("gainboard qrels versions -c web")],
+        ),
+        Command(
+            "get",
+            "read a version",
+            _get,
+            together(_what_and_where, _ABOUT),
+            [Example("gainboard qrels get -c web"), Example("gainboard qrels get 1 -c web --output qrels-1.txt")],
+        ),
+        Command("publish", "publish a version", _publish, together(_version, _ABOUT)),
+        Command("discard", "discard a draft", _discard, together(_version, _ABOUT)),
+        Command(
+            "impact",
+            "what a version changes",
+            _impact,
+            together(_version, _compared, asking_metrics, asking_run, asking_defaults, formats, _ABOUT),
+            [Example("gainboard qrels impact 2 -c web -m Q", "before version 2 is published")],
+        ),
+    ],
+)

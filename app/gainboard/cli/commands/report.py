@@ -1,0 +1,61 @@
+"""`gainboard report`"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from gainboard.cli.command import Example, Group
+from gainboard.cli.configured import about_collection
+from gainboard.cli.connecting import Server
+from gainboard.cli.working import Noun
+from gainboard.client import Report
+
+
+def _ask(server: Server, parsed: argparse.Namespace, parameters: dict[str, Any]) -> Report:
+    return server.gainboard.report(parsed.kind, parsed.collections or [server.collection], **parameters)
+
+
+def _listed(server: Server, parsed: argparse.Namespace | None) -> Iterator[Report]:
+    if parsed is None:
+        return server.gainboard.reports()
+    return server.gainboard.reports(collection=server.some_collection, name=parsed.kind)
+
+
+def _asking(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-c",
+        "--collection",
+        dest="collections",
+        metavar="NAME",
+        action="append",
+        help="a collection, several times (GAINBOARD_COLLECTION)",
+    )
+
+
+def _listing(parser: argparse.ArgumentParser) -> None:
+    about_collection(parser)
+    parser.add_argument("--kind", help="only those of this kind")
+
+
+COMMAND = Group(
+    "report",
+    "the tables and figures of a paper, for collections here",
+    Noun(
+        name="report",
+        kinds=lambda server: server.gainboard.report_kinds(),
+        ask=_ask,
+        find=lambda server, report: server.gainboard.find_report(report),
+        listed=_listed,
+        columns=("collections", "name"),
+        asking=_asking,
+        listing=_listing,
+        examples=[
+            Example(
+                "gainboard report run q-measure-appendix -c web --wait --output appendix",
+                "every table as CSV and LaTeX, every figure as SVG",
+            ),
+        ],
+    ).commands(),
+)

@@ -1,0 +1,46 @@
+"""`gainboard restore`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.stored import settings_of, stored
+
+
+def _restore(parsed: argparse.Namespace) -> int:
+    """Fill an empty database from a backup, of either kind from either kind, and bring it to this version's schema.
+    All or nothing; the backup is only read. Stop the service before, and start it after."""
+    from gainboard.cli.copied import interruptible, listed, progress  # noqa: PLC0415
+    from gainboard.store.backup import restore  # noqa: PLC0415
+    from gainboard.store.database import Database  # noqa: PLC0415
+
+    database = Database(settings_of(parsed).url)
+    try:
+        with interruptible(), progress("restore") as told:
+            restored = restore(database, parsed.file, told)
+    finally:
+        database.close()
+    before = f", from schema {restored.before}" if restored.before != restored.after else ""
+    print(f"restored {parsed.file}, schema {restored.after}{before}\n{listed(restored.rows)}")
+    return 0
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", type=Path, help="what `gainboard backup` wrote")
+
+
+COMMAND = Command(
+    "restore",
+    "fill an empty database from a backup",
+    _restore,
+    together(stored, _options),
+    [
+        Example("gainboard restore --data restored monday.backup", "into a new folder"),
+        Example(
+            "GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard restore monday.backup",
+            "into PostgreSQL, from which kind ever",
+        ),
+    ],
+)

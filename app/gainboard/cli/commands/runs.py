@@ -1,0 +1,29 @@
+"""`gainboard runs`"""
+
+from __future__ import annotations
+
+import argparse
+
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.configured import about_collection, connecting
+from gainboard.cli.connecting import connected
+from gainboard.cli.listing import formats, print_many
+
+COLUMNS = ("name", "team", "type", "topics", "retrieved", "unjudged_share", "created_at", "sha256")
+
+
+def _runs(parsed: argparse.Namespace) -> int:
+    """List the runs of a collection that you see."""
+    with connected(parsed) as server:
+        columns = COLUMNS[:-1] if parsed.format == "table" else COLUMNS
+        print_many(server.gainboard.runs(server.collection), columns, parsed.format)
+    return 0
+
+
+COMMAND = Command(
+    "runs",
+    "list the runs of a collection",
+    _runs,
+    together(about_collection, formats, connecting),
+    [Example("gainboard runs -c web"), Example("gainboard runs -c web --format csv", "with the hash of each file")],
+)

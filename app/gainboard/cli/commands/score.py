@@ -1,0 +1,108 @@
+"""`gainboard score`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+from gainboard.cli.asked_scores import asking_defaults, asking_form, asking_metrics, parameters_of
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.files import (
+    STANDARD_INPUT,
+    Reading,
+    fault_lines,
+    faults_of,
+    reading_options,
+    require_one_input,
+    short_names,
+    size_of,
+    warning_lines,
+)
+from gainboard.cli.parallel import Counted, each_file, processes_for
+from gainboard.cli.progress import has_colours
+from gainboard.cli.scored import FORMS, ScoredFiles
+from gainboard.cli.scoring import RefusedFile, ScoredFile, Scoring, metrics_of
+from gainboard.errors import BadSetting, GainboardError
+from gainboard.evaluation.binding import undefined
+from gainboard.evaluation.reading import NO_LIMITS
+from gainboard.metrics import BoundMetric, Scale
+from gainboard.trec import QrelsFile
+
+
+def _score(parsed: argparse.Namespace) -> int:
+    """Score run files by a qrels file as the service scores stored runs, under the same labels and without a server.
+
+    What is left out of a mean, and what is odd about a file, is said on standard error. A faulty run is reported with
+    its faults and the others are scored; the exit code is 1 then."""
+    require_one_input([parsed.qrels, *parsed.runs])
+    reading = Reading.of(parsed, NO_LIMITS)
+    try:
+        qrels = reading.qrels(parsed.qrels, Counted())
+    except GainboardError as error:
+        _say(fault_lines(parsed.qrels, *faults_of(error)))
+        return 1
+    _say(warning_lines(parsed.qrels, qrels.warnings))
+    found = _scored(parsed, reading, qrels)
+    _say(f"{parsed.qrels}: note: {remark}" for remark in found.remarks())
+    sys.stdout.writelines(FORMS[parsed.format](found, has_colours(sys.stdout)))
+    return 1 if found.refused else 0
+
+
+def _scored(parsed: argparse.Namespace, reading: Reading, qrels: QrelsFile) -> ScoredFiles:
+    scale = Scale(reading.highest_level(qrels), reading.depth)
+    query = parameters_of(parsed)
+    metrics, asked = metrics_of(parsed.metrics, scale, query)
+    by = _one_of(metrics, parsed.sort, scale, query) if parsed.sort else None
+    index = reading.index(qrels)
+    work, size = Scoring(reading, parsed.qrels, index, metrics), size_of(parsed.runs)
+    done = each_file(work, parsed.runs, label="scoring", size=size, processes=processes_for(parsed.runs, size))
+    runs: list[tuple[str, str, ScoredFile]] = []
+    refused: dict[str, RefusedFile] = {}
+    for file, name, each in zip(parsed.runs, short_names(parsed.runs), done, strict=True):
+        if isinstance(each, ScoredFile):
+            _say(warning_lines(file, each.warnings))
+            runs.append((each.tag if file == STANDARD_INPUT else name, file, each))
+        else:
+            _say(fault_lines(file, each.faults, each.total))
+            refused[file] = each
+    missing, topics = undefined(metrics, index.topics), index.topics.topics
+    found = ScoredFiles(parsed.qrels, scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
+    return found.best_first(by) if by else found
+
+
+def _one_of(metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str]) -> str:
+    """The label of the one that is meant by an expression. Raises BadSetting where it is none of them."""
+    wanted, labels = metrics_of([expression], scale, query)[0], [metric.label for metric in metrics]
+    if len(wanted) != 1 or wanted[0].label not in labels:
+        raise BadSetting(f"--sort {expression} is not one of the metrics; there are: {', '.join(labels)}")
+    return wanted[0].label
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("qrels", metavar="QRELS", help="judgments in TREC's or NTCIR's layout; - is standard input")
+    parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst")
+    asking_metrics(parser, "AP, Q, nDCG@10")
+    asking_form(parser, FORMS)
+    parser.add_argument("--sort", metavar="METRIC", help="runs in order of their means under this metric, best first")
+
+
+COMMAND = Command(
+    "score",
+    "score run files, without a server",
+    _score,
+    together(_options, reading_options, asking_defaults),
+    [
+        Example("gainboard score qrels.txt run.txt", "AP, Q and nDCG@10"),
+        Example("gainboard score qrels.txt run.txt -m 'Q(beta=10)' -m nDCG@10 --gains 3:2:1"),
+        Example("gainboard score qrels.txt runs/* --sort Q", "many runs, the best first"),
+        Example("gainboard score qrels.txt runs/* -m map -m P.5,10 -q -f trec_eval", "as trec_eval -q prints"),
+        Example("gainboard score qrels.txt runs/* -m 'nDCG@10 P@5 RR' -f json > scores.json"),
+        Example("gainboard score qrels.txt runs/* -f latex > scores.tex", "a table for a paper"),
+    ],
+)

@@ -1,0 +1,111 @@
+"""`gainboard scores`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gainboard.cli.asked_scores import (
+    DIGITS,
+    asking_defaults,
+    asking_form,
+    asking_metrics,
+    asking_qrels,
+    asking_run,
+    best_marked,
+    metrics_of,
+    parameters_of,
+)
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.configured import about_collection, connecting
+from gainboard.cli.connecting import Server, connected
+from gainboard.cli.listing import print_json, printable
+from gainboard.cli.progress import has_colours
+from gainboard.cli.tables import as_text
+from gainboard.exhibits import Cell, Column, Table, as_latex
+
+if TYPE_CHECKING:
+    from gainboard.client.answers import Scores
+
+FORMATS = ("table", "csv", "json", "trec_eval", "latex")
+
+
+def _scores(parsed: argparse.Namespace) -> int:
+    """Score stored runs under any parameters. `gainboard score` does the same with files.
+
+    What is left out of a mean is said on standard error, and stands in the JSON."""
+    with connected(parsed) as server:
+        if parsed.format == "trec_eval":
+            return _trec_eval(server, parsed)
+        asked = {"runs": parsed.runs, "topics": parsed.per_topic, "qrels": parsed.qrels, **parameters_of(parsed)}
+        if parsed.format == "csv":
+            print(server.gainboard.scores_text(server.collection, metrics_of(parsed), format="csv", **asked), end="")
+            return 0
+        found = server.gainboard.scores(server.collection, metrics_of(parsed), **asked)
+    if parsed.format == "json":
+        print_json(found.to_dict())
+        return 0
+    for remark in _remarks(found):
+        print(f"note: {printable(remark)}", file=sys.stderr)
+    table = _table(found)
+    print(as_latex(table) if parsed.format == "latex" else as_text(table, weights=has_colours(sys.stdout)), end="")
+    return 0
+
+
+def _trec_eval(server: Server, parsed: argparse.Namespace) -> int:
+    runs = parsed.runs or [run.name for run in server.gainboard.runs(server.collection)]
+    asked = {"topics": parsed.per_topic, "qrels": parsed.qrels, **parameters_of(parsed)}
+    for run in runs:
+        text = server.gainboard.scores_text(
+            server.collection, metrics_of(parsed), format="trec_eval", runs=run, **asked
+        )
+        print(text, end="", flush=True)
+    return 0
+
+
+def _table(found: Scores) -> Table:
+    is_by_topic = any(run.topics for run in found.runs)
+    texts = [Column("run", align="left"), *([Column("topic", align="left")] if is_by_topic else [])]
+    columns = [*texts, *(Column(label, digits=DIGITS) for label in found.metrics)]
+    means = best_marked([[run.mean[label] for run in found.runs] for label in found.metrics])
+    rows: list[list[Cell]] = []
+    for run, mean in zip(found.runs, means, strict=True):
+        topics = run.topics or {}
+        names = found.topic_names() if topics else []
+        rows += [[run.name, topic, *(topics[label][topic] for label in found.metrics)] for topic in names]
+        rows.append([run.name, *(["all"] if is_by_topic else []), *mean])
+    caption = f"Scores in {found.collection}, by version {found.qrels_version} of the qrels"
+    mark = "the highest mean under a metric" if len(found.runs) > 1 else ""
+    return Table("scores", caption, columns, rows, mark=mark, notes=[f"{remark}." for remark in _remarks(found)])
+
+
+def _remarks(found: Scores) -> Iterator[str]:
+    left_out: dict[tuple[str, ...], list[str]] = {}
+    for label, topics in (found.topics_undefined or {}).items():
+        if topics:
+            left_out.setdefault(tuple(topics), []).append(label)
+    for names, labels in left_out.items():
+        why = "for there is nothing to find"
+        yield f"{len(names)} topics are left out of {', '.join(labels)}, {why}: {', '.join(names)}"
+    if missing := [f"{run.name} lacks {run.topics_missing}" for run in found.runs if run.topics_missing]:
+        yield f"topics that score 0 for they are missing: {', '.join(missing)}"
+    yield from (f"{run} gets no score: {why}" for run, why in found.withheld.items())
+
+
+def _form(parser: argparse.ArgumentParser) -> None:
+    asking_form(parser, FORMATS)
+
+
+COMMAND = Command(
+    "scores",
+    "score the stored runs of a collection",
+    _scores,
+    together(about_collection, asking_metrics, asking_run, asking_qrels, _form, asking_defaults, connecting),
+    [
+        Example("gainboard scores -c web -m Q -m nDCG@10", "all runs that you see"),
+        Example("gainboard scores -c web -m 'Q(beta=10)' --gains 10:5:1 --run tag -q -f csv", "each topic of one run"),
+        Example("gainboard scores -c web -m map -m P_10 -q -f trec_eval", "as trec_eval -q prints"),
+    ],
+)

@@ -1,0 +1,47 @@
+"""`gainboard serve`"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from gainboard import logs
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.listening import listening
+from gainboard.cli.stored import settings_of, stored
+from gainboard.settings import Settings
+
+
+def _serve(parsed: argparse.Namespace) -> int:
+    """Run the service until it is stopped. The first start prints the organiser's token, once."""
+    from gainboard.cli.serving import Server, listen  # noqa: PLC0415
+    from gainboard.main import announce, create_app, open_workspace, start_compiled  # noqa: PLC0415
+
+    settings = settings_of(parsed)
+    for name in Settings.unknown(os.environ):
+        print(f"gainboard: {name} is no setting; is it misspelt?", file=sys.stderr)
+    logs.configure()
+    # First of all the port: a token that is shown once should not be shown by a start that fails.
+    with listen(parsed.host, parsed.port) as listener:
+        workspace, token = open_workspace(settings)
+        announce(token)
+        start_compiled(settings)
+        Server(create_app(workspace, settings), parsed.root_path).run([listener])
+    return 0
+
+
+def _behind_a_proxy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--root-path", default="", metavar="PATH", help="where a proxy has mounted the service")
+
+
+COMMAND = Command(
+    "serve",
+    "run the service",
+    _serve,
+    together(stored, listening, _behind_a_proxy),
+    [
+        Example("gainboard serve", "this machine only, data in ./gainboard-data"),
+        Example("gainboard serve --host 0.0.0.0 --data data", "for the network, data elsewhere"),
+    ],
+)

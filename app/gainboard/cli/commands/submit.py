@@ -1,0 +1,102 @@
+"""`gainboard submit`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING, Any
+
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.configured import about_collection, connecting
+from gainboard.cli.connecting import Server, connected
+from gainboard.cli.files import STANDARD_INPUT, require_one_input
+from gainboard.cli.progress import Progress
+from gainboard.cli.sent import tell_of_refusal, tell_of_warnings
+from gainboard.client import Problem
+from gainboard.errors import BadSetting, GainboardError
+
+if TYPE_CHECKING:
+    from gainboard.api.runs import ShownRun
+
+AT_ONCE = 4
+"""Files on their way: while one travels, another is compressed here and a third checked there."""
+
+
+def _submit(parsed: argparse.Namespace) -> int:
+    """Submit run files: plain, gzip or zstd. Each is stored whole or not at all, and a line says what became of it;
+    one that is refused does not keep the others from being stored, but the exit code is 1 then. A file that the team
+    has sent before is the run that is there."""
+    require_one_input(parsed.files)
+    if parsed.name and len(parsed.files) > 1:
+        raise BadSetting("--name is for one file; each of several takes its run tag as its name.")
+    with connected(parsed) as server:
+        return 0 if all(_each(server, parsed)) else 1
+
+
+def _each(server: Server, parsed: argparse.Namespace) -> list[bool]:
+    """Whether each file that was answered is stored. Raises what is not about one file, such as that nobody answers."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        collection = server.collection
+        sent = {pool.submit(_one, server, collection, file, parsed): file for file in parsed.files}
+        try:
+            _wait(sent)
+        finally:
+            pool.shutdown(cancel_futures=True)
+            # Also where it was interrupted: these are stored.
+            answered = [(file, future) for future, file in sent.items() if future.done() and not future.cancelled()]
+            stored = [_tell(file, future.result()) for file, future in answered if future.exception() is None]
+        for _, future in answered:
+            future.result()
+    return stored
+
+
+def _wait(sent: dict[Future[ShownRun | GainboardError], str]) -> None:
+    with Progress("submitting", " files") as progress:
+        for done, future in enumerate(as_completed(sent), start=1):
+            progress.at(done, len(sent))
+            if future.exception() is not None:
+                return
+
+
+def _one(server: Server, collection: str, file: str, parsed: argparse.Namespace) -> ShownRun | GainboardError:
+    source: Any = sys.stdin.buffer if file == STANDARD_INPUT else file
+    details = {name: getattr(parsed, name) for name in ("team", "name", "description", "type")}
+    try:
+        return server.gainboard.submit(collection, source, pooled=False if parsed.not_pooled else None, **details)
+    except Problem as problem:
+        return problem
+    except OSError as error:
+        return BadSetting(f"Cannot be read: {error.strerror or error}")
+
+
+def _tell(file: str, answer: ShownRun | GainboardError) -> bool:
+    if isinstance(answer, GainboardError):
+        tell_of_refusal(file, answer)
+        return False
+    unjudged = "" if answer.unjudged_share is None else f", {answer.unjudged_share:.1%} unjudged"
+    print(f"{file}: {answer.name}: {answer.topics:,} topics, {answer.retrieved:,} documents{unjudged}", flush=True)
+    tell_of_warnings(file, answer.warnings)
+    return True
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a run in TREC's six columns; - is standard input")
+    about_collection(parser)
+    parser.add_argument("--team", help="whose run it is; only organisers need to say")
+    parser.add_argument("--name", help="of one run; by default its tag, the sixth column")
+    parser.add_argument("--description", help="what made it")
+    parser.add_argument("--type", help="for example `automatic`")
+    parser.add_argument("--not-pooled", action="store_true", help="its documents do not go into the pool")
+
+
+COMMAND = Command(
+    "submit",
+    "submit run files to a collection",
+    _submit,
+    together(_options, connecting),
+    [
+        Example("gainboard submit run.txt -c web --team lemur"),
+        Example("gainboard submit runs/*.txt -c web --team lemur --type automatic", "each under its run tag"),
+    ],
+)

@@ -1,0 +1,33 @@
+"""`gainboard withdraw`"""
+
+from __future__ import annotations
+
+import argparse
+
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.configured import about_collection, connecting
+from gainboard.cli.connecting import connected
+
+
+def _withdraw(parsed: argparse.Namespace) -> int:
+    """Withdraw runs; their names are free again (organisers, and the team whose runs they are). The first that cannot
+    be withdrawn ends it."""
+    with connected(parsed) as server:
+        for run in parsed.runs:
+            server.gainboard.withdraw(server.collection, run)
+            print(f"{run}: withdrawn", flush=True)
+    return 0
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="the name of a run")
+    about_collection(parser)
+
+
+COMMAND = Command(
+    "withdraw",
+    "withdraw runs",
+    _withdraw,
+    together(_options, connecting),
+    [Example("gainboard withdraw spare -c web")],
+)

@@ -1,0 +1,12 @@
+"""What `gainboard doctor` looks at. A check is one function of one of the files here, with `@check` above it."""
+
+from __future__ import annotations
+
+from gainboard.cli.doctor import configuration, database, folder, jobs, program
+from gainboard.cli.doctor.checking import EVERY, Finding, examined
+
+__all__ = ["CHECKS", "Finding", "examined"]
+
+_ORDER = [part.__name__ for part in (program, configuration, folder, database, jobs)]
+CHECKS = sorted(EVERY, key=lambda each: _ORDER.index(each.__module__))
+"""In the order of the report: file by file, each from top to bottom."""

@@ -1,0 +1,96 @@
+"""What a check is: a function of what is examined, which finds something about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy.exc import DBAPIError
+
+from gainboard.errors import BadSetting, GainboardError
+from gainboard.settings import Settings
+from gainboard.store.database import Database, Transaction
+from gainboard.store.inspection import Schema, looking, schema
+
+Verdict = Literal["ok", "note", "problem"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: a `problem` keeps something from working, a `note` may explain something."""
+
+    verdict: Verdict
+    said: str
+    advice: str = ""
+    """What to do about it."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What the checks look at. What is None could not be had, and one of the checks says why."""
+
+    environment: Mapping[str, str]
+    data: Path | None
+    """As the command line gives it."""
+    thorough: bool
+    settings: Settings | None = None
+    refused: str = ""
+    """Why there are no settings."""
+    database: Database | None = None
+    tx: Transaction | None = None
+    unreachable: str = ""
+    """Why there is no transaction."""
+    schema: Schema | None = None
+
+    @property
+    def current(self) -> Transaction | None:
+        """The transaction, if the schema is this version's, so that its tables can be read."""
+        return self.tx if self.schema is not None and self.schema.found == self.schema.newest else None
+
+
+Check = Callable[[Examined], Iterable[Finding]]
+EVERY: list[Check] = []
+"""All that there are, once their files are imported."""
+
+
+def check(function: Check) -> Check:
+    """Adds a check to the report; its name there is that of the function."""
+    EVERY.append(function)
+    return function
+
+
+def examined(
+    checks: Iterable[Check], environment: Mapping[str, str], data: Path | None, *, thorough: bool
+) -> Iterator[tuple[str, Finding]]:
+    """Carries out checks, and gives what each found under its name; nothing is changed by it."""
+    with ExitStack() as open_things:
+        subject = _opened(open_things, Examined(environment, data, thorough))
+        for each in checks:
+            for finding in _found(each, subject):
+                yield each.__name__.replace("_", " "), finding
+
+
+def _found(each: Check, subject: Examined) -> Iterator[Finding]:
+    try:
+        yield from each(subject)
+    except (GainboardError, DBAPIError, OSError) as error:
+        yield Finding("problem", f"could not be looked at: {getattr(error, 'orig', error)}")
+
+
+def _opened(open_things: ExitStack, subject: Examined) -> Examined:
+    try:
+        settings = Settings.read(subject.environment, data=subject.data)
+    except BadSetting as error:
+        return replace(subject, refused=error.message)
+    subject = replace(subject, settings=settings)
+    try:
+        database = Database(settings.url)
+        open_things.callback(database.close)
+        subject = replace(subject, database=database)
+        tx = open_things.enter_context(looking(database))
+        return replace(subject, tx=tx, schema=schema(tx))
+    except (GainboardError, DBAPIError) as error:
+        return replace(subject, unreachable=str(error))

@@ -1,0 +1,193 @@
+"""Run and qrels files that are named on the command line: plain, gzip or zstd, and `-` for standard input."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO, cast, get_args
+
+from gainboard.cli.parallel import Count
+from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
+from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
+from gainboard.evaluation.reading import RunFile, read_run_file
+from gainboard.trec import FileWarning, Limits, OrderBy, QrelsFile, decompressed, read_qrels
+from gainboard.trec.layouts import LAYOUTS
+
+STANDARD_INPUT = "-"
+MOST_LEVELS = 127
+_SUFFIXES = (".gz", ".zst")
+_HINTS = {
+    "ambiguous-columns": "--columns says which they are, and --levels what levels are called (B,A,S)",
+    "bad-level": "--levels says what levels there are",
+    "team-required": "--team says whose run it is",
+}
+"""Which options help against a fault."""
+_LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
+
+
+def reading_options(parser: argparse.ArgumentParser) -> None:
+    """How files are read: what a collection of the service says once for all of its."""
+    group = parser.add_argument_group("reading")
+    group.add_argument(
+        "--levels", type=_levels, metavar="LEVELS", help="names, lowest first (B,A,S), or how many (default: as judged)"
+    )
+    group.add_argument("--columns", choices=LAYOUTS, help="the layout of the qrels (default: as its lines fit)")
+    group.add_argument("--depth", type=_depth, default=1000, help="ranks of a run that count (default: 1000)")
+    group.add_argument(
+        "--order-by", choices=get_args(OrderBy), default="score", help="what decides a rank (default: score)"
+    )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What `reading_options` were given, and the limits of the files."""
+
+    levels: Sequence[str] | int | None
+    columns: str | None
+    depth: int
+    order_by: OrderBy
+    limits: Limits
+
+    @classmethod
+    def of(cls, parsed: argparse.Namespace, limits: Limits) -> Reading:
+        """That of a command line."""
+        return cls(parsed.levels, parsed.columns, parsed.depth, parsed.order_by, limits)
+
+    def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
+        """The run of a file, joined with judgments where there are any. Raises GainboardError, BadSetting included."""
+        with opened(name, count) as file:
+
+            def chunks() -> Iterator[bytes]:
+                file.seek(0)
+                return decompressed(file, None, self.limits)
+
+            return read_run_file(chunks, self.order_by, self.depth, self.limits, index)
+
+    def qrels(self, name: str, count: Count) -> QrelsFile:
+        """The qrels of a file; without levels, any that have numbers. Raises GainboardError, BadSetting included."""
+        levels = self.levels or MOST_LEVELS
+        with opened(name, count) as file:
+            return read_qrels(
+                decompressed(file, None, self.limits), levels=levels, columns=self.columns, limits=self.limits
+            )
+
+    def index(self, file: QrelsFile) -> QrelsIndex:
+        """The judgments of a file, ready for the join."""
+        return QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, self.highest_level(file)))
+
+    def highest_level(self, file: QrelsFile) -> int:
+        """That of the levels, or where none were given the highest that is judged, and 1 if none is above 0."""
+        if self.levels is not None:
+            return self.levels if isinstance(self.levels, int) else len(self.levels)
+        return max(1, *(level for judged in file.judgments.values() for level in judged.values()))
+
+
+@contextmanager
+def opened(name: str, count: Count) -> Iterator[BinaryIO]:
+    """The file, which can be read again from its start; what is read is counted. Raises BadSetting."""
+    try:
+        with sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb") as file:
+            if file.seekable():
+                yield cast(BinaryIO, _Counted(file, count))
+                return
+            with TemporaryFile() as copy:  # a pipe can be read once
+                shutil.copyfileobj(file, copy)
+                copy.seek(0)
+                yield cast(BinaryIO, _Counted(copy, count))
+    except OSError as error:
+        raise BadSetting(f"Cannot be read: {error.strerror or error}") from error
+
+
+class _Counted:
+    """A file of which somebody is told how much was read since its start."""
+
+    def __init__(self, file: BinaryIO, count: Count) -> None:
+        self._file, self._count, self._read = file, count, 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self._add(len(data))
+        return data
+
+    def seek(self, offset: int) -> int:
+        self._add(-self._read)
+        return self._file.seek(offset)
+
+    def _add(self, read: int) -> None:
+        self._read += read
+        self._count.value += read
+
+
+def size_of(names: Sequence[str]) -> int:
+    """Bytes of all files together, as far as that can be known before they are read."""
+    sizes = (os.stat(name).st_size for name in names if name != STANDARD_INPUT and os.path.isfile(name))
+    return sum(sizes)
+
+
+def require_one_input(names: Sequence[str]) -> None:
+    """Raises BadSetting where two of the files are standard input, which can be read once."""
+    if list(names).count(STANDARD_INPUT) > 1:
+        raise BadSetting("Only one of the files can be -, standard input.")
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """What to call the runs of files: the files' names without folders and compression where that tells them apart."""
+    short = [_without_suffix(Path(name).name) for name in names]
+    times = Counter(short)
+    return [brief if times[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
+
+
+def faults_of(error: GainboardError) -> tuple[Sequence[Fault], int]:
+    """The faults of a file that was refused, as many as are kept, and how many there are."""
+    if isinstance(error, FaultyFile):
+        return error.faults, error.total
+    code = "unreadable" if isinstance(error, BadSetting) else error.slug
+    return [Fault(code, error.message)], 1
+
+
+def fault_lines(name: str, faults: Sequence[Fault], total: int) -> Iterator[str]:
+    """The faults of a file, as compilers write them."""
+    for fault in faults:
+        place = name if fault.line is None else f"{name}:{fault.line}"
+        yield f"{place}: {fault.code}: {fault.message}"
+    if total > len(faults):
+        yield f"{name}: {total:,} faults, of which these are the first {len(faults)}"
+    for code in sorted({fault.code for fault in faults} & _HINTS.keys()):
+        yield f"{name}: note: {code}: {_HINTS[code]}"
+
+
+def warning_lines(name: str, warnings: Sequence[FileWarning]) -> Iterator[str]:
+    """The warnings of a file, in the same form."""
+    for warning in warnings:
+        count = "" if warning.count is None else f" ({warning.count:,})"
+        yield f"{name}: warning: {warning.code}: {warning.message.removesuffix('.')}{count}"
+
+
+def _without_suffix(name: str) -> str:
+    return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
+
+
+def _levels(text: str) -> Sequence[str] | int:
+    if text.isdecimal() and 1 <= int(text) <= MOST_LEVELS:
+        return int(text)
+    names = text.split(",")
+    if text.isdecimal() or len(set(names)) < len(names) or not all(map(_LEVEL_NAME.fullmatch, names)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither names such as B,A,S nor a number from 1 to {MOST_LEVELS}"
+        )
+    return names
+
+
+def _depth(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text) <= 1_000_000):
+        raise argparse.ArgumentTypeError(f"{text!r} is no depth: a whole number from 1 to 1,000,000")
+    return int(text)

@@ -1,0 +1,173 @@
+"""Scores of files in the forms in which they are printed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.cli.asked_scores import DIGITS, best_marked
+from gainboard.cli.scoring import RefusedFile, ScoredFile
+from gainboard.cli.tables import as_text
+from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
+from gainboard.exhibits import Cell, Column, Table, as_latex
+from gainboard.metrics import BoundMetric, Scale
+
+Floats = NDArray[np.float64]
+_TOPICS_NAMED = 10
+
+
+@dataclass(frozen=True)
+class ScoredFiles:
+    """What came out; `runs` holds what each run is called, its file, and its scores."""
+
+    qrels: str
+    scale: Scale
+    metrics: Sequence[BoundMetric]
+    asked: Mapping[str, str]
+    topics: Sequence[str]
+    undefined: NDArray[np.bool_]
+    """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
+    runs: Sequence[tuple[str, str, ScoredFile]]
+    refused: Mapping[str, RefusedFile]
+    per_topic: bool
+    """Whether scores of single topics are wanted, beside their means."""
+
+    @property
+    def labels(self) -> list[str]:
+        """The metrics, each with all its parameters."""
+        return [metric.label for metric in self.metrics]
+
+    @property
+    def names(self) -> list[str]:
+        """What the runs are called."""
+        return [name for name, _, _ in self.runs]
+
+    @property
+    def means(self) -> Floats:
+        """[metrics, runs]: NaN where a metric is undefined for all topics."""
+        return np.array([run.means for _, _, run in self.runs]).reshape(-1, len(self.metrics)).T
+
+    @property
+    def by_topic(self) -> Floats | None:
+        """[metrics, runs, topics], NaN where undefined; None where only means are wanted."""
+        shape = (len(self.runs), len(self.metrics), len(self.topics))
+        tables = np.array([run.scores for _, _, run in self.runs]).reshape(shape)
+        return tables.swapaxes(0, 1) if self.per_topic else None
+
+    @property
+    def scored(self) -> dict[str, int]:
+        """By label: how many topics the mean is taken over."""
+        return dict(zip(self.labels, np.count_nonzero(~self.undefined, axis=1).tolist(), strict=True))
+
+    def topics_undefined(self) -> dict[str, list[str]]:
+        """By label: the topics left out of the mean."""
+        rows = zip(self.labels, self.undefined, strict=True)
+        return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
+
+    def best_first(self, label: str) -> ScoredFiles:
+        """The same with the runs in order of their means under one of the metrics, equal ones by name."""
+        means = self.means[self.labels.index(label)]
+        # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
+        means = np.round(np.where(np.isnan(means), -np.inf, means), 12)
+        order = sorted(range(len(self.runs)), key=lambda place: (-means[place], self.names[place]))
+        return replace(self, runs=[self.runs[place] for place in order])
+
+    def remarks(self) -> Iterator[str]:
+        """What a reader of the means should know: the topics that are left out of them."""
+        left_out: dict[tuple[str, ...], list[str]] = {}
+        for label, undefined in self.topics_undefined().items():
+            left_out.setdefault(tuple(undefined), []).append(label)
+        for topics, labels in left_out.items():
+            if topics:
+                more = f" and {len(topics) - _TOPICS_NAMED} more" if len(topics) > _TOPICS_NAMED else ""
+                named = ", ".join(topics[:_TOPICS_NAMED]) + more
+                count = f"{len(topics)} of {len(self.topics)} topics"
+                means = "all means" if len(labels) == len(self.metrics) else f"the means of {', '.join(labels)}"
+                yield f"{count} are left out of {means}, for there is nothing to find: {named}"
+
+
+def table_of(found: ScoredFiles) -> Table:
+    """A row for each run, or for each of its topics and then its mean; the best means are marked."""
+    texts = [Column("run", align="left"), *([Column("topic", align="left")] if found.per_topic else [])]
+    columns = [*texts, *(Column(label, digits=DIGITS) for label in found.labels)]
+    caption = f"{'Scores by topic and their means' if found.per_topic else 'Mean scores'}, by {found.qrels}"
+    missing = [f"{name} ({run.topics_missing})" for name, _, run in found.runs if run.topics_missing]
+    notes = [*found.remarks(), *([f"Topics are missing, and score 0, from {', '.join(missing)}"] if missing else [])]
+    mark = "the highest mean under a metric" if len(found.runs) > 1 else ""
+    return Table("scores", caption, columns, list(_rows(found)), mark=mark, notes=[f"{note}." for note in notes])
+
+
+def _rows(found: ScoredFiles) -> Iterator[list[Cell]]:
+    by_topic, means = found.by_topic, best_marked([_numbers(row) for row in found.means])
+    for place, name in enumerate(found.names):
+        if by_topic is not None:
+            scores = by_topic[:, place].T.tolist()
+            yield from ([name, topic, *row] for topic, row in zip(found.topics, scores, strict=True))
+        yield [name, *(["all"] if found.per_topic else []), *means[place]]
+
+
+def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:
+    return [as_text(table_of(found), weights=weights)] if found.runs else []
+
+
+def _latex(found: ScoredFiles, weights: bool) -> Iterable[str]:
+    return [as_latex(table_of(found))] if found.runs else []
+
+
+def _csv(found: ScoredFiles, weights: bool) -> Iterable[str]:
+    return csv_of(found.names, found.labels, found.topics, found.means, found.by_topic)
+
+
+def _trec_eval(found: ScoredFiles, weights: bool) -> Iterator[str]:
+    names, by_topic = trec_eval_names(found.metrics, found.scale), found.by_topic
+    for place, (_, _, run) in enumerate(found.runs):
+        topics = by_topic[:, place] if by_topic is not None else None
+        yield from trec_eval_of(run.tag, names, found.topics, max(found.scored.values()), run.means, topics)
+
+
+def _json(found: ScoredFiles, weights: bool) -> Iterable[str]:
+    answer = {
+        "qrels": found.qrels,
+        "metrics": found.labels,
+        "asked": dict(found.asked),
+        "runs": [_run_as_json(found, place) for place in range(len(found.runs))],
+        "topics_scored": found.scored,
+        "topics_undefined": found.topics_undefined(),
+        "faulty": [
+            {"file": name, "errors": [fault.as_json() for fault in file.faults], "errors_total": file.total}
+            for name, file in found.refused.items()
+        ],
+    }
+    return [json.dumps(answer, indent=2, ensure_ascii=False), "\n"]
+
+
+def _run_as_json(found: ScoredFiles, place: int) -> dict[str, Any]:
+    name, file, run = found.runs[place]
+    shown: dict[str, Any] = {"name": name, "file": file, "tag": run.tag, "topics_missing": run.topics_missing}
+    shown["mean"] = dict(zip(found.labels, _numbers(run.means), strict=True))
+    if found.per_topic:
+        shown["topics"] = {
+            label: dict(zip(found.topics, _numbers(scores), strict=True))
+            for label, scores in zip(found.labels, run.scores, strict=True)
+        }
+    return shown | {"warnings": [warning.as_json() for warning in run.warnings]}
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values.tolist()]
+
+
+FORMS: Mapping[str, Callable[[ScoredFiles, bool], Iterable[str]]] = {
+    "table": _text,
+    "csv": _csv,
+    "json": _json,
+    "trec_eval": _trec_eval,
+    "latex": _latex,
+}
+"""How scores are printed, by name; the second argument says whether what stands out may be shown by its weight."""

@@ -1,0 +1,94 @@
+"""Runs of files, scored as the service scores those that it stores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.cli.files import Reading, faults_of
+from gainboard.cli.parallel import Count
+from gainboard.errors import Fault, GainboardError
+from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all
+from gainboard.evaluation.judging import QrelsIndex
+from gainboard.evaluation.reading import RunFile
+from gainboard.evaluation.topics import no_common_topics, topic_warnings
+from gainboard.metrics import BoundMetric, JudgedRankings, Scale, expand, mean_all, score_all
+from gainboard.trec import FileWarning
+
+Floats = NDArray[np.float64]
+_WORD = r"(?:[^\s()]|\((?:[^()]|\([^()]*\))*\))+"
+_WORDS = re.compile(rf"\s*{_WORD}(?:\s+{_WORD})*\s*")
+_DOTTED = re.compile(r"([A-Za-z_]+)\.([0-9]+(?:,[0-9]+)*)")
+
+
+@dataclass(frozen=True)
+class ScoredFile:
+    """A run: its `scores` float64 [metrics, topics], NaN where undefined, their `means` [metrics], and what is said."""
+
+    tag: str
+    warnings: Sequence[FileWarning]
+    topics_missing: int
+    scores: Floats
+    means: Floats
+
+
+@dataclass(frozen=True)
+class RefusedFile:
+    """A file with faults: as many as are kept, and how many there are."""
+
+    faults: Sequence[Fault]
+    total: int
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How runs are scored: what `each_file` does to each."""
+
+    reading: Reading
+    qrels: str
+    """The name of their file."""
+    index: QrelsIndex
+    metrics: Sequence[BoundMetric]
+
+    def __call__(self, name: str, count: Count) -> ScoredFile | RefusedFile:
+        try:
+            file = self.reading.run(name, self.index, count)
+            warnings = [*file.warnings, *about_topics(file, self.index, self.qrels)]
+        except GainboardError as error:
+            return RefusedFile(*faults_of(error))
+        assert file.joined is not None
+        run = file.joined.run
+        scores = score_all(self.metrics, JudgedRankings(run, self.index.topics.judgments))
+        missing = int(np.count_nonzero(run.retrieved == 0))
+        return ScoredFile(file.tag, warnings, missing, scores, mean_all(self.metrics, scores))
+
+
+def about_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarning]:
+    """What the service says of a run's topics at its upload. Raises FaultyFile where none of them is judged."""
+    assert file.joined is not None
+    if not any(topic in index.levels for topic in file.topics):
+        raise no_common_topics("run", file.topics[0], qrels, index.levels)
+    missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
+    return topic_warnings(file.joined.topics_unknown, missing, "qrels")
+
+
+def metrics_of(
+    given: Sequence[str], scale: Scale, query: Mapping[str, str]
+) -> tuple[list[BoundMetric], dict[str, str]]:
+    """The metrics of `-m`, or the service's usual ones, and the label that each expression became.
+
+    `query` are defaults for parameters. Raises BadExpression or BadGains.
+    """
+    words = [expression for text in given for expression in expressions_of(text)]
+    return bind_all(expand(words or DEFAULT_METRICS, scale.highest_level), scale, query, gains="linear")
+
+
+def expressions_of(text: str) -> Iterator[str]:
+    """Those of one text, `nDCG@10 P@5` as ir_measures writes several, `P.5,10` as trec_eval does."""
+    for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
+        dotted = _DOTTED.fullmatch(word)
+        yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]

@@ -1,0 +1,50 @@
+"""A server on a port of this machine, for the commands that run one."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+import uvicorn
+from fastapi import FastAPI
+
+from gainboard.cli.listening import LAST_PORT
+from gainboard.errors import BadSetting
+
+STOP_SECONDS = 10
+"""That requests under way have to end when the server stops."""
+
+
+class Server(uvicorn.Server):
+    """One that ends open event streams and waits for jobs before it waits for its connections to close."""
+
+    def __init__(self, application: FastAPI, root_path: str = "") -> None:
+        super().__init__(
+            uvicorn.Config(
+                application,
+                root_path=root_path,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=STOP_SECONDS,
+            )
+        )
+        self._watch = application.state.watch
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends what would not end by itself, then the rest as ever."""
+        self._watch.close()
+        await super().shutdown(sockets)
+
+
+def listen(host: str, port: int, tried: int = 1) -> socket.socket:
+    """The socket at the port, or the first free one after it. Raises BadSetting."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    last = min(port + tried - 1, LAST_PORT)
+    for candidate in range(port, last + 1):
+        try:
+            return socket.create_server((host, candidate), family=family)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise BadSetting(f"Cannot listen on {host}, port {port}: {error.strerror or error}.") from error
+    taken = f"Port {port} is" if tried == 1 else f"Ports {port} to {last} are"
+    raise BadSetting(f"{taken} taken; choose another with --port.")

@@ -1,0 +1,22 @@
+"""A client of the service: `Gainboard`, and `AsyncGainboard`, whose calls are awaited."""
+
+from gainboard.client.errors import ClientError, MissingPackage, NoAnswer, NotGainboard, Problem, WorkFailed
+from gainboard.client.gainboard import AsyncGainboard, Gainboard
+from gainboard.client.uploads import Source
+from gainboard.client.work import AsyncJob, AsyncReport, Job, Report
+
+__all__ = [
+    "AsyncGainboard",
+    "AsyncJob",
+    "AsyncReport",
+    "ClientError",
+    "Gainboard",
+    "Job",
+    "MissingPackage",
+    "NoAnswer",
+    "NotGainboard",
+    "Problem",
+    "Report",
+    "Source",
+    "WorkFailed",
+]

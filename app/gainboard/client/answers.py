@@ -1,0 +1,91 @@
+"""Scores as the API answers with them, and as arrays and frames. What is undefined is NaN in an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from gainboard.api.leaderboard import LeaderboardAnswer
+from gainboard.api.scores import ScoresAnswer
+from gainboard.api.sweep import SweepAnswer
+from gainboard.client.frames import Column, Framed, Labelled, array, columns_of
+
+ALL = "all"
+"""The topic of a mean, as in CSV and in trec_eval."""
+
+
+class Answer(BaseModel, Framed):
+    """An answer that is numbers above all."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as its JSON has it."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+class Scores(ScoresAnswer, Answer):
+    """Scores of runs: means, and those of single topics if they were asked for."""
+
+    def topic_names(self) -> list[str]:
+        """The topics that were answered with; none if they were not asked for."""
+        return next((list(each) for run in self.runs for each in (run.topics or {}).values()), [])
+
+    def to_numpy(self, *, topics: bool | None = None) -> Labelled:
+        """Scores of topics, runs x topics x metrics, if they were asked for; else, or with `topics=False`, means, runs
+        x metrics."""
+        runs = [run.name for run in self.runs]
+        names = self.topic_names()
+        if topics if topics is not None else names:
+            rows = [[[run.topics[m][t] for m in self.metrics] for t in names] for run in self.runs if run.topics]
+            axes = {"run": runs, "topic": names, "metric": self.metrics}
+            return Labelled(array(rows, (len(rows), len(names), len(self.metrics))), axes)
+        means = [[run.mean[label] for label in self.metrics] for run in self.runs]
+        return Labelled(array(means, (len(runs), len(self.metrics))), {"run": runs, "metric": self.metrics})
+
+    def columns(self) -> dict[str, Column]:
+        """`run`, `topic`, `metric`, `value`, as CSV has them. The topic of a mean is `all`."""
+        rows = [
+            (run.name, topic, label, value)
+            for run in self.runs
+            for label in self.metrics
+            for topic, value in [*(run.topics or {}).get(label, {}).items(), (ALL, run.mean[label])]
+        ]
+        return columns_of(("run", "topic", "metric", "value"), rows)
+
+
+class Leaderboard(LeaderboardAnswer, Answer):
+    """Runs ranked by the mean of one metric."""
+
+    def to_numpy(self) -> Labelled:
+        """Means, runs x metrics, the best run first."""
+        means = [[row.mean[label] for label in self.metrics] for row in self.rows]
+        axes = {"run": [row.name for row in self.rows], "metric": self.metrics}
+        return Labelled(array(means, (len(self.rows), len(self.metrics))), axes)
+
+    def columns(self) -> dict[str, Column]:
+        """`rank` (under `by`), `run`, `team`, `metric`, `mean`, and `low` and `high`, the ends of its interval."""
+        rows = [
+            (row.rank, row.name, row.team, label, row.mean[label], *(row.interval[label] or (None, None)))
+            for row in self.rows
+            for label in self.metrics
+        ]
+        return columns_of(("rank", "run", "team", "metric", "mean", "low", "high"), rows)
+
+
+class Sweep(SweepAnswer, Answer):
+    """Mean scores of runs at every point of a grid of parameters."""
+
+    def to_numpy(self) -> Labelled:
+        """Means, runs x points."""
+        means = array([run.means for run in self.runs], (len(self.runs), len(self.points)))
+        return Labelled(means, {"run": [run.name for run in self.runs], "point": [each.label for each in self.points]})
+
+    def columns(self) -> dict[str, Column]:
+        """`run`, `metric`, each parameter of the grid that any point has (empty where it has not), `mean`."""
+        varied = list(dict.fromkeys(name for point in self.points for name in point.parameters))
+        rows = [
+            (run.name, point.label, *(point.parameters.get(name, "") for name in varied), mean)
+            for run in self.runs
+            for point, mean in zip(self.points, run.means, strict=True)
+        ]
+        return columns_of(("run", "metric", *varied, "mean"), rows)

@@ -1,0 +1,178 @@
+"""When a request is sent again: after which failures, how long after, and what is raised in the end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import re
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any, TypeAlias, TypeVar
+from uuid import uuid4
+
+import httpx
+
+from gainboard.client.errors import ClientError, NoAnswer, NotGainboard, Problem
+from gainboard.client.requests import Call, Request
+
+T = TypeVar("T")
+
+log = logging.getLogger("gainboard.client")
+
+AGAIN = (429, 502, 503, 504)
+"""Statuses that another attempt may not meet."""
+BROKEN = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""Failures of a connection. Not a slow answer: the service is at work on that, and would be twice."""
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""Failures before anything was sent."""
+FIRST_PAUSE = 0.25
+LONGEST_PAUSE = 60.0
+_TITLE = re.compile(r"<title[^>]*>\s*(.{1,80}?)\s*</title>", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One sending of a request. All attempts of a request have the same key."""
+
+    request: Request
+    key: str = field(default_factory=lambda: uuid4().hex)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What it says besides who asks."""
+        found = {"Accept": self.request.accept}
+        if self.request.json is not None:
+            found["Content-Type"] = "application/json"
+        if self.request.once:
+            found["Idempotency-Key"] = self.key
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Time to let pass."""
+
+    seconds: float
+
+
+Outcome: TypeAlias = "httpx.Response | httpx.RequestError | None"
+Steps: TypeAlias = "Generator[Attempt | Pause, Outcome, T]"
+
+
+def steps(call: Call[T], retries: int) -> Steps[T]:
+    """All that a client has to do for a call. It is sent what came of each attempt, and returns the call's result."""
+    try:
+        request = next(call)
+        while True:
+            request = call.send((yield from _answered(request, retries)))
+    except StopIteration as done:
+        result: T = done.value
+        return result
+
+
+def _answered(request: Request, retries: int) -> Steps[httpx.Response]:
+    attempt = Attempt(request)
+    number, may_be_done = 0, False
+    while True:
+        outcome = yield attempt
+        assert outcome is not None
+        if isinstance(outcome, httpx.Response) and (outcome.is_success or (may_be_done and _is_gone(request, outcome))):
+            return outcome
+        may_be_done = may_be_done or _may_be_done(outcome)
+        pause = _pause(outcome, number) if number < retries and request.may_repeat else None
+        if pause is None:
+            raise _error(outcome) from (outcome if isinstance(outcome, Exception) else None)
+        said = f"status {outcome.status_code}" if isinstance(outcome, httpx.Response) else repr(outcome)
+        log.info("%s %s: %s, so again in %.1f s", request.method, request.path, said, pause)
+        yield Pause(pause)
+        number += 1
+
+
+def _pause(outcome: httpx.Response | httpx.RequestError, number: int) -> float | None:
+    """Seconds after which another attempt may do better; None if it will not, or not soon."""
+    own = FIRST_PAUSE * 2**number * random.uniform(0.5, 1)
+    if isinstance(outcome, httpx.RequestError):
+        return own if isinstance(outcome, BROKEN) else None
+    if outcome.status_code not in AGAIN and not (number and _is_under_way(outcome)):
+        return None
+    pause = max(own, _retry_after(outcome.headers.get("retry-after", "")))
+    return pause if pause <= LONGEST_PAUSE else None
+
+
+def _may_be_done(outcome: httpx.Response | httpx.RequestError) -> bool:
+    """Whether the service may have done what was asked, though it was not heard to say so."""
+    if isinstance(outcome, httpx.Response):
+        return outcome.status_code in (502, 504)  # said by what stands before it
+    return not isinstance(outcome, UNSENT)
+
+
+def _is_gone(request: Request, answer: httpx.Response) -> bool:
+    """Whether an attempt whose answer was lost has taken away what another one looks for."""
+    return request.removes and answer.status_code == 404
+
+
+def _is_under_way(answer: httpx.Response) -> bool:
+    """Whether an attempt whose connection broke is still being worked on; one that made a token has its `id`."""
+    members = _members(answer) or {}
+    return str(members.get("type", "")).endswith("/idempotency-key-in-use") and "id" not in members
+
+
+def _retry_after(sent: str) -> float:
+    if sent.isdecimal():
+        return float(sent)
+    try:
+        return parsedate_to_datetime(sent).timestamp() - time()
+    except ValueError:
+        return 0
+
+
+def _error(outcome: httpx.Response | httpx.RequestError) -> ClientError:
+    if isinstance(outcome, httpx.RequestError):
+        return _no_answer(outcome)
+    if (members := _members(outcome)) is not None:
+        return Problem(members, outcome.status_code, outcome.headers.get("x-request-id"))
+    return NotGainboard(_stranger(outcome))
+
+
+def _members(answer: httpx.Response) -> dict[str, Any] | None:
+    if not answer.headers.get("content-type", "").startswith("application/problem+json"):
+        return None
+    try:
+        found = answer.json()
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _no_answer(error: httpx.RequestError) -> NoAnswer:
+    where = _origin(error.request.url)
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        return NoAnswer(f"There is no server at {where} ({_reason(error)}). Does it run, and is the address right?")
+    if isinstance(error, httpx.TimeoutException):
+        return NoAnswer(f"{where} has not answered {error.request.method} {error.request.url.path} in time.")
+    return NoAnswer(f"The connection to {where} broke off ({str(error).rstrip('.') or type(error).__name__}).")
+
+
+def _reason(error: BaseException) -> str:
+    """What the operating system said, below what the libraries made of it."""
+    while cause := error.__cause__ or error.__context__:
+        error = cause
+    if isinstance(error, ConnectionError) and error.errno is not None:
+        return os.strerror(error.errno).lower()
+    return str(error) or "no connection in time"
+
+
+def _stranger(answer: httpx.Response) -> str:
+    said = f"{_origin(answer.request.url)} answered {answer.status_code} {answer.reason_phrase}".rstrip()
+    if answer.has_redirect_location:
+        return f"{said}: it leads to {answer.headers['location']}. Give the address of Gainboard itself."
+    title = _TITLE.search(answer.text)
+    page = f", a page titled {title[1]!r}" if title else ""
+    return f"{said}{page}, and not as Gainboard does. Is the address right, and does Gainboard run behind it?"
+
+
+def _origin(url: httpx.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"

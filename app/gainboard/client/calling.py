@@ -1,0 +1,99 @@
+"""Methods that are written once, as calls, and done at once by a blocking client, or awaited of an asynchronous one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from types import MethodType
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from gainboard.client.connections import AsyncConnection, Connection
+from gainboard.client.requests import Call, Pages
+
+P = ParamSpec("P")
+T = TypeVar("T")
+NowT_co = TypeVar("NowT_co", covariant=True)
+LaterT_co = TypeVar("LaterT_co", covariant=True)
+
+
+class Blocking:
+    """Whatever does its calls at once."""
+
+    _connection: Connection
+
+
+class Awaited:
+    """Whatever does its calls when they are awaited."""
+
+    _connection: AsyncConnection
+
+
+class Both(Generic[P, NowT_co, LaterT_co]):
+    """A method with two ways to be done, of which its object knows the right one."""
+
+    def __init__(self, now: Callable[..., NowT_co], later: Callable[..., LaterT_co]) -> None:
+        self._now, self._later = now, later
+        self.__doc__ = now.__doc__
+
+    @overload
+    def __get__(self, of: Blocking, kind: Any = None) -> Callable[P, NowT_co]: ...
+    @overload
+    def __get__(self, of: Awaited, kind: Any = None) -> Callable[P, LaterT_co]: ...
+    @overload
+    def __get__(self, of: None, kind: type[Blocking]) -> Callable[Concatenate[Any, P], NowT_co]: ...
+    @overload
+    def __get__(self, of: None, kind: type[Awaited]) -> Callable[Concatenate[Any, P], LaterT_co]: ...
+    def __get__(self, of: object, kind: Any = None) -> Any:
+        function = self._later if issubclass(kind or type(of), Awaited) else self._now
+        return function if of is None else MethodType(function, of)
+
+
+def call(define: Callable[Concatenate[Any, P], Call[T]]) -> Both[P, T, Coroutine[Any, Any, T]]:
+    """A method with one result."""
+
+    def now(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._connection.run(define(self, *args, **kwargs))
+
+    async def later(self: Awaited, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._connection.run(define(self, *args, **kwargs))
+
+    return Both(_like(define, now, "{}"), _like(define, later, "{}"))
+
+
+def listing(define: Callable[Concatenate[Any, P], Pages[T]]) -> Both[P, Iterator[T], AsyncIterator[T]]:
+    """A method that gives a list, page after page as it is read on."""
+
+    def now(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        pages, cursor = define(self, *args, **kwargs), None
+        while True:
+            items, cursor = self._connection.run(pages.page(cursor))
+            yield from items
+            if cursor is None:
+                return
+
+    async def later(self: Awaited, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        pages, cursor = define(self, *args, **kwargs), None
+        while True:
+            items, cursor = await self._connection.run(pages.page(cursor))
+            for item in items:
+                yield item
+            if cursor is None:
+                return
+
+    return Both(_like(define, now, "Iterator[{}]"), _like(define, later, "AsyncIterator[{}]"))
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _like(define: Callable[..., Any], function: F, gives: str) -> F:
+    """The function with the name, text and signature of the definition, as `help` shows them."""
+    functools.update_wrapper(function, define)
+    del function.__wrapped__  # type: ignore[attr-defined]  # or its signature would be the definition's
+    signature = inspect.signature(define)
+    inner = str(signature.return_annotation).partition("[")[2].removesuffix("]")
+    result = signature.replace(return_annotation=gives.format(inner))
+    function.__signature__ = result  # type: ignore[attr-defined]
+    function.__annotations__ = {**define.__annotations__, "return": result.return_annotation}
+    return function

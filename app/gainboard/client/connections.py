@@ -1,0 +1,192 @@
+"""The two ways to carry out a call: blocking, and asynchronous. All that is not waiting is elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+from uuid import uuid4
+
+import anyio
+import anyio.to_thread
+import httpx
+
+from gainboard import __version__
+from gainboard.client.attempts import Attempt, Outcome, Pause, steps
+from gainboard.client.requests import Call, Request, media_type
+from gainboard.errors import BadSetting
+
+T = TypeVar("T")
+
+DEFAULT_SERVER = "http://127.0.0.1:8000"
+CONNECTED_WITHIN = 10.0
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server, who asks, and how patiently. `token` is in no text of it."""
+
+    server: str
+    token: str | None = field(repr=False)
+    timeout: float
+    retries: int
+
+    @classmethod
+    def of(cls, server: str | None, token: str | None, timeout: float, retries: int) -> Target:
+        """What is given, and of the environment what is not. Raises BadSetting, without the token in it."""
+        environment: Mapping[str, str] = os.environ
+        server = server or environment.get("GAINBOARD_SERVER") or DEFAULT_SERVER
+        token = environment.get("GAINBOARD_TOKEN") if token is None else token
+        if token and not token.isprintable():
+            raise BadSetting("The token has a line break or another character that no token has.")
+        return cls(_address(server), token or None, timeout, retries)
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        """What every request says."""
+        headers = {b"User-Agent": f"gainboard/{__version__}".encode()}
+        if self.token:
+            headers[b"Authorization"] = b"Bearer " + self.token.encode()
+        return headers
+
+    def patience(self, more: float) -> httpx.Timeout:
+        """How long to wait for what, with more seconds for an answer."""
+        within = min(self.timeout, CONNECTED_WITHIN)
+        return httpx.Timeout(self.timeout, connect=within, read=self.timeout + more)
+
+
+def _address(server: str) -> str:
+    if "@" in server:
+        raise BadSetting("The address of the server has a user or password in it; give a token instead.")
+    try:
+        url = httpx.URL(server)
+    except (httpx.InvalidURL, TypeError, ValueError) as error:
+        raise BadSetting(f"{server!r} is no address of a server: {error}.") from error
+    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
+        raise BadSetting(f"{server!r} is no address of a server, such as {DEFAULT_SERVER}.")
+    return str(url).rstrip("/")
+
+
+class Connection:
+    """To a server, blocking."""
+
+    def __init__(self, target: Target, transport: httpx.BaseTransport | None) -> None:
+        self.target = target
+        self.client = httpx.Client(headers=target.headers, transport=transport)
+
+    def run(self, call: Call[T]) -> T:
+        """Carries out a call. Raises as `attempts` does."""
+        going, outcome = steps(call, self.target.retries), None
+        while True:
+            try:
+                step = going.send(outcome)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            outcome = self._do(step)
+
+    def _do(self, step: Attempt | Pause) -> Outcome:
+        if isinstance(step, Pause):
+            time.sleep(step.seconds)
+            return None
+        try:
+            with self.client.stream(**_sending(self.target, step)) as answer:
+                self._receive(answer, _place_for(answer, step.request))
+        except httpx.RequestError as error:
+            return error
+        return answer
+
+    def _receive(self, answer: httpx.Response, to: Path | None) -> None:
+        if to is None:
+            answer.read()
+            return
+        with _written(to) as file:
+            for piece in answer.iter_bytes():
+                file.write(piece)
+
+
+class AsyncConnection:
+    """To a server, asynchronous."""
+
+    def __init__(self, target: Target, transport: httpx.AsyncBaseTransport | None) -> None:
+        self.target = target
+        self.client = httpx.AsyncClient(headers=target.headers, transport=transport)
+
+    async def run(self, call: Call[T]) -> T:
+        """Carries out a call. Raises as `attempts` does."""
+        going, outcome = steps(call, self.target.retries), None
+        while True:
+            try:
+                step = going.send(outcome)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            outcome = await self._do(step)
+
+    async def _do(self, step: Attempt | Pause) -> Outcome:
+        if isinstance(step, Pause):
+            await anyio.sleep(step.seconds)
+            return None
+        try:
+            sending = await anyio.to_thread.run_sync(_sending, self.target, step)
+            if step.request.upload is not None:
+                sending["content"] = _in_threads(sending["content"])
+            async with self.client.stream(**sending) as answer:
+                await self._receive(answer, _place_for(answer, step.request))
+        except httpx.RequestError as error:
+            return error
+        return answer
+
+    async def _receive(self, answer: httpx.Response, to: Path | None) -> None:
+        if to is None:
+            await answer.aread()
+            return
+        with _written(to) as file:
+            async for piece in answer.aiter_bytes():
+                await anyio.to_thread.run_sync(file.write, piece)
+
+
+def _place_for(answer: httpx.Response, request: Request) -> Path | None:
+    """The file to write an answer to; None for what is to be read: that, and refusals, and what is no file of ours."""
+    return request.to if answer.is_success and media_type(answer) == request.accept else None
+
+
+def _sending(target: Target, attempt: Attempt) -> dict[str, Any]:
+    """The arguments of `stream` for an attempt."""
+    request, headers = attempt.request, attempt.headers
+    content: bytes | Iterator[bytes] | None = request.body
+    if request.upload is not None:
+        content, encoding = request.upload.pieces()
+        headers |= {"Content-Encoding": encoding} if encoding else {}
+    return {
+        "method": request.method,
+        "url": target.server + request.path,
+        "params": request.parameters,
+        "headers": headers,
+        "content": content,
+        "timeout": target.patience(request.patience),
+    }
+
+
+async def _in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces, read and compressed beside the event loop."""
+    following = functools.partial(next, pieces, b"")
+    while piece := await anyio.to_thread.run_sync(following):
+        yield piece
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[BinaryIO]:
+    """A file that has its name when it is whole, and is not there before."""
+    part = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        with part.open("xb") as file:
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

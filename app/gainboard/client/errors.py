@@ -1,0 +1,109 @@
+"""What a call raises.
+
+ClientError
+├── Problem           the service refused, and says why
+├── NoAnswer          no server there, or none that answered in time
+├── NotGainboard      something answered that is no Gainboard, or one of another version
+├── WorkFailed        a job or report that failed or was cancelled
+└── MissingPackage    pandas or polars is asked for and not installed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gainboard.errors import GainboardError
+
+FAULTS_IN_TEXT = 10
+
+
+class ClientError(GainboardError):
+    """Something that only a client of the service meets."""
+
+    slug, title = "client", "Client error"
+
+
+class Problem(ClientError):
+    """The service refused a request and said why, in a problem document (RFC 9457).
+
+    `str()` is the detail, and below it the first places at fault, each with its line.
+    """
+
+    slug, title = "problem", "Problem"
+
+    status: int
+    """The HTTP status."""
+    type: str
+    """Which kind of problem, such as `faulty-file`: stable, and the name of its page at `/problems/`."""
+    detail: str
+    errors: Sequence[Mapping[str, Any]]
+    """Places at fault: those of a file (the first 100) have `line`, `code` and `message`, others `location`."""
+    errors_total: int
+    request_id: str | None
+    """What the server's log knows the request by."""
+
+    def __init__(self, members: Mapping[str, Any], status: int, request_id: str | None = None) -> None:
+        self.detail = str(members.get("detail") or members.get("title") or f"status {status}")
+        super().__init__(self.detail, **members)
+        self.status, self.request_id = status, request_id
+        self.type = str(members.get("type", "")).rpartition("/")[2]
+        self.title = str(members.get("title", ""))  # type: ignore[misc]  # the server's in place of the class's
+        errors = members.get("errors")
+        self.errors = [each for each in errors if isinstance(each, Mapping)] if isinstance(errors, list) else ()
+        total = members.get("errors_total")
+        self.errors_total = total if isinstance(total, int) else len(self.errors)
+        self.message = "\n".join(self._lines())
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self.details), self.status, self.request_id)  # so that it passes between processes
+
+    def _lines(self) -> Iterator[str]:
+        is_ours = self.status < 500 or self.request_id is None
+        yield self.detail if is_ours else f"{self.detail} (request {self.request_id})"
+        if len(self.errors) > 1:
+            shown = self.errors[:FAULTS_IN_TEXT]
+            yield from map(_fault, shown)
+            if self.errors_total > len(shown):
+                yield f"  ... and {self.errors_total - len(shown)} more"
+
+
+def _fault(found: Mapping[str, Any]) -> str:
+    line = found.get("line")
+    place = f"line {line}" if line is not None else found.get("location")
+    return f"  {place}: {found.get('message')}" if place else f"  {found.get('message')}"
+
+
+class NoAnswer(ClientError):
+    """Nobody answered: there is no server at the address, it ended, or took longer than `timeout`."""
+
+    slug, title = "no-answer", "No answer"
+
+
+class NotGainboard(ClientError):
+    """What answered is no Gainboard, such as the page of another server, or a Gainboard of another version."""
+
+    slug, title = "not-gainboard", "Not Gainboard"
+
+
+class WorkFailed(ClientError):
+    """The job or report that was waited for failed or was cancelled. `state` and `error` say which and why."""
+
+    slug, title = "work-failed", "Job or report without a result"
+
+    def __init__(self, what: str, state: str, error: str | None) -> None:
+        why = f": {error}" if error else ""
+        super().__init__(f"The {what} {'was cancelled' if state == 'cancelled' else 'failed'}{why}")
+        self.what, self.state, self.error = what, state, error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.what, self.state, self.error)
+
+
+class MissingPackage(ClientError):
+    """A package that the client can use, and does not require, is not installed."""
+
+    slug, title = "missing-package", "Missing package"

@@ -1,0 +1,90 @@
+"""Files on their way to the service: read again for every attempt, and compressed on the way if they are large."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from stat import S_ISREG
+from typing import BinaryIO, TypeAlias
+
+from gainboard.errors import BadInput
+
+Source: TypeAlias = "str | bytes | os.PathLike[str] | BinaryIO"
+"""A file: its path, its bytes, its text (which has line breaks, as no path has), or an open binary file."""
+
+COMPRESSED_FROM = 64 << 10
+"""Bytes from which on compressing takes less time than most networks do."""
+PIECE = 1 << 20
+_MAGIC = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+
+
+@dataclass(slots=True)
+class Upload:
+    """A file to send."""
+
+    _source: Path | bytes | BinaryIO
+    _start: int | None = 0
+    """Where an open file begins for us; None if it can be read once only."""
+
+    @classmethod
+    def of(cls, source: Source) -> Upload:
+        """The file that somebody means. Raises OSError where there is none, BadInput where it is open as text."""
+        if isinstance(source, str) and "\n" in source:
+            return cls(source.encode())
+        if isinstance(source, bytes):
+            return cls(source)
+        if isinstance(source, str | os.PathLike):
+            with open(source, "rb") as file:
+                # A pipe has a path too, behind which nothing is left once it was opened.
+                return cls(Path(source) if S_ISREG(os.fstat(file.fileno()).st_mode) else _held(file))
+        if isinstance(source, io.TextIOBase):
+            raise BadInput("A file that is read as text cannot be sent as it is; open it as binary (`rb`).")
+        return cls(source, source.tell() if source.seekable() else None)
+
+    def pieces(self) -> tuple[Iterator[bytes], str | None]:
+        """The body from its beginning, and its Content-Encoding; what is compressed already is sent as it is."""
+        if self._start is None:
+            with self._opened() as file:
+                self._source, self._start = _held(file), 0
+        with self._opened() as file:
+            first = file.read(COMPRESSED_FROM)
+        if first.startswith(_MAGIC) or len(first) < COMPRESSED_FROM:
+            return self._read(), None
+        return _compressed(self._read()), "zstd"
+
+    def _opened(self) -> AbstractContextManager[BinaryIO]:
+        if isinstance(self._source, Path):
+            return self._source.open("rb")
+        if isinstance(self._source, bytes):
+            return closing(io.BytesIO(self._source))
+        if self._start is not None:
+            self._source.seek(self._start)
+        return nullcontext(self._source)  # whoever has opened it closes it
+
+    def _read(self) -> Iterator[bytes]:
+        with self._opened() as file:
+            while piece := file.read(PIECE):
+                yield piece
+
+
+def _held(file: BinaryIO) -> bytes:
+    """All of a file that can be read once, compressed unless it is already."""
+    first = file.read(PIECE)
+    pieces = chain([first], iter(partial(file.read, PIECE), b""))
+    return b"".join(pieces if first.startswith(_MAGIC) else _compressed(pieces))
+
+
+def _compressed(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    from gainboard.trec.zstd import ZstdCompressor  # noqa: PLC0415 (what reads files comes with it)
+
+    compressor = ZstdCompressor()
+    for piece in pieces:
+        if out := compressor.compress(piece):
+            yield out
+    yield compressor.flush()

@@ -1,0 +1,59 @@
+"""What is left to a team of its quotas and of its budget of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gainboard.evaluation import quotas
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.quotas import Quota
+from gainboard.evaluation.visibility import look
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import answers, collections
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """Of one team. `answers` counts distinct scores; each tells `bits_an_answer` of the judgments at the most."""
+
+    opens_at: datetime | None
+    closes_at: datetime | None
+    runs: Mapping[str, Quota]
+    answers: Quota
+    bits_an_answer: float | None
+
+    @property
+    def runs_left(self) -> int | None:
+        """How many more runs the team may send now."""
+        left = [quota.left for quota in self.runs.values() if quota.left is not None]
+        return min(left, default=None)
+
+    @property
+    def bits_left(self) -> float | None:
+        """What the team can still learn of the judgments at the most, in bits; None where they are open."""
+        if self.answers.left is None or self.bits_an_answer is None:
+            return None
+        return self.answers.left * self.bits_an_answer
+
+
+def of(workspace: Workspace, principal: Principal) -> Allowance | None:
+    """What is left to the principal's team; None for whoever is of no team, to whom nothing is counted."""
+    token = principal.require_token()
+    if token.team_id is None or token.collection_id is None:
+        return None
+    now = workspace.now()
+    with workspace.database.reading() as tx:
+        view = look(principal, collections.of_id(tx, token.collection_id))
+        if view is None:
+            return None
+        limited = not view.sees_free_scores
+        limit = (view.policy.answers if view.sees_scores else 0) if limited else None
+        return Allowance(
+            opens_at=view.collection.opens_at,
+            closes_at=view.collection.closes_at,
+            runs=quotas.of_team(tx, view, token.team_id, now),
+            answers=Quota(limit, answers.count(tx, token.team_id)),
+            bits_an_answer=view.policy.bits_an_answer if limited else None,
+        )

@@ -1,0 +1,72 @@
+"""Agreement of three tests on which pairs of runs differ most surely: sign test, minority rate, swap rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gainboard.evaluation.analyses.analysis import Analysis, Arrays
+from gainboard.evaluation.analyses.common import refuse, topics_for_halves
+from gainboard.evaluation.analyses.stability import Stability
+from gainboard.evaluation.analyses.swap_rate import SwapRate
+from gainboard.evaluation.matrices import Matrices
+from gainboard.statistics import find_test
+from gainboard.statistics.agreement import agreements
+from gainboard.statistics.significance import Settings
+
+SIGN = "sign"
+LEAST_RUNS = 3
+"""Two runs are one pair, and nothing correlates over one pair."""
+
+
+class Agreement(Analysis):
+    """Kendall's tau-b between each two of the three lists of run pairs, for each metric."""
+
+    def __init__(
+        self,
+        matrices: Matrices,
+        metrics: Sequence[str],
+        *,
+        trials: int,
+        fuzziness: float,
+        subset_size: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(matrices)
+        if matrices.run_count < LEAST_RUNS:
+            message = f"{matrices.run_count} runs are selected; lists of their pairs agree or not from {LEAST_RUNS} on."
+            raise refuse("runs", "too-few-runs", message)
+        self.metrics, self.fuzziness, self.trials, self.seed = metrics, fuzziness, trials, seed
+        self.topics = topics_for_halves(matrices, metrics)
+        sizes: dict[str, Any] = {"trials": trials, "subset_size": subset_size, "seed": seed}
+        # The very counts that jobs of those kinds with the same seed come to.
+        self._swaps = SwapRate(matrices, metrics, **sizes)
+        self._minority = Stability(matrices, metrics, fuzziness=[fuzziness], **sizes)
+
+    def parts(self) -> list[float]:
+        test = find_test(SIGN)
+        sizes = (self.matrices.run_count, self.topics.count)
+        sign = test.blocks(*sizes) * test.seconds_of_block(*sizes)
+        return [sum(each) + sign for each in zip(self._swaps.parts(), self._minority.parts(), strict=True)]
+
+    def work(self, part: int) -> Arrays:
+        outcome = find_test(SIGN).decide(self.topics.scores(self.metrics[part]), Settings())
+        counts = self._minority.work(part)
+        minority = np.minimum(counts["greater"], counts["less"])[0]
+        found = agreements(outcome.asl, minority, self._swaps.work(part)["by_pair"])
+        return {name: np.array(tau) for name, tau in found.items()}
+
+    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        return {
+            **self.topics.described(),
+            "seed": self.seed,
+            "trials": self.trials,
+            "subset_size": self._swaps.subset_size,
+            "fuzziness": self.fuzziness,
+            "metrics": [
+                {"metric": label, "kendall": {name: float(tau) for name, tau in taus.items()}}
+                for label, taus in zip(self.metrics, found, strict=True)
+            ],
+        }

@@ -1,0 +1,101 @@
+"""The same runs under metrics over several qrels versions, on the topics that all of these judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.metrics import BoundMetric
+
+_LABEL = re.compile(r"(.+) \(qrels ([1-9][0-9]{0,9})\)")
+
+
+def on_version(metric: str, version: int) -> str:
+    """The label of a metric over a qrels version that is named: "P@10 (qrels 1)"."""
+    return f"{metric} (qrels {version})"
+
+
+def read_version(label: str) -> tuple[str, int | None]:
+    """The metric of a label as `on_version` writes it, and the version; None where it names none."""
+    found = _LABEL.fullmatch(label)
+    return (found[1], int(found[2])) if found else (label, None)
+
+
+class MixedMatrices:
+    """The scores of the runs of `matrices` under labels that may name a version (`on_version`), else over its own.
+
+    The topics are those that every version in use judges; of these, a metric is undefined where it is in its version.
+    """
+
+    def __init__(self, matrices: Matrices, labels: Sequence[str]) -> None:
+        self._matrices, self._labels = matrices, labels
+        self.run_count = matrices.run_count
+        self.versions = sorted({self._over(label).qrels.version for label in labels})
+        """The versions in use, by number."""
+        judged = [matrices.under(version).topics for version in self.versions]
+        self.topics = sorted(set(judged[0]).intersection(*judged[1:]), key=str.encode)
+        self.topics_left_out = sorted({topic for topics in judged for topic in topics} - set(self.topics))
+        """Those that some of the versions judge, and others do not."""
+
+    def metric(self, label: str) -> BoundMetric:
+        """The metric of this label."""
+        return self._matrices.metric(read_version(label)[0])
+
+    def defined(self, label: str) -> NDArray[np.bool_]:
+        """[topics]: for which of the topics the metric has a score."""
+        return self._over(label).defined(read_version(label)[0])[self._columns(label)]
+
+    def defined_for_all(self, labels: Sequence[str]) -> NDArray[np.bool_]:
+        """[topics]: for which of the topics every one of the metrics has a score."""
+        missing = np.array([~self.defined(label) for label in labels])
+        return np.logical_not(missing.any(axis=0))
+
+    def scores(self, label: str) -> Floats:
+        """float64 [runs, topics]: NaN where the metric is undefined for the topic."""
+        return self._over(label).scores(read_version(label)[0]).take(self._columns(label), axis=1)
+
+    def means(self, label: str) -> Floats:
+        """float64 [runs]: each run's mean score over those of the topics for which the metric is defined."""
+        return self.metric(label).means(self.scores(label))
+
+    def described(self) -> dict[str, Any]:
+        """For a result: which topics count for which metric, and where versions are named, which for none, and why."""
+        undefined = {
+            label: [self.topics[topic] for topic in np.flatnonzero(~self.defined(label))] for label in self._labels
+        }
+        return {
+            "topics": len(self.topics),
+            "topics_scored": {label: len(self.topics) - len(left) for label, left in undefined.items()},
+            "topics_undefined": undefined,
+            **(self._versions_described() if any(read_version(label)[1] for label in self._labels) else {}),
+        }
+
+    def _versions_described(self) -> dict[str, Any]:
+        left_out = self.topics_left_out
+        why = "not every one of the qrels versions judges them"
+        return {
+            "qrels_versions": self.versions,
+            "topics_left_out": left_out,
+            "left_out_because": why if left_out else None,
+        }
+
+    def _over(self, label: str) -> Matrices:
+        version = read_version(label)[1]
+        return self._matrices if version is None else self._matrices.under(version)
+
+    def _columns(self, label: str) -> NDArray[np.intp]:
+        return self._places[self._over(label).qrels.version]
+
+    @cached_property
+    def _places(self) -> dict[int, NDArray[np.intp]]:
+        found = {}
+        for version in self.versions:
+            place = {topic: column for column, topic in enumerate(self._matrices.under(version).topics)}
+            found[version] = np.array([place[topic] for topic in self.topics], np.intp)
+        return found

@@ -1,0 +1,97 @@
+"""Stability of metrics: minority rates and proportions of ties over topic subsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gainboard.evaluation.analyses.analysis import Analysis, Arrays
+from gainboard.evaluation.analyses.common import (
+    MOST_KEPT,
+    MOST_PAIRS,
+    PAIRS,
+    named_pairs,
+    require_at_most,
+    subsets,
+    topics_for_halves,
+)
+from gainboard.evaluation.matrices import Matrices
+from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.stability import StabilityCounts, stability_counts, ties_at
+
+SECONDS_A_COMPARISON = 1.2e-9
+PURPOSE = "stability subsets"
+
+
+class Stability(Analysis):
+    """Each metric's curve of proportion of ties and minority rate, over one family of topic subsets."""
+
+    def __init__(
+        self,
+        matrices: Matrices,
+        metrics: Sequence[str],
+        *,
+        trials: int,
+        fuzziness: Sequence[float],
+        subset_size: int | None = None,
+        seed: int = 0,
+        per_pair: bool = False,
+    ) -> None:
+        super().__init__(matrices)
+        self.metrics = metrics
+        self.trials, self.seed, self.fuzziness, self.per_pair = trials, seed, sorted(fuzziness), per_pair
+        self.topics = topics_for_halves(matrices, metrics)
+        self.topics.require_drawable(trials, "trials")
+        # Of each, two numbers are kept until the result is put together; told one by one, they are its JSON.
+        counted = pair_count(matrices.run_count) * len(metrics) * len(self.fuzziness)
+        require_at_most(MOST_PAIRS if per_pair else MOST_KEPT // 2, counted, f"{PAIRS} and fuzziness values", "runs")
+        self.subset_size = self.topics.subset_size(subset_size, most=self.topics.count)
+
+    def parts(self) -> list[float]:
+        comparisons = pair_count(self.matrices.run_count) * self.trials
+        each = comparisons * (len(self.fuzziness) + 3) * SECONDS_A_COMPARISON
+        means = self.matrices.run_count * self.trials * self.topics.count * SECONDS_A_COMPARISON
+        return [each + means] * len(self.metrics)
+
+    def work(self, part: int) -> Arrays:
+        drawn = subsets(self.seed, PURPOSE, self.trials, self.topics.count, self.subset_size)
+        counts = stability_counts(self.topics.scores(self.metrics[part]), drawn, self.fuzziness)
+        return {"greater": counts.greater, "less": counts.less}
+
+    def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        metrics = [self._metric(*each) for each in zip(self.metrics, found, strict=True)]
+        ties = [metric["ties_at_5_percent"] for metric in metrics]
+        order = np.argsort(ties, kind="stable")
+        return {
+            **self.topics.described(),
+            "seed": self.seed,
+            "trials": self.trials,
+            "subset_size": self.subset_size,
+            "metrics": metrics,
+            "by_ties_at_5_percent": [self.metrics[row] for row in order if not np.isnan(ties[row])],
+        }
+
+    def _metric(self, label: str, arrays: Arrays) -> dict[str, Any]:
+        counts = StabilityCounts(arrays["greater"], arrays["less"], self.trials)
+        rates, ties = counts.minority_rate, counts.proportion_of_ties
+        curve = [
+            {"fuzziness": fuzziness, "minority_rate": rate, "proportion_of_ties": tied}
+            for fuzziness, rate, tied in zip(self.fuzziness, rates.tolist(), ties.tolist(), strict=True)
+        ]
+        at_5_percent = ties_at(rates, ties)
+        shown = {
+            "metric": label,
+            "curve": curve,
+            "ties_at_5_percent": at_5_percent.proportion,
+            "crossed": at_5_percent.crossed,
+        }
+        return shown | ({"pairs": self._pairs(counts)} if self.per_pair else {})
+
+    def _pairs(self, counts: StabilityCounts) -> list[dict[str, Any]]:
+        columns = zip(counts.greater.T.tolist(), counts.less.T.tolist(), counts.equal.T.tolist(), strict=True)
+        return [
+            {"runs": pair, "greater": greater, "less": less, "equal": equal}
+            for pair, (greater, less, equal) in zip(named_pairs(self.matrices), columns, strict=True)
+        ]

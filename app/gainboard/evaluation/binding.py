@@ -1,0 +1,36 @@
+"""Which metrics the expressions of a request mean, and where they are defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.evaluation.judging import JudgedTopics, nothing_retrieved
+from gainboard.metrics import BoundMetric, JudgedRankings, Scale, resolve
+
+DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
+"""What is answered where neither the request nor the collection names any."""
+
+
+def bind_all(
+    expressions: Iterable[str], scale: Scale, query: Mapping[str, str], gains: str
+) -> tuple[list[BoundMetric], dict[str, str]]:
+    """The distinct metrics, in the order asked for, and the label that each expression became.
+
+    `query` are the request's defaults for parameters, `gains` the collection's. Raises as `resolve`.
+    """
+    metrics: dict[str, BoundMetric] = {}
+    asked: dict[str, str] = {}
+    for expression in expressions:
+        metric = resolve(expression, scale, query=query, collection={"gains": gains})
+        asked[expression] = metric.label
+        metrics.setdefault(metric.label, metric)
+    return list(metrics.values()), asked
+
+
+def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
+    """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
+    empty = JudgedRankings(nothing_retrieved(len(topics.topics)), topics.judgments)
+    return np.array([np.isnan(metric.score(empty)) for metric in bound])

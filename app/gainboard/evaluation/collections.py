@@ -1,0 +1,171 @@
+"""Collections: made, shown, changed and deleted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed
+from gainboard.evaluation import audit
+from gainboard.evaluation import policy as policies
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.versions import judged_topics
+from gainboard.evaluation.visibility import View, look, open_collection, open_locked
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import Scale, expand, parse_gains, resolve
+from gainboard.store import collections, jobs, qrels, runs
+from gainboard.store.database import Transaction
+from gainboard.store.records import FIXED_BY_DATA, Collection, Qrels
+from gainboard.trec.findings import RESERVED_TOPIC
+
+TIMES = ("opens_at", "closes_at", "releases_at")
+CHECKED = ("gains", "metrics", "policy", *TIMES, *FIXED_BY_DATA)
+"""What is checked together, whichever of it changes."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """A collection as one principal sees it. What follows from the judgments is None where they are hidden."""
+
+    collection: Collection
+    qrels: Qrels | None
+    relevant: Mapping[str, Any] | None
+
+
+def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Described:
+    """A new collection, of an organiser of the instance. Raises CollectionExists, or BadInput on its settings."""
+    principal.require_token()
+    if not principal.organises_instance:
+        raise Forbidden("Only organisers of the instance (the admin token) create collections.")
+    values = values | {"policy": policies.merged(None, values.get("policy") or {})}
+    _check(values)
+    with workspace.database.writing() as tx:
+        made = collections.create(tx, workspace.now(), **values)
+        audit.record(tx, principal, "collection-created", made.name, made, settings=values)
+        return Described(made, None, None)
+
+
+def change(workspace: Workspace, principal: Principal, name: str, values: dict[str, Any]) -> Described:
+    """New settings for a collection; raises SettingFixed for those that stored runs or qrels depend on."""
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        old = view.collection
+        _refuse_fixed(tx, old, values)
+        if "policy" in values:
+            values = values | {"policy": policies.merged(old.policy, values["policy"])}
+        _check({field: getattr(old, field) for field in CHECKED} | values)
+        new = collections.change(tx, old.id, **values)
+        _record_change(tx, principal, old, new)
+        return _describe(workspace, tx, replace(view, collection=new))
+
+
+def _record_change(tx: Transaction, principal: Principal, old: Collection, new: Collection) -> None:
+    is_release = old.phase != new.phase == "released"
+    if changed := audit.differences(old, new):
+        action: audit.Action = "collection-released" if is_release else "collection-changed"
+        audit.record(tx, principal, action, new.name, new, settings=changed)
+
+
+def delete(workspace: Workspace, principal: Principal, name: str) -> None:
+    """Takes the collection out of sight; its name is free again and nothing is destroyed."""
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        collections.change(tx, view.collection.id, deleted_at=workspace.now())
+        jobs.cancel_all(tx, view.collection.id, workspace.now())
+        audit.record(tx, principal, "collection-deleted", name, view.collection)
+
+
+def listed(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Described]:
+    """The collections that exist for this principal, by name."""
+    principal.require_token()
+    everything = principal.organises_instance
+    with workspace.database.reading() as tx:
+        found = collections.page(
+            tx,
+            after=after,
+            limit=limit,
+            now=workspace.now(),
+            collection_id=principal.collection_id,
+            everything=everything,
+        )
+        views = [view for collection in found if (view := look(principal, collection))]
+        return [_describe(workspace, tx, view) for view in views]
+
+
+def described(workspace: Workspace, principal: Principal, name: str) -> Described:
+    """A collection, with what its judgments amount to where the principal may know."""
+    with workspace.database.reading() as tx:
+        return _describe(workspace, tx, open_collection(tx, principal, name))
+
+
+def _describe(workspace: Workspace, tx: Transaction, view: View) -> Described:
+    collection = view.collection
+    newest = qrels.find(tx, collection.id) if view.sees_judgments else None
+    if newest is None:
+        return Described(collection, None, None)
+    counts = judged_topics(workspace, tx, newest).judgments.level_counts[:, 1:]
+    per_topic = counts.sum(axis=1)
+    per_level = {collection.level_name(level): int(n) for level, n in enumerate(counts.sum(axis=0), start=1)}
+    relevant = {"mean": float(per_topic.mean()), "minimum": int(per_topic.min()), "per_level": per_level}
+    return Described(collection, newest, relevant)
+
+
+def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:
+    changed = [field for field in FIXED_BY_DATA if field in values and values[field] != getattr(old, field)]
+    if changed and (qrels.exist(tx, old.id) or runs.page(tx, old.id, limit=1)):
+        names = sorted({"levels" if "level" in field else field for field in changed})
+        raise SettingFixed(
+            f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the present "
+            "value. Create another collection."
+        )
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    scale = Scale(values["highest_level"], values["depth"])
+    _check_levels(values.get("level_names") or ())
+    _check_gains(values["gains"], values, scale)
+    defaults = {"gains": values["gains"]}
+    for position, expression in enumerate(values.get("metrics") or ()):
+        try:
+            for each in expand([expression], scale.highest_level):
+                resolve(each, scale, collection=defaults)
+        except GainboardError as error:
+            raise InvalidRequest.at(f"body.metrics.{position}", error.slug, error.message) from error
+    _check_topics(values.get("topics") or ())
+    policies.check(values.get("policy") or {}, scale, values["gains"])
+    policies.check_times(*(values.get(name) for name in TIMES))
+
+
+def _check_levels(names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        raise InvalidRequest.at("body.levels", "repeated-level", "A level is named twice.")
+    # Files say L2 or 2 for the second level whatever its name; as the name of another it would mean both.
+    for level, name in enumerate(names, start=1):
+        if re.fullmatch("L?[+-]?[0-9]+", name) and name.removeprefix("L") != str(level):
+            message = f"{name!r} is what files call another level than this, which is L{level}."
+            raise InvalidRequest.at(f"body.levels.{level - 1}", "misleading-level", message)
+
+
+def _check_gains(gains: str, values: Mapping[str, Any], scale: Scale) -> None:
+    try:
+        parse_gains(gains, scale.highest_level)
+    except BadGains as error:
+        names: Sequence[str] = values.get("level_names") or [f"L{n + 1}" for n in range(scale.highest_level)]
+        both = f"gains go highest level first ({gains}), levels lowest first ({', '.join(names)})"
+        raise BadGains(f"{error.message}; {both}", **error.details) from error
+
+
+def _check_topics(topics: Sequence[str]) -> None:
+    for position, topic in enumerate(topics):
+        where = f"body.topics.{position}"
+        if topic.encode() == RESERVED_TOPIC:
+            raise InvalidRequest.at(where, "reserved-topic", f"{topic!r} stands for the mean and names no topic.")
+        # As in files, where nothing else separates columns: a no-break space may be part of an id.
+        if not topic or re.search("[\x00-\x20\x7f]", topic):
+            raise InvalidRequest.at(where, "bad-topic", f"{topic!r} is no topic id: it is empty or has white space.")
+    if len(set(topics)) < len(topics):
+        raise InvalidRequest.at("body.topics", "repeated-topic", "A topic is listed twice.")

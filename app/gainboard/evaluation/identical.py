@@ -1,0 +1,57 @@
+"""Runs that a team has sent twice: of those, the papers keep one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+from gainboard.evaluation.rereading import reread
+from gainboard.evaluation.scoring import judged_runs
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import JudgedRun
+from gainboard.store.records import Collection, Qrels, Run
+from gainboard.trec import Ranking
+
+
+def identical_runs(
+    workspace: Workspace, collection: Collection, version: Qrels, candidates: Sequence[Run]
+) -> dict[str, str]:
+    """By name of each run that is identical to an earlier one of its team, in order of name: the name of that one.
+
+    Identical runs rank the same documents alike for every topic once they are sorted and cut as the collection
+    says, whatever their tags, retrieval scores or bytes are. Runs that are joined with `version` differently are
+    told apart by that alone; the files are read of those only that are not.
+    """
+    ordered = sorted(candidates, key=lambda run: run.name)
+    several = [run for group in _alike(ordered, lambda run: run.team_id) for run in group]
+    joined = judged_runs(workspace, collection, version, several, exact=False)
+    judged = {run.id: _judged_digest(found) for run, found in zip(several, joined, strict=True)}
+    suspects = [run for group in _alike(several, lambda run: (run.team_id, judged[run.id])) for run in group]
+    ranked = {run.id: _ranked_digest(workspace, collection, run) for run in suspects}
+    groups = _alike(suspects, lambda run: (run.team_id, ranked[run.id]))
+    return {run.name: first.name for first, *others in groups for run in others}
+
+
+def _alike(runs: Iterable[Run], key: Callable[[Run], Hashable]) -> Iterator[list[Run]]:
+    """The runs of each key that several have, in their order."""
+    groups: defaultdict[Hashable, list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[key(run)].append(run)
+    return (group for group in groups.values() if len(group) > 1)
+
+
+def _judged_digest(run: JudgedRun) -> bytes:
+    found = hashlib.sha256()
+    for column in (run.starts, run.rank, run.level, run.retrieved):
+        found.update(column.tobytes())
+    return found.digest()
+
+
+def _ranked_digest(workspace: Workspace, collection: Collection, run: Run) -> bytes:
+    def digest(rankings: Iterable[Ranking]) -> bytes:
+        # No id has white space in it, so what is joined can be told apart; and topics come in any order.
+        topics = (b"\n".join([each.topic.encode(), *each.documents]) for each in rankings)
+        return hashlib.sha256(b"".join(sorted(hashlib.sha256(topic).digest() for topic in topics))).digest()
+
+    return workspace.ranked_digests.get(run.id, lambda: reread(workspace, collection, run, digest))

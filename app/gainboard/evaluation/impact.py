@@ -1,0 +1,189 @@
+"""What a correction of the judgments does to everybody's scores: one qrels version held against another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.corrections import Corrections, corrections
+from gainboard.evaluation.matrices import Floats, Matrices
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.scoring import Question, bind
+from gainboard.evaluation.selection import AllRuns, NamedRuns
+from gainboard.evaluation.versions import index_of, judged_topics, select
+from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.statistics.correlation import kendall_matrix
+from gainboard.statistics.pairs import pair_count, pair_indices
+from gainboard.statistics.significance import Settings, find_test
+from gainboard.statistics.verdicts import competition_ranks, verdicts
+from gainboard.store import runs
+from gainboard.store.records import Collection, Qrels, Run
+
+MOST_METRICS = 10
+"""Expressions in one request."""
+MOST_SCORES = 10_000_000
+"""Metrics x runs x topics of one version, in memory at once: 80 MB, and as much for the other version."""
+MOST_PAIRS = 100_000
+"""Metrics x pairs of runs in one request, any of which may be named in the answer."""
+MOST_DIFFERENCES = 60_000_000
+"""Metrics x pairs of runs x topics in one request: a second or so of the test, for both versions."""
+TEST = "t-test"
+"""It draws nothing: what flips does so by the judgments alone, and never by another draw of topics."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A pair of runs of which something else is said than before; `better_*` is None where they did not differ."""
+
+    runs: tuple[str, str]
+    asl_before: float
+    asl_after: float
+    better_before: str | None
+    better_after: str | None
+
+
+@dataclass(frozen=True)
+class Significance:
+    """What a test says of all pairs under both versions, over the topics that have a score under both."""
+
+    topics: int
+    counts: Mapping[str, int]
+    """Pairs of which is said: `same_better`, `no_difference`; and now: `appears`, `disappears`, `reverses`."""
+    flips: Sequence[Flip]
+
+
+@dataclass(frozen=True)
+class MetricImpact:
+    """One metric: `means` and `ranks` are [2, runs], before and after."""
+
+    label: str
+    means: Floats
+    ranks: NDArray[np.int64]
+    tau_b: float
+    """Kendall's, between the two rankings; NaN where either ties all runs."""
+    become_defined: Sequence[str]
+    become_undefined: Sequence[str]
+    significance: Significance | None
+    """None for fewer than two runs or topics, and for a geometric mean, of which the test says nothing."""
+
+    @property
+    def largest_rank_change(self) -> int:
+        """Ranks that a run has gained or lost at the most."""
+        return int(np.abs(self.ranks[1] - self.ranks[0]).max(initial=0))
+
+
+@dataclass(frozen=True)
+class Impact:
+    """A `version` held against another one, `before` it."""
+
+    collection: Collection
+    version: Qrels
+    before: Qrels
+    asked: Mapping[str, str]
+    alpha: float
+    runs: Sequence[Run]
+    judgments: Corrections
+    metrics: Sequence[MetricImpact]
+
+
+def impact(
+    workspace: Workspace,
+    principal: Principal,
+    name: str,
+    number: int,
+    question: Question,
+    *,
+    against: int | None = None,
+    alpha: float = 0.05,
+) -> Impact:
+    """Holds a version against another one, by default against the one that answers now; for organisers.
+
+    Raises NotFound, NoQrels where nothing was published, and BadInput on what is asked, or if it is too much.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        collection = view.collection
+        versions = [select(tx, view, asked) for asked in (against, number)]
+        judged = [judged_topics(workspace, tx, version) for version in versions]
+        selection = AllRuns() if question.runs is None else NamedRuns(tuple(question.runs))
+        chosen = selection.candidates(runs.page(tx, collection.id), collection.name)
+    bound, labels = bind(collection, question)
+    _refuse_too_much(len(bound), len(chosen), max(len(each.topics) for each in judged))
+    before, after = (
+        Matrices(workspace, collection, version, topics, chosen, AllRuns())
+        for version, topics in zip(versions, judged, strict=True)
+    )
+    found = [_of_metric(before, after, metric.label, alpha) for metric in bound]
+    old, new = (index_of(workspace, collection, version).levels for version in versions)
+    return Impact(collection, versions[1], versions[0], labels, alpha, chosen, corrections(old, new), found)
+
+
+def _refuse_too_much(metrics: int, run_count: int, topics: int) -> None:
+    pairs = metrics * pair_count(run_count)
+    for what, count, most in (
+        ("metrics", metrics, MOST_METRICS),
+        ("scores", metrics * run_count * topics, MOST_SCORES),
+        ("pairs of runs over all metrics", pairs, MOST_PAIRS),
+        ("differences of scores", pairs * topics, MOST_DIFFERENCES),
+    ):
+        if count > most:
+            message = f"{count:,} {what}; at most {most:,} in one request. Name some: `metric=`, `run=`."
+            raise InvalidRequest.at("query", "too-many", message)
+
+
+def _of_metric(before: Matrices, after: Matrices, label: str, alpha: float) -> MetricImpact:
+    means = np.stack([before.means(label), after.means(label)])
+    was, now = _defined(before, label), _defined(after, label)
+    return MetricImpact(
+        label,
+        means,
+        np.stack([competition_ranks(row) for row in means]),
+        float("nan") if np.isnan(means).any() else float(kendall_matrix(means)[0, 1]),
+        [topic for topic in now if topic not in was],
+        [topic for topic in was if topic not in now],
+        _significance(before, after, label, alpha),
+    )
+
+
+def _defined(matrices: Matrices, label: str) -> Mapping[str, int]:
+    """The topics for which the metric has a score, each with its column."""
+    return {matrices.topics[column]: int(column) for column in np.flatnonzero(matrices.defined(label))}
+
+
+def _significance(before: Matrices, after: Matrices, label: str, alpha: float) -> Significance | None:
+    was, now = _defined(before, label), _defined(after, label)
+    common = [topic for topic in was if topic in now]
+    if before.run_count < 2 or len(common) < 2 or before.metric(label).parameters["mean"] != "arithmetic":
+        return None
+    asls, says = [], []
+    for matrices, columns in ((before, was), (after, now)):
+        scores = np.ascontiguousarray(matrices.scores(label)[:, [columns[topic] for topic in common]])
+        asls.append(find_test(TEST).decide(scores, Settings()).asl)
+        says.append(verdicts(scores.mean(axis=1), asls[-1], alpha))
+    flips = list(_flips([run.name for run in before.runs], asls, says))
+    return Significance(len(common), _counts(*says), flips)
+
+
+def _counts(was: NDArray[np.int8], now: NDArray[np.int8]) -> dict[str, int]:
+    kinds = {
+        "same_better": (was == now) & (was != 0),
+        "no_difference": (was == 0) & (now == 0),
+        "appears": (was == 0) & (now != 0),
+        "disappears": (was != 0) & (now == 0),
+        "reverses": was * now == -1,
+    }
+    return {kind: int(pairs.sum()) for kind, pairs in kinds.items()}
+
+
+def _flips(names: Sequence[str], asls: Sequence[Floats], says: Sequence[NDArray[np.int8]]) -> Iterator[Flip]:
+    first, second = pair_indices(len(names))
+    for pair in np.flatnonzero(says[0] != says[1]).tolist():
+        one, other = names[first[pair]], names[second[pair]]
+        was, now = ({1: one, -1: other, 0: None}[int(each[pair])] for each in says)
+        yield Flip((one, other), float(asls[0][pair]), float(asls[1][pair]), was, now)

@@ -1,0 +1,236 @@
+"""Where strings end: run and qrels become arrays here, once, at upload. No metric ever sees a document id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.metrics import UNJUDGED, JudgedRun, Judgments, RetrievalScores, min_max
+from gainboard.store.arrays import pack, pack_names, unpack, unpack_names
+from gainboard.trec import READING, Joined, JudgedDocuments, Ranking, judged_documents
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JudgedTopics:
+    """The topics of a qrels version, in byte order of their names, and how many documents are judged at which level."""
+
+    topics: list[str]
+    judgments: Judgments
+
+    @classmethod
+    def of(cls, levels: Mapping[str, Mapping[bytes, int]], highest_level: int) -> JudgedTopics:
+        """Counts what a qrels file says."""
+        topics = sorted(levels, key=str.encode)
+        counts = np.zeros((len(topics), highest_level + 1), np.int64)
+        negative = np.zeros(len(topics), np.int64)
+        for row, topic in enumerate(topics):
+            judged = np.fromiter(levels[topic].values(), np.int64, len(levels[topic]))
+            counts[row] = np.bincount(judged[judged >= 0], minlength=highest_level + 1)
+            negative[row] = np.count_nonzero(judged < 0)
+        return cls(topics, Judgments(counts, negative))
+
+    def packed(self) -> bytes:
+        """For the store; `unpacked` reads it."""
+        counts: dict[str, NDArray[Any]] = {
+            "topics": np.frombuffer(pack_names(self.topics), np.uint8),
+            "level_counts": self.judgments.level_counts.ravel(),
+            "negative_counts": self.judgments.negative_counts,
+        }
+        return pack(counts)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> JudgedTopics:
+        """What `packed` wrote."""
+        arrays = unpack(packed)
+        topics = unpack_names(arrays["topics"].tobytes())
+        counts = arrays["level_counts"].reshape(len(topics), -1)
+        return cls(topics, Judgments(counts, arrays["negative_counts"]))
+
+
+@dataclass(frozen=True)
+class QrelsIndex:
+    """A qrels version ready for the join: from topic and document to relevance level."""
+
+    levels: Mapping[str, Mapping[bytes, int]]
+    topics: JudgedTopics
+
+    @property
+    def judged(self) -> int:
+        """How many judgments there are."""
+        return int(self.topics.judgments.judged_count.sum())
+
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """The number of each topic, from 0."""
+        return {topic: row for row, topic in enumerate(self.topics.topics)}
+
+    @property
+    def documents(self) -> JudgedDocuments | None:
+        """The same for the compiled join, as soon as there is one."""
+        return self._documents if READING.get() else None
+
+    @cached_property
+    def _documents(self) -> JudgedDocuments | None:
+        return judged_documents([self.levels[topic] for topic in self.topics.topics])
+
+
+@dataclass(frozen=True)
+class JudgedFile:
+    """A run joined with a qrels version, and what the join found."""
+
+    run: JudgedRun
+    unjudged: int
+    topics_unknown: int
+
+    def row(self) -> dict[str, Any]:
+        """The columns of `store.runs.add_judged` but for the ids."""
+        return {
+            "rankings": pack(_columns(self.run)),
+            "retrieval_scores": pack(_score_columns(self.run.retrieval_scores)),
+            "retrieved": int(self.run.retrieved.sum()),
+            "unjudged": self.unjudged,
+            "topics_missing": int(np.count_nonzero(self.run.retrieved == 0)),
+            "topics_unknown": self.topics_unknown,
+        }
+
+
+def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
+    """Joins a run's rankings, each best first, with the judgments."""
+    rows = {topic: _TopicRow.empty() for topic in index.topics.topics}
+    unknown = 0
+    for ranking in rankings:
+        levels = index.levels.get(ranking.topic)
+        if levels is None:
+            unknown += 1
+        else:
+            rows[ranking.topic] = _judge_topic(ranking, levels)
+    return JudgedFile(_assemble(list(rows.values())), sum(row.unjudged for row in rows.values()), unknown)
+
+
+def assembled(joined: Joined, topics: int) -> JudgedFile:
+    """What the compiled pass found, with its topics in the order of the `topics` that are judged."""
+    known = np.flatnonzero(joined.rows >= 0)
+    known = known[np.argsort(joined.rows[known])]
+    rows = joined.rows[known]
+
+    def by_row(values: NDArray[Any]) -> NDArray[Any]:
+        placed = np.zeros(topics, values.dtype)
+        placed[rows] = values[known]
+        return placed
+
+    starts = np.concatenate([[0], np.cumsum(by_row(joined.judged))]).astype(np.int64)
+    taken = _taken(joined, known)
+    lowest, highest, scaled, absolute = (by_row(column) for column in joined.sums.T)
+    run = JudgedRun(
+        starts=starts,
+        rank=_narrow(joined.rank[taken]),
+        level=joined.level[taken],
+        retrieved=by_row(joined.retrieved),
+        retrieval_scores=RetrievalScores(joined.score[taken], lowest, highest, scaled, absolute),
+    )
+    unjudged = int((joined.retrieved - joined.judged)[known].sum())
+    return JudgedFile(run, unjudged, len(joined.rows) - len(known))
+
+
+def _taken(joined: Joined, known: NDArray[np.intp]) -> NDArray[np.intp] | slice:
+    """The judged documents of these topics, in the order of the topics."""
+    if (np.diff(known) > 0).all():
+        return slice(None)  # those of topics that are not judged are not there
+    counts = joined.judged[known]
+    before = np.cumsum(joined.judged) - joined.judged
+    shifts = before[known] - (np.cumsum(counts) - counts)
+    return np.repeat(shifts, counts) + np.arange(counts.sum())
+
+
+def nothing_retrieved(topics: int) -> JudgedRun:
+    """A run that misses every topic."""
+    return _assemble([_TopicRow.empty()] * topics)
+
+
+@dataclass(frozen=True, slots=True)
+class _TopicRow:
+    rank: NDArray[np.int64]
+    level: NDArray[np.int8]
+    scores: Floats
+    retrieved: int
+    lowest: float = 0.0
+    highest: float = 0.0
+    unjudged_scaled: float = 0.0
+    unjudged_absolute: float = 0.0
+
+    @classmethod
+    def empty(cls) -> _TopicRow:
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0), 0)
+
+    @property
+    def unjudged(self) -> int:
+        return self.retrieved - len(self.rank)
+
+
+def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int]) -> _TopicRow:
+    count, scores = len(ranking.documents), ranking.scores
+    found = np.fromiter(map(levels.get, ranking.documents, repeat(UNJUDGED)), np.int8, count)
+    judged = found != UNJUDGED
+    lowest, highest = float(scores.min()), float(scores.max())
+    rest = scores[~judged]
+    return _TopicRow(
+        rank=np.flatnonzero(judged) + 1,
+        level=found[judged],
+        scores=scores[judged],
+        retrieved=count,
+        lowest=lowest,
+        highest=highest,
+        unjudged_scaled=_summed(min_max(rest, lowest, highest)),
+        unjudged_absolute=_summed(np.abs(rest)),
+    )
+
+
+def _summed(values: Floats) -> float:
+    """One after the other, as the compiled join adds them: `sum` takes them in an order of its own."""
+    with np.errstate(over="ignore"):
+        return float(np.cumsum(values)[-1]) if len(values) else 0.0
+
+
+def _assemble(rows: list[_TopicRow]) -> JudgedRun:
+    retrieved = np.array([row.retrieved for row in rows], np.int64)
+    scores = RetrievalScores(
+        judged=np.concatenate([row.scores for row in rows]),
+        lowest=np.array([row.lowest for row in rows]),
+        highest=np.array([row.highest for row in rows]),
+        unjudged_scaled=np.array([row.unjudged_scaled for row in rows]),
+        unjudged_absolute=np.array([row.unjudged_absolute for row in rows]),
+    )
+    return JudgedRun(
+        starts=np.concatenate([[0], np.cumsum([len(row.rank) for row in rows])]).astype(np.int64),
+        rank=_narrow(np.concatenate([row.rank for row in rows])),
+        level=np.concatenate([row.level for row in rows]),
+        retrieved=retrieved,
+        retrieval_scores=scores,
+    )
+
+
+def _narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
+    """In two bytes, which hold every rank of all but very deep runs."""
+    return ranks.astype(np.uint16) if ranks.max(initial=0) < 1 << 16 else ranks.astype(np.uint32)
+
+
+def _columns(run: JudgedRun) -> dict[str, NDArray[Any]]:
+    return {"starts": run.starts, "rank": run.rank, "level": run.level, "retrieved": run.retrieved}
+
+
+def _score_columns(scores: RetrievalScores | None) -> dict[str, NDArray[Any]]:
+    return {} if scores is None else {name: getattr(scores, name) for name in RetrievalScores.__dataclass_fields__}
+
+
+def unpack_run(rankings: bytes, retrieval_scores: bytes | None = None) -> JudgedRun:
+    """A judged run as `JudgedFile.row` packed it, with its retrieval scores where they are given."""
+    scores = RetrievalScores(**unpack(retrieval_scores)) if retrieval_scores is not None else None
+    return JudgedRun(**unpack(rankings), retrieval_scores=scores)

@@ -1,0 +1,82 @@
+"""Runs ranked by their mean scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.scoring import Question, Scores, score
+from gainboard.evaluation.workspace import Workspace
+from gainboard.statistics import mean_intervals
+from gainboard.store.records import Run
+
+Floats = NDArray[np.float64]
+
+
+class Row(NamedTuple):
+    """One run's place, and its position among the scored runs."""
+
+    rank: int
+    run: Run
+    column: int
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Rows in order of the metric `by`: best first, equal means share a rank, runs without a mean last."""
+
+    scores: Scores
+    means: Floats
+    """[metrics, runs]."""
+    by: str
+    rows: Sequence[Row]
+
+    def means_of(self, row: Row) -> list[float]:
+        """A run's means, in the order of the metrics."""
+        means: list[float] = self.means[:, row.column].tolist()
+        return means
+
+    def intervals_of(self, row: Row) -> list[tuple[float, float] | None]:
+        """The intervals of a run's means, in the order of the metrics: None where there is none.
+
+        How wide an interval is tells of single topics, so there is none while those are hidden; one of the arithmetic
+        mean would not be about a geometric one.
+        """
+        if self.scores.disclosure is not None:
+            return [None] * len(self.means)
+        low, high = mean_intervals(self.scores.scored[row.column].scores)
+        low[[metric.parameters["mean"] != "arithmetic" for metric in self.scores.metrics]] = np.nan
+        ends = zip(low.tolist(), high.tolist(), strict=True)
+        return [None if math.isnan(low) else (low, high) for low, high in ends]
+
+
+def leaderboard(
+    workspace: Workspace, principal: Principal, name: str, question: Question, by: str | None
+) -> Leaderboard:
+    """Ranks the collection's runs by `by`, which is one of the metrics asked for, or joins them."""
+    scores = score(workspace, principal, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
+    chosen = scores.asked[by] if by else scores.metrics[0].label
+    means = scores.means()
+    return Leaderboard(scores, means, chosen, _rows(scores, means[scores.labels().index(chosen)].tolist()))
+
+
+def _rows(scores: Scores, means: Sequence[float]) -> list[Row]:
+    keys = [(_descending(mean), run.name) for mean, run in zip(means, scores.runs, strict=True)]
+    rows: list[Row] = []
+    before: tuple[bool, float] | None = None
+    for place, column in enumerate(sorted(range(len(keys)), key=keys.__getitem__), start=1):
+        mean, _ = keys[column]
+        rows.append(Row(rows[-1].rank if mean == before else place, scores.runs[column], column))
+        before = mean
+    return rows
+
+
+def _descending(mean: float) -> tuple[bool, float]:
+    # Equal sums added in another order may differ in the last bits; 12 decimals decide, as in the analyses.
+    return (True, 0.0) if math.isnan(mean) else (False, -round(mean, 12))

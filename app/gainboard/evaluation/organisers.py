@@ -1,0 +1,98 @@
+"""Organisers of the instance: the tokens that govern every collection, and the one that a start makes or is given."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+
+from gainboard.errors import Conflict, NotFound
+from gainboard.evaluation import audit
+from gainboard.evaluation.names import is_slug
+from gainboard.evaluation.principals import Principal, new_token
+from gainboard.evaluation.tokens import NewToken, require_future
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import tokens
+from gainboard.store.database import Transaction, exclude_others
+from gainboard.store.records import Token
+
+log = logging.getLogger("gainboard")
+
+
+def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | None:
+    """Makes sure that somebody can organise the instance.
+
+    `admin_token` (from the environment) becomes an organiser's token, in place of an earlier value. Without it,
+    and with no organiser in the database, a token is made and returned, for the caller to show once.
+    """
+    with workspace.database.writing() as tx:
+        exclude_others(tx)
+        if admin_token is not None:
+            _set(tx, admin_token, workspace.now())
+            return None
+        if tokens.live_organisers(tx, workspace.now()):
+            return None
+        made = new_token()
+        record = tokens.create(tx, made, workspace.now(), role="organiser", origin="first-start")
+        audit.record(tx, None, "first-token-made", record.id, None)
+        return made
+
+
+def _set(tx: Transaction, admin_token: str, now: datetime) -> None:
+    done = tokens.replace_environment_token(tx, admin_token, now)
+    if done.is_new:
+        audit.record(tx, None, "admin-token-set", done.record.id, None, replaced=done.replaced)
+    if done.replaced:
+        log.warning("the admin token was replaced; the one before it is no longer valid")
+
+
+def create(workspace: Workspace, principal: Principal, holder: str | None, expires_at: datetime | None) -> NewToken:
+    """A token of a further organiser of the instance."""
+    principal.require_instance_organiser()
+    now = workspace.now()
+    require_future(expires_at, now)
+    token = new_token()
+    with workspace.database.writing() as tx:
+        record = tokens.create(tx, token, now, role="organiser", expires_at=expires_at, holder=holder)
+        audit.record(tx, principal, "token-created", record.id, None, of_role="organiser", expires_at=expires_at)
+    return NewToken(record, token)
+
+
+def listed(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Token]:
+    """The tokens of organisers of the instance, revoked ones too."""
+    principal.require_instance_organiser()
+    with workspace.database.reading() as tx:
+        return tokens.page(tx, None, after=after, limit=limit)
+
+
+def found(workspace: Workspace, principal: Principal, identity: str) -> Token:
+    """One of them; raises NotFound."""
+    principal.require_instance_organiser()
+    with workspace.database.reading() as tx:
+        return _find(tx, identity)
+
+
+def _find(tx: Transaction, identity: str) -> Token:
+    token = tokens.find_by_id(tx, None, identity) if is_slug(identity) else None
+    if token is None:
+        raise NotFound(f"No organiser of the instance has a token {identity!r}.")
+    return token
+
+
+def revoke(workspace: Workspace, principal: Principal, identity: str) -> None:
+    """Ends one of them for good. Raises Conflict for the environment's, and for the last one that is valid."""
+    principal.require_instance_organiser()
+    now = workspace.now()
+    with workspace.database.writing() as tx:
+        exclude_others(tx)  # of two who revoke the last two, one comes later
+        token = _find(tx, identity)
+        if token.revoked_at is not None:
+            return
+        if token.origin == "environment":
+            raise Conflict(
+                "This is the admin token, which is set where the service is started: start it with another value of "
+                "GAINBOARD_ADMIN_TOKEN to replace it."
+            )
+        if tokens.live_organisers(tx, now) == [token.id]:
+            raise Conflict("This is the last valid token of an organiser of the instance; make another one first.")
+        tokens.revoke(tx, token.id, now)
+        audit.record(tx, principal, "token-revoked", token.id, None, of_role="organiser")

@@ -1,0 +1,95 @@
+"""Who is asking: the principal behind a bearer token."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from gainboard.errors import DatabaseBusy, Forbidden, NotAuthenticated
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import tokens
+from gainboard.store.records import Token
+
+TOKEN_PREFIX = "gainboard_"
+USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A role, and what it is confined to: a collection (unless organiser of the instance) and a team."""
+
+    role: Literal["anonymous", "reader", "participant", "organiser"]
+    token: Token | None = None
+    why_anonymous: str = "Send a token: `Authorization: Bearer gainboard_...`."
+
+    @property
+    def organises_instance(self) -> bool:
+        """Whether this is an organiser of every collection, who alone creates them."""
+        return self.role == "organiser" and self.collection_id is None
+
+    @property
+    def collection_id(self) -> int | None:
+        """The one collection that the token belongs to."""
+        return self.token.collection_id if self.token else None
+
+    @property
+    def team_id(self) -> int | None:
+        """The one team that the token belongs to."""
+        return self.token.team_id if self.token else None
+
+    def require_token(self) -> Token:
+        """The token; raises NotAuthenticated where there is no valid one."""
+        if self.token is None:
+            raise NotAuthenticated(self.why_anonymous)
+        return self.token
+
+    def require_instance_organiser(self) -> None:
+        """For what only organisers of the instance do."""
+        self.require_token()
+        if not self.organises_instance:
+            raise Forbidden("Only organisers of the instance may do this.")
+
+
+def new_token() -> str:
+    """256 random bits behind a prefix by which a leaked token is recognised."""
+    return TOKEN_PREFIX + secrets.token_urlsafe(32)
+
+
+def authenticate(workspace: Workspace, token: str | None) -> Principal:
+    """The principal behind a token. Without a valid one it is anonymous, and says why should that not suffice."""
+    if token is None:
+        return Principal("anonymous")
+    with workspace.database.reading() as tx:
+        found = tokens.find(tx, token)
+    principal = behind(found, workspace.now())
+    if principal.token is not None and not is_use_noted(workspace, principal.token):
+        _note_use(workspace, principal.token)
+    return principal
+
+
+def behind(found: Token | None, now: datetime) -> Principal:
+    """The principal behind the record of a token that was sent; None: there is no such record."""
+    if found is None:
+        return Principal("anonymous", why_anonymous="The token is not known here.")
+    if found.revoked_at is not None:
+        return Principal("anonymous", why_anonymous="The token was revoked.")
+    if found.expires_at is not None and found.expires_at <= now:
+        return Principal("anonymous", why_anonymous=f"The token expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}.")
+    return Principal(found.role, found)
+
+
+def is_use_noted(workspace: Workspace, token: Token) -> bool:
+    """Whether it has been noted, by whichever process, that the token was used about now."""
+    noted = (token.last_used_at, workspace.uses.find(token.id))
+    return any(time is not None and workspace.now() - time < USE_NOTED_EVERY for time in noted)
+
+
+def _note_use(workspace: Workspace, token: Token) -> None:
+    # Worth knowing, and worth nobody's waiting: where the database is busy it is left for another minute.
+    now = workspace.now()
+    workspace.uses.keep(token.id, now)
+    with suppress(DatabaseBusy), workspace.database.hurrying() as tx:
+        tokens.note_use(tx, token.id, now, before=now - USE_NOTED_EVERY)

@@ -1,0 +1,112 @@
+"""Publication: stored runs are judged by a version before it answers, and drafts are published or discarded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from gainboard.errors import Conflict
+from gainboard.evaluation import audit
+from gainboard.evaluation.judging import QrelsIndex
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.rereading import rejudged
+from gainboard.evaluation.versions import index_of, select
+from gainboard.evaluation.visibility import open_collection, open_locked, require_unchanged
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import collections, jobs, qrels, runs
+from gainboard.store.database import Transaction
+from gainboard.store.records import Collection, Qrels, Run
+
+Rows = dict[int, dict[str, Any]]
+"""The joins of runs with a qrels version, as rows for the store, by run id."""
+T = TypeVar("T")
+
+
+def with_all_judged(
+    workspace: Workspace,
+    collection: Collection,
+    index: Callable[[], QrelsIndex],
+    finish: Callable[[Rows], T | None],
+    qrels_id: int | None = None,
+) -> T:
+    """What `finish` makes of the joins of all stored runs with a version; of those not stored yet, if it has an id.
+
+    It gives None where runs came in between: they are judged as well, and it is asked again.
+    """
+    judged: Rows = {}
+    while True:
+        with workspace.database.reading() as tx:
+            waiting = unjudged(tx, collection, judged, qrels_id)
+        for run in waiting:
+            judged[run.id] = rejudged(workspace, collection, run, index()).row()
+        if (finished := finish(judged)) is not None:
+            return finished
+
+
+def unjudged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int | None = None) -> list[Run]:
+    """The runs whose join with a version neither is among these nor is stored under its id."""
+    stored = runs.page(tx, collection.id)
+    known = runs.judgings(tx, [run.id for run in stored], qrels_id) if qrels_id is not None else {}
+    return [run for run in stored if run.id not in judged and run.id not in known]
+
+
+def store_judged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int) -> None:
+    """Stores the joins that are not there yet, of runs that still are."""
+    new = [run.id for run in unjudged(tx, collection, {}, qrels_id)]
+    runs.add_judged(tx, [judged[run_id] | {"run_id": run_id, "qrels_id": qrels_id} for run_id in new])
+
+
+def after_all(tx: Transaction, collection: Collection, now: datetime) -> datetime:
+    """The time of a publication: it is the last one even where the clock was set back, or did not move."""
+    newest = qrels.find(tx, collection.id)
+    if newest is None or newest.published_at is None:
+        return now
+    return max(now, newest.published_at + timedelta(microseconds=1))
+
+
+def publish(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:
+    """Makes a draft, or a version that was replaced, the one that answers from now on.
+
+    Stored runs that are not judged by it are judged first, outside the write transaction. The newest version is
+    left as it is. Raises NotFound where there is no such version.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        collection, found = view.collection, select(tx, view, number)
+
+    def finish(judged: Rows) -> Qrels | None:
+        with workspace.database.writing() as tx:
+            view = open_locked(tx, principal, name)
+            view.require_organiser()
+            require_unchanged(collection, view.collection)
+            version = select(tx, view, number)
+            newest = qrels.find(tx, collection.id)
+            if newest is not None and newest.id == version.id:
+                return version
+            if unjudged(tx, collection, judged, version.id):
+                return None
+            store_judged(tx, collection, judged, version.id)
+            collections.touch(tx, collection.id)
+            audit.record(tx, principal, "qrels-published", str(number), collection, sha256=version.sha256)
+            return qrels.publish(tx, version.id, after_all(tx, collection, workspace.now()))
+
+    return with_all_judged(workspace, collection, lambda: index_of(workspace, collection, found), finish, found.id)
+
+
+def discard(workspace: Workspace, principal: Principal, name: str, number: int) -> None:
+    """Takes a draft out of everything, with the jobs that are open about it; its number is not given again.
+
+    Raises NotFound where there is no such version, Conflict where it was published.
+    """
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        draft = select(tx, view, number)
+        if draft.published_at is not None:
+            raise Conflict(f"Version {number} was published, and answers refer to it: only drafts are discarded.")
+        now = workspace.now()
+        jobs.cancel_all(tx, view.collection.id, now, qrels_id=draft.id)
+        qrels.discard(tx, draft.id, now)
+        audit.record(tx, principal, "qrels-discarded", str(number), view.collection, sha256=draft.sha256)

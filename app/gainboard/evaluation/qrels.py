@@ -1,0 +1,163 @@
+"""Qrels versions: sent as drafts or published, listed, given back, and discarded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gainboard.evaluation import audit
+from gainboard.evaluation.intake import Body, Intake
+from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
+from gainboard.evaluation.topics import no_common_topics
+from gainboard.evaluation.versions import select
+from gainboard.evaluation.visibility import open_collection, open_locked, require_unchanged
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import blobs, collections, qrels
+from gainboard.store.database import Transaction
+from gainboard.store.records import Collection, Qrels
+from gainboard.trec import FileWarning, QrelsFile, read_qrels
+
+
+@dataclass(frozen=True)
+class Published:
+    """A version, and whether this call made it."""
+
+    qrels: Qrels
+    created: bool
+
+
+def admit(workspace: Workspace, principal: Principal, name: str) -> Collection:
+    """The collection for whose qrels the principal may send a file; raises before anybody sends one in vain."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        return view.collection
+
+
+def publish(
+    workspace: Workspace,
+    principal: Principal,
+    name: str,
+    body: Body,
+    columns: str | None = None,
+    *,
+    draft: bool = False,
+) -> Published:
+    """Reads a qrels file, judges the stored runs by it, and makes it the version that answers, or a draft.
+
+    All computing happens outside the write transaction; runs that arrive meanwhile are picked up before the
+    version is there. The same bytes as the newest version make no new one, nor do those of a draft another draft.
+    """
+    collection = admit(workspace, principal, name)
+    with Intake(body, workspace.limits) as intake:
+        file = read_qrels(intake.chunks(), levels=collection.levels, columns=columns, limits=workspace.limits)
+        with workspace.database.reading() as tx:
+            if same := _same(tx, collection, intake, file, draft):
+                return Published(same, created=False)
+        _refuse_foreign(collection, file)
+        index = QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, collection.highest_level))
+        return with_all_judged(
+            workspace,
+            collection,
+            lambda: index,
+            lambda judged: _add(workspace, principal, collection, intake, file, index, judged, draft),
+        )
+
+
+def _same(tx: Transaction, collection: Collection, intake: Intake, file: QrelsFile, draft: bool) -> Qrels | None:
+    newest = qrels.find(tx, collection.id)
+    if newest is not None and newest.sha256 == intake.sha256 and newest.columns == file.columns:
+        return newest
+    return qrels.find_draft(tx, collection.id, intake.sha256, file.columns) if draft else None
+
+
+def _add(
+    workspace: Workspace,
+    principal: Principal,
+    collection: Collection,
+    intake: Intake,
+    file: QrelsFile,
+    index: QrelsIndex,
+    judged: Rows,
+    draft: bool,
+) -> Published | None:
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, collection.name)
+        view.require_organiser()
+        require_unchanged(collection, view.collection)
+        if same := _same(tx, collection, intake, file, draft):
+            return Published(same, created=False)
+        if unjudged(tx, collection, judged):
+            return None
+        intake.store(tx)
+        now = workspace.now()
+        published_at = None if draft else after_all(tx, collection, now)
+        values = _values(collection, intake, file, index)
+        added = qrels.add(tx, collection.id, created_at=now, published_at=published_at, **values)
+        store_judged(tx, collection, judged, added.id)
+        if not draft:  # by which nobody else is answered
+            collections.touch(tx, collection.id)
+        action: audit.Action = "qrels-drafted" if draft else "qrels-published"
+        audit.record(tx, principal, action, str(added.version), collection, sha256=added.sha256, judged=added.judged)
+    workspace.indexes.keep(added.id, index)
+    return Published(added, created=True)
+
+
+def _values(collection: Collection, intake: Intake, file: QrelsFile, index: QrelsIndex) -> dict[str, Any]:
+    levels = Counter(level for judged in file.judgments.values() for level in judged.values())
+    return {
+        "sha256": intake.sha256,
+        "columns": file.columns,
+        "topics": len(file.judgments),
+        "judged": levels.total(),
+        "relevant": sum(count for level, count in levels.items() if level > 0),
+        "per_level": {collection.level_name(level): levels[level] for level in sorted(levels)},
+        "warnings": [warning.as_json() for warning in (*file.warnings, *_topic_warnings(collection, file))],
+        "counts": index.topics.packed(),
+    }
+
+
+def _topic_warnings(collection: Collection, file: QrelsFile) -> Iterator[FileWarning]:
+    """Where a collection declares its topics, participants send runs for those: other ones are a likely mistake."""
+    if collection.topics is None:
+        return
+    declared = set(collection.topics)
+    undeclared = [topic for topic in file.judgments if topic not in declared]
+    unjudged = [topic for topic in collection.topics if topic not in file.judgments]
+    if undeclared:
+        message = f"Topics of the qrels that the collection does not declare, such as {undeclared[0]!r}; they count"
+        yield FileWarning("undeclared-topics", message, len(undeclared))
+    if unjudged:
+        message = f"Declared topics without judgments, such as {unjudged[0]!r}; they do not count"
+        yield FileWarning("unjudged-topics", message, len(unjudged))
+
+
+def _refuse_foreign(collection: Collection, file: QrelsFile) -> None:
+    declared = collection.topics or []
+    if declared and not any(topic in file.judgments for topic in declared):
+        raise no_common_topics("qrels", next(iter(file.judgments)), collection.name, declared)
+
+
+def versions(workspace: Workspace, principal: Principal, name: str, after: int | None, limit: int) -> list[Qrels]:
+    """The versions of a collection by number, for whoever may see its judgments; drafts for its organisers."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        return qrels.page(tx, view.collection.id, drafts=view.organises, after=after, limit=limit)
+
+
+def version(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:
+    """One version, for whoever may see the judgments."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        return select(tx, view, number)
+
+
+def file(workspace: Workspace, found: Qrels) -> Iterator[bytes]:
+    """A version's file, byte for byte as it was uploaded, decompressed."""
+    return blobs.get(workspace.database, found.sha256)

@@ -1,0 +1,235 @@
+"""Runs: submitted, listed, given back and withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from gainboard.errors import Forbidden, NotFound, TeamRequired
+from gainboard.evaluation import audit, quotas, teams
+from gainboard.evaluation.intake import Body, Intake
+from gainboard.evaluation.judging import QrelsIndex
+from gainboard.evaluation.names import is_slug, name_from_tag
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.reading import RunFile, read_run_file
+from gainboard.evaluation.topics import no_common_topics, topic_warnings
+from gainboard.evaluation.versions import index_of
+from gainboard.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import blobs, collections, qrels, runs
+from gainboard.store.arrays import pack_names, unpack_names
+from gainboard.store.database import Transaction
+from gainboard.store.records import Judging, Qrels, Run, Warnings
+from gainboard.trec import FileWarning
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """What comes with a run file, all of it optional but the team where an organiser uploads."""
+
+    team: str | None = None
+    name: str | None = None
+    description: str | None = None
+    type: str | None = None
+    pooled: bool = True
+
+
+@dataclass(frozen=True)
+class SeenRun:
+    """A run as one principal sees it: `judging` is None where judgments are hidden or there are none."""
+
+    run: Run
+    judging: Judging | None
+    warnings: Warnings
+    created: bool = False
+
+
+def admit(workspace: Workspace, principal: Principal, name: str, team: str | None) -> None:
+    """Raises what `submit` would before it reads the file, so that nobody sends one in vain."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        _team(view, team)
+        quotas.require_window(view, workspace.now())
+
+
+def submit(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> SeenRun:
+    """Reads, checks, judges and stores a run, whole or not at all.
+
+    Raises FaultyFile with every fault; RunExists where the name is taken by other content. The same content of
+    the same team is the run that is there already. The whole file has arrived when this is called: its time is now.
+    """
+    arrived = workspace.now()
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        team = _team(view, details.team)
+        newest = qrels.find(tx, view.collection.id)
+    with Intake(body, workspace.limits) as intake:
+        while True:
+            upload = _Upload.read(workspace, view, intake, newest)
+            with workspace.database.writing() as tx:
+                now = open_locked(tx, principal, name)
+                require_unchanged(view.collection, now.collection)
+                stored = _store(workspace, tx, now, upload, team, details, arrived)
+                if stored is not None:
+                    return stored
+                # Other qrels were published while the file was read: it is judged by those instead.
+                newest = qrels.find(tx, view.collection.id)
+
+
+@dataclass(frozen=True)
+class _Upload:
+    intake: Intake
+    file: RunFile
+    newest: Qrels | None
+    index: QrelsIndex | None
+
+    @classmethod
+    def read(cls, workspace: Workspace, view: View, intake: Intake, newest: Qrels | None) -> _Upload:
+        collection, limits = view.collection, workspace.limits
+        index = index_of(workspace, collection, newest) if newest else None
+        file = read_run_file(intake.chunks, collection.order_by, collection.depth, limits, index)
+        return cls(intake, file, newest, index)
+
+    def refuse_foreign(self, view: View) -> None:
+        """Raises FaultyFile where no topic is one of those judged; of those declared, if judgments are hidden."""
+        declared = view.collection.topics or ()
+        known = self.index.levels if self.index is not None and view.sees_judgments else set(declared)
+        if known and not any(topic in known for topic in self.file.topics):
+            raise no_common_topics("run", self.file.topics[0], view.collection.name, known)
+
+
+def _store(
+    workspace: Workspace,
+    tx: Transaction,
+    view: View,
+    upload: _Upload,
+    team: str,
+    details: RunDetails,
+    arrived: datetime,
+) -> SeenRun | None:
+    """The stored run; None where the qrels that it was judged by are no longer the newest."""
+    collection = view.collection
+    if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
+        return _already(seen(tx, view, same), details)
+    quotas.require_window(view, arrived)
+    quotas.require_room(tx, view, arrived)
+    upload.refuse_foreign(view)
+    newest = qrels.find(tx, collection.id)
+    if (newest and newest.id) != (upload.newest and upload.newest.id):
+        return None
+    name = details.name or name_from_tag(upload.file.tag)
+    upload.intake.store(tx)
+    now = workspace.now()
+    owner = teams.ensure(tx, view, team, now)
+    known = {"collection_id": collection.id, "team_id": owner.id, "name": name, "created_at": now}
+    run = runs.add(tx, **known, **_values(upload, details))
+    if upload.file.joined and newest:
+        runs.add_judged(tx, [upload.file.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
+    collections.touch(tx, collection.id)
+    audit.record(tx, view.principal, "run-uploaded", name, collection, of_team=team, sha256=run.sha256)
+    return seen(tx, view, run, created=True)
+
+
+def _already(same: SeenRun, details: RunDetails) -> SeenRun:
+    """The run that the same file made earlier, with a warning where this request asked for something else."""
+    run = same.run
+    kept = RunDetails(run.team, run.name, run.description, run.type, run.pooled)
+    asked = replace(details, team=run.team, name=details.name or run.name)
+    if asked == kept:
+        return same
+    message = f"The team's run {run.name!r} is this very file; it stays as it is, and nothing else was stored"
+    return replace(same, warnings=[*same.warnings, FileWarning("already-stored", message).as_json()])
+
+
+def _values(upload: _Upload, details: RunDetails) -> dict[str, Any]:
+    return {
+        "tag": upload.file.tag,
+        "description": details.description,
+        "type": details.type,
+        "pooled": details.pooled,
+        "sha256": upload.intake.sha256,
+        "topics": pack_names(upload.file.topics),
+        "topic_count": len(upload.file.topics),
+        "retrieved": upload.file.retrieved,
+        "warnings": [warning.as_json() for warning in upload.file.warnings],
+    }
+
+
+def _team(view: View, asked: str | None) -> str:
+    require_participation(view)
+    own = view.principal.token.team if view.principal.token and not view.organises else None
+    if own is not None:
+        if asked not in (None, own):
+            raise NotFound(f"There is no team {asked!r} here.")
+        return own
+    if asked is None:
+        raise TeamRequired("An organiser uploads for a team and says which: `?team=NAME` (a new name creates it).")
+    return asked
+
+
+def seen(tx: Transaction, view: View, run: Run, *, created: bool = False) -> SeenRun:
+    """The run with what its principal may know about it."""
+    newest = qrels.find(tx, run.collection_id) if view.sees_judgments else None
+    judging = runs.judgings(tx, [run.id], newest.id).get(run.id) if newest else None
+    return SeenRun(run, judging, run.warnings + _topic_warnings(tx, view, run, judging), created)
+
+
+def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | None) -> Warnings:
+    if judging is not None:
+        unknown, missing, of = judging.topics_unknown, judging.topics_missing, "qrels"
+    elif view.collection.topics:
+        declared, own = set(view.collection.topics), set(unpack_names(runs.topics(tx, run.id)))
+        unknown, missing, of = len(own - declared), len(declared - own), "collection"
+    else:
+        return []
+    return [warning.as_json() for warning in topic_warnings(unknown, missing, of)]
+
+
+def listed(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> Sequence[SeenRun]:
+    """The runs of a collection that exist for this principal, by name; without their topic warnings."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        found = runs.page(tx, view.collection.id, team_id=view.only_team, after=after, limit=limit)
+        newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
+        judgings = runs.judgings(tx, [run.id for run in found], newest.id) if newest else {}
+        return [SeenRun(run, judgings.get(run.id), run.warnings) for run in found]
+
+
+def find(tx: Transaction, view: View, name: str) -> Run:
+    """The run of this name; raises NotFound, the same whether it is absent or not the principal's to see."""
+    run = runs.find(tx, view.collection.id, name) if is_slug(name) else None
+    if run is None or not view.sees_run(run):
+        raise NotFound(f"There is no run {name!r} in {view.collection.name!r} here.")
+    return run
+
+
+def described(
+    workspace: Workspace, principal: Principal, name: str, run_name: str, *, for_file: bool = False
+) -> SeenRun:
+    """One run; `for_file`: for whoever may read its file."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        run = find(tx, view, run_name)
+        if for_file:
+            view.require_file(run)
+        return seen(tx, view, run)
+
+
+def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
+    """A run's file, byte for byte as it was uploaded, decompressed."""
+    return blobs.get(workspace.database, run.sha256)
+
+
+def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:
+    """Takes a run out of everything; its team and organisers may."""
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        run = find(tx, view, run_name)
+        require_participation(view)
+        if not view.organises and run.team_id != view.own_team:
+            raise Forbidden(f"The run {run_name!r} is another team's.")
+        runs.withdraw(tx, run.id, workspace.now())
+        collections.touch(tx, view.collection.id)
+        audit.record(tx, principal, "run-withdrawn", run_name, view.collection, of_team=run.team, sha256=run.sha256)

@@ -1,0 +1,50 @@
+"""Scores as text: CSV, and what trec_eval prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.exhibits import csv_line
+from gainboard.metrics import BoundMetric, Scale, trec_eval_name
+
+Floats = NDArray[np.float64]
+
+
+def csv_of(
+    runs: Sequence[str], labels: Sequence[str], topics: Sequence[str], means: Floats, by_topic: Floats | None
+) -> Iterator[str]:
+    """Lines of CSV, by run and metric: `means` [metrics, runs], whose topic is `all`, after the scores of its topics
+    where they are wanted, `by_topic` [metrics, runs, topics]."""
+    yield "run,topic,metric,value\r\n"
+    for column, run in enumerate(runs):
+        for row, label in enumerate(labels):
+            if by_topic is not None:
+                for topic, value in zip(topics, by_topic[row, column].tolist(), strict=True):
+                    yield csv_line((run, topic, label, value))
+            yield csv_line((run, "all", label, float(means[row, column])))
+
+
+def trec_eval_of(
+    tag: str, names: Sequence[str], topics: Sequence[str], scored: int | None, means: Floats, by_topic: Floats | None
+) -> Iterator[str]:
+    """Lines of trec_eval for one run: `means` [metrics], over at most `scored` topics (unless that is hidden), after
+    the scores of each topic where they are wanted, `by_topic` [metrics, topics]. What is undefined has no line."""
+    for topic, scores in zip(topics, by_topic.T.tolist(), strict=True) if by_topic is not None else ():
+        for name, value in zip(names, scores, strict=True):
+            if not math.isnan(value):
+                yield f"{name:<22s}\t{topic}\t{value:6.4f}\n"
+    yield f"{'runid':<22s}\tall\t{tag}\n"
+    if scored is not None:
+        yield f"{'num_q':<22s}\tall\t{scored}\n"
+    for name, mean in zip(names, means.tolist(), strict=True):
+        if not math.isnan(mean):
+            yield f"{name:<22s}\tall\t{mean:6.4f}\n"
+
+
+def trec_eval_names(metrics: Sequence[BoundMetric], scale: Scale) -> list[str]:
+    """trec_eval's own name of each metric where the definition is the same, else its label."""
+    return [trec_eval_name(metric, scale) or metric.label for metric in metrics]

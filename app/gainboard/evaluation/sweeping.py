@@ -1,0 +1,110 @@
+"""Mean scores of runs over a whole grid of parameters, in one pass over the judged rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.binding import DEFAULT_METRICS, undefined
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.scoring import choose, judged_runs
+from gainboard.evaluation.versions import judged_topics, select
+from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import BoundMetric, JudgedRankings, Scale, expand, mean_all, resolve, score_all
+from gainboard.store.records import Collection, Qrels, Run
+
+MOST_POINTS = 2000
+"""Combinations of parameters times metrics, before those that come to the same metric are put together."""
+MOST_SCORES = 200_000_000
+"""Points x runs x topics of which the means are taken: some seconds of work."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is varied: metrics, and the values of parameters by name, all of which are combined."""
+
+    metrics: Sequence[str]
+    values: Mapping[str, Sequence[str]]
+    runs: Sequence[str] | None = None
+    qrels: int | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A metric of the grid: the expression that asked for it, and the values of the grid that it has."""
+
+    asked: str
+    metric: BoundMetric
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The answer: `means` is float64 [points, runs], NaN where a run has none."""
+
+    collection: Collection
+    qrels: Qrels
+    points: Sequence[Point]
+    runs: Sequence[Run]
+    topics_scored: Sequence[int]
+    """Of each point: over how many topics the means are taken."""
+    means: NDArray[np.float64]
+
+
+def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> Sweep:
+    """Scores runs at every point of the grid, for whoever may see scores under any parameters."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_free_scores()
+        points = _points(view.collection, grid)
+        version = select(tx, view, grid.qrels)
+        chosen = choose(workspace, tx, view, grid.runs)
+        topics = judged_topics(workspace, tx, version)
+    metrics = [point.metric for point in points]
+    _require_at_most(len(metrics) * len(chosen) * len(topics.topics))
+    exact = any(metric.needs_retrieval_scores for metric in metrics)
+    means = np.empty((len(metrics), len(chosen)))
+    for column, run in enumerate(judged_runs(workspace, view.collection, version, chosen, exact)):
+        means[:, column] = mean_all(metrics, score_all(metrics, JudgedRankings(run, topics.judgments)))
+    scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)
+    return Sweep(view.collection, version, points, chosen, scored.tolist(), means)
+
+
+def _points(collection: Collection, grid: Grid) -> list[Point]:
+    """The distinct metrics, in the order of those asked for, then of the values, the last parameter's fastest."""
+    asked = expand(grid.metrics or collection.metrics or DEFAULT_METRICS, collection.highest_level)
+    if (count := len(asked) * prod(map(len, grid.values.values()))) > MOST_POINTS:
+        message = f"{len(asked)} metrics under all combinations are {count:,} points; at most {MOST_POINTS:,}."
+        raise InvalidRequest.at("query", "too-many", message)
+    scale, defaults = Scale(collection.highest_level, collection.depth), {"gains": collection.gains}
+    points: dict[str, Point] = {}
+    for expression in asked:
+        for values in _combinations(grid.values):
+            metric = resolve(expression, scale, query=values, collection=defaults)
+            points.setdefault(metric.label, Point(expression, metric, _own(metric, values)))
+    return list(points.values())
+
+
+def _combinations(values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    for chosen in product(*values.values()):
+        yield dict(zip(values, chosen, strict=True))
+
+
+def _own(metric: BoundMetric, values: Mapping[str, str]) -> dict[str, str]:
+    """Of these values those of parameters that the metric has, as its label writes them."""
+    return {
+        each.name: each.write(metric.parameters[each.name]) for each in metric.metric.parameters if each.name in values
+    }
+
+
+def _require_at_most(scores: int) -> None:
+    if scores > MOST_SCORES:
+        message = f"These are means of {scores:,} scores (points x runs x topics); at most {MOST_SCORES:,} at once."
+        raise InvalidRequest.at("query", "too-many", f"{message} Ask for fewer values, or for some runs: `run=NAME`.")

@@ -1,0 +1,57 @@
+"""Teams of a collection: made by its organisers, or by the first run or token for them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from gainboard.errors import NotFound, TeamExists
+from gainboard.evaluation import audit
+from gainboard.evaluation.names import is_slug
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.visibility import View, open_collection, open_locked
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import teams
+from gainboard.store.database import Transaction
+from gainboard.store.records import CountedTeam, Team
+
+
+def ensure(tx: Transaction, view: View, name: str, now: datetime) -> Team:
+    """The team of this name, made where there is none. The collection is locked by the caller."""
+    if team := teams.find(tx, view.collection.id, name):
+        return team
+    audit.record(tx, view.principal, "team-created", name, view.collection)
+    return teams.create(tx, view.collection.id, name, now)
+
+
+def create(workspace: Workspace, principal: Principal, name: str, team: str) -> CountedTeam:
+    """A new team, of the collection's organisers. Raises TeamExists."""
+    now = workspace.now()
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        if teams.find(tx, view.collection.id, team):
+            raise TeamExists(f"{name!r} has a team {team!r} already.")
+        made = ensure(tx, view, team, now)
+    return CountedTeam(made.id, made.name, made.created_at, runs=0, tokens=0)
+
+
+def listed(
+    workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int
+) -> tuple[View, list[CountedTeam]]:
+    """The teams whose runs this principal sees, by name, and its view of the collection."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        now, here = workspace.now(), view.collection.id
+        return view, teams.page(tx, now, collection_id=here, team_id=view.only_team, after=after, limit=limit)
+
+
+def found(workspace: Workspace, principal: Principal, name: str, team: str) -> tuple[View, CountedTeam]:
+    """One of them; raises NotFound, the same whether it is absent or not the principal's to see."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        one = teams.find(tx, view.collection.id, team) if is_slug(team) else None
+        if one is None or view.only_team not in (None, one.id):
+            raise NotFound(f"There is no team {team!r} here.")
+        return view, teams.page(
+            tx, workspace.now(), collection_id=view.collection.id, team_id=one.id, after=None, limit=1
+        )[0]

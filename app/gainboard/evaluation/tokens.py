@@ -1,0 +1,133 @@
+"""Tokens of a collection: made, listed, rotated and revoked by its organisers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from gainboard.errors import Conflict, InvalidRequest, NotFound, TeamRequired
+from gainboard.evaluation import audit, teams
+from gainboard.evaluation.names import is_slug
+from gainboard.evaluation.principals import Principal, new_token
+from gainboard.evaluation.visibility import View, open_collection, open_locked
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import tokens
+from gainboard.store.database import Transaction
+from gainboard.store.records import Role, Token
+
+
+@dataclass(frozen=True)
+class NewToken:
+    """A token's record, and the token itself, which is known to nobody else and shown this once."""
+
+    record: Token
+    token: str
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Whom a token is for: `holder` says it in the organisers' words, and is known to nobody else."""
+
+    role: Role
+    team: str | None = None
+    holder: str | None = None
+    expires_at: datetime | None = None
+
+    def check(self, now: datetime) -> None:
+        """Raises TeamRequired, or InvalidRequest with the place at fault."""
+        if self.role == "participant" and self.team is None:
+            raise TeamRequired("A participant's token belongs to a team: give `team`.")
+        if self.role != "participant" and self.team is not None:
+            message = f"Only a participant's token has a team, no {self.role}'s."
+            raise InvalidRequest.at("body.team", "unexpected", message)
+        require_future(self.expires_at, now)
+
+
+def require_future(expires_at: datetime | None, now: datetime) -> None:
+    """Raises InvalidRequest for a token that would never be valid."""
+    if expires_at is not None and expires_at <= now:
+        raise InvalidRequest.at("body.expires_at", "past", f"The token would have expired at {expires_at.isoformat()}.")
+
+
+def create(workspace: Workspace, principal: Principal, name: str, wish: Wish) -> NewToken:
+    """A token for the collection. A participant's belongs to a team, which is made where there is none."""
+    now = workspace.now()
+    wish.check(now)
+    token = new_token()
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        view.require_organiser()
+        record = tokens.create(
+            tx,
+            token,
+            now,
+            role=wish.role,
+            collection_id=view.collection.id,
+            team_id=teams.ensure(tx, view, wish.team, now).id if wish.team else None,
+            expires_at=wish.expires_at,
+            holder=wish.holder,
+        )
+        _record(tx, view, "token-created", record, expires_at=wish.expires_at)
+    return NewToken(record, token)
+
+
+def _record(tx: Transaction, view: View, action: audit.Action, token: Token, **details: Any) -> None:
+    of_team = {"of_team": token.team} if token.team else {}
+    audit.record(tx, view.principal, action, token.id, view.collection, of_role=token.role, **of_team, **details)
+
+
+def listed(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> list[Token]:
+    """The collection's tokens, revoked ones too."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        return tokens.page(tx, view.collection.id, after=after, limit=limit)
+
+
+def found(workspace: Workspace, principal: Principal, name: str, identity: str) -> Token:
+    """One token of the collection; raises NotFound where it has none of this id."""
+    with workspace.database.reading() as tx:
+        return _find(tx, open_collection(tx, principal, name), identity)
+
+
+def _find(tx: Transaction, view: View, identity: str) -> Token:
+    view.require_organiser()
+    token = tokens.find_by_id(tx, view.collection.id, identity) if is_slug(identity) else None
+    if token is None:
+        raise NotFound(f"{view.collection.name!r} has no token {identity!r}.")
+    return token
+
+
+def rotate(workspace: Workspace, principal: Principal, name: str, identity: str, **expiry: datetime | None) -> NewToken:
+    """Another secret for a token, which is otherwise the same (but for its `expires_at`, if that is given).
+
+    The one before ends at once. Raises Conflict for a token that is revoked or has expired.
+    """
+    now = workspace.now()
+    require_future(expiry.get("expires_at"), now)
+    secret = new_token()
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        before = _find(tx, view, identity)
+        _require_live(before, now)
+        token = tokens.rotate(tx, before.id, secret, **expiry)
+        _record(tx, view, "token-rotated", token, **expiry)
+    return NewToken(token, secret)
+
+
+def _require_live(token: Token, now: datetime) -> None:
+    if token.revoked_at is not None:
+        raise Conflict(f"The token was revoked at {token.revoked_at:%Y-%m-%dT%H:%M:%SZ}, for good; make a new one.")
+    if token.expires_at is not None and token.expires_at <= now:
+        raise Conflict(f"The token expired at {token.expires_at:%Y-%m-%dT%H:%M:%SZ}; make a new one.")
+
+
+def revoke(workspace: Workspace, principal: Principal, name: str, identity: str) -> None:
+    """Ends a token of the collection; raises NotFound where it has none of this id."""
+    with workspace.database.writing() as tx:
+        view = open_locked(tx, principal, name)
+        token = _find(tx, view, identity)
+        if token.revoked_at is None:
+            tokens.revoke(tx, identity, workspace.now())
+            _record(tx, view, "token-revoked", token)

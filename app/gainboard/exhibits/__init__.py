@@ -1,0 +1,30 @@
+"""Exhibits: tables and figures as values, and what they look like as JSON, CSV, LaTeX and SVG."""
+
+from gainboard.exhibits.csv import as_csv, csv_line, csv_text
+from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
+from gainboard.exhibits.latex import as_latex
+from gainboard.exhibits.svg import as_svg
+from gainboard.exhibits.tables import Cell, Column, Marked, Share, Table, Value
+from gainboard.exhibits.values import figure_as_json, table_as_json
+
+__all__ = [
+    "Axis",
+    "Cell",
+    "Column",
+    "Figure",
+    "HeatMap",
+    "Marked",
+    "Panel",
+    "Reference",
+    "Series",
+    "Share",
+    "Table",
+    "Value",
+    "as_csv",
+    "as_latex",
+    "as_svg",
+    "csv_line",
+    "csv_text",
+    "figure_as_json",
+    "table_as_json",
+]

@@ -1,0 +1,134 @@
+"""Figures as values: curves and matrices with everything that they say, before anyone draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gainboard.exhibits.tables import require_slug
+
+Style = Literal["line", "line+points", "points", "step"]
+Numbers = Sequence[float | None]
+"""None and NaN are gaps: nothing is drawn there, and a line is interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What is laid out along an axis.
+
+    `limits` that are None follow from the data, as does a lower one that a log axis cannot have. A `log` axis shows 0,
+    where the data have it, at a place of its own beyond a break: an ASL of 0 and beta = 0 are results; negative
+    numbers are gaps there. With `categories`, such as run names, whole numbers count them from 0.
+    """
+
+    title: str
+    unit: str = ""
+    scale: Literal["linear", "log"] = "linear"
+    limits: tuple[float | None, float | None] = (None, None)
+    categories: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        low, high = self.limits
+        if low is not None and high is not None and not low < high:
+            raise ValueError(f"axis {self.title}: the limits {self.limits} hold nothing")
+        if self.scale == "log" and high is not None and not high > 0:
+            raise ValueError(f"axis {self.title}: a log axis ends above 0, not at {high}")
+
+    @property
+    def heading(self) -> str:
+        """Title and unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One curve. Series of one label look alike in all panels and share a line of the legend.
+
+    `line` marks some points only, so that curves are told apart without colour; `line+points` each, while they are
+    few enough to be seen; `step` holds each value until the next x. `highlighted` are the indices of points to ring.
+    """
+
+    label: str
+    x: Numbers
+    y: Numbers
+    style: Style = "line+points"
+    highlighted: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y):
+            raise ValueError(f"series {self.label}: {len(self.x)} x and {len(self.y)} y")
+        if any(not 0 <= index < len(self.x) for index in self.highlighted):
+            raise ValueError(f"series {self.label}: highlighted are indices of its {len(self.x)} points")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A dashed line across the panel at one value of the axis `of`, such as a significance level."""
+
+    value: float
+    label: str
+    of: Literal["x", "y"] = "y"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Series over two axes. Panels of a figure with equal axes get equal limits."""
+
+    x: Axis
+    y: Axis
+    series: Sequence[Series]
+    references: Sequence[Reference] = ()
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A matrix, `values[row][column]`; cells hold their numbers while these can be read.
+
+    `scale` is what the shades mean, linear; `digits` are the decimals in the cells.
+    """
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Sequence[Numbers]
+    scale: Axis
+    digits: int = 2
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.rows or not self.columns:
+            raise ValueError("a heat map has rows and columns")
+        if len(self.values) != len(self.rows) or any(len(row) != len(self.columns) for row in self.values):
+            raise ValueError(f"a heat map of {len(self.rows)} x {len(self.columns)} labels has as many values")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One panel, or several side by side with a common legend.
+
+    `name` is a slug, for addresses; the caption is not drawn, but is the drawing's description; `highlight` says what
+    a highlighted point is ("swop with AP"), in the legend, and is required where one is.
+    """
+
+    name: str
+    caption: str
+    panels: Sequence[Panel | HeatMap]
+    highlight: str = ""
+
+    def __post_init__(self) -> None:
+        require_slug(self.name)
+        if not self.panels:
+            raise ValueError(f"figure {self.name} has no panel")
+        if not self.highlight and any(series.highlighted for series in self.series):
+            raise ValueError(f"figure {self.name}: points are highlighted, and `highlight` does not say what for")
+
+    @property
+    def series(self) -> list[Series]:
+        """The series of all panels."""
+        return [series for panel in self.panels if isinstance(panel, Panel) for series in panel.series]
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the legend, each once, in order of first appearance."""
+        return list(dict.fromkeys(series.label for series in self.series))

@@ -1,0 +1,81 @@
+"""Metric expressions of a request, as labels: under the defaults of the request and of its collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gainboard.errors import InvalidRequest
+from gainboard.metrics import BoundMetric, Scale, expand, resolve, without
+from gainboard.metrics.numbers import format_number, read_number
+from gainboard.store.records import Collection
+
+
+class Labels:
+    """Made for one request. Its methods raise BadExpression or BadGains as `resolve` does."""
+
+    def __init__(self, collection: Collection, defaults: Mapping[str, str]) -> None:
+        self._scale = Scale(collection.highest_level, collection.depth)
+        self._collection = {"gains": collection.gains}
+        self._defaults = defaults
+
+    @property
+    def highest_level(self) -> int:
+        """Of the collection's relevance levels."""
+        return self._scale.highest_level
+
+    def __call__(self, expression: str) -> str:
+        """The label of an expression."""
+        return self._resolve(expression).label
+
+    def expanded(self, expressions: Sequence[str]) -> list[str]:
+        """The expressions, with those of a preset in the place of its name."""
+        return expand(expressions, self.highest_level)
+
+    def each(self, expressions: Sequence[str]) -> list[str]:
+        """The labels of several: two expressions of the same metric are one row of an answer."""
+        return list(dict.fromkeys(map(self, self.expanded(expressions))))
+
+    def swept(self, expression: str, parameter: str, values: Sequence[str | float], field: str) -> list[str]:
+        """The labels of one metric under several values of a parameter.
+
+        Raises InvalidRequest, for the field of the request that asked, where the metric has no such parameter.
+        """
+        bare = self.without(expression, parameter, field)
+        return [self._resolve(bare, {parameter: as_text(value)}).label for value in values]
+
+    def without(self, expression: str, parameter: str, field: str) -> str:
+        """The label of an expression without one of its parameters, which is to be varied. Raises as `swept`."""
+        bound = self._resolve(expression)
+        if parameter not in bound.parameters:
+            known = ", ".join(sorted(bound.parameters))
+            message = f"{bound.metric.name} has no parameter {parameter!r} to vary; it has {known}."
+            raise InvalidRequest.at(f"body.params.{field}", "unknown-parameter", message)
+        return without(bound.label, parameter)
+
+    def written(self, expression: str, parameter: str, value: str | float) -> str:
+        """The value as it stands in a label, or would if it were not the default; the metric has the parameter."""
+        bound = self._resolve(expression, {parameter: as_text(value)})
+        (known,) = (each for each in bound.metric.parameters if each.name == parameter)
+        return known.write(bound.parameters[parameter])
+
+    def parameters(self, expression: str) -> dict[str, str]:
+        """The parameters of an expression as text, each settled."""
+        bound = self._resolve(expression)
+        return {each.name: each.write(bound.parameters[each.name]) for each in bound.metric.parameters}
+
+    def _resolve(self, expression: str, own: Mapping[str, str] = {}) -> BoundMetric:
+        return resolve(expression, self._scale, query={**self._defaults, **own}, collection=self._collection)
+
+
+def as_text(value: str | float) -> str:
+    """The value of a parameter as it would stand in an expression."""
+    # Whole numbers of JSON have any number of digits, and those beyond all limits are for the metric to refuse.
+    return str(value) if isinstance(value, str | int) else format_number(value)
+
+
+def as_value(text: str) -> str | float:
+    """The value of a parameter as it would stand in JSON."""
+    number = read_number(text)
+    if number is None:
+        return text
+    return int(number) if number.is_integer() else number

@@ -1,0 +1,101 @@
+"""Waiting for jobs and reports, without a thread each and without asking the database for each."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, TypeVar
+
+from gainboard.errors import Unavailable
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import jobs, reports
+from gainboard.store.job_records import Job, Report
+
+LOOK_SECONDS = 0.2
+"""Between two looks at the table, while anybody waits."""
+
+AMONG: Mapping[type, Callable[..., dict[str, Any]]] = {Job: jobs.among, Report: reports.among}
+"""How those that are waited for are looked up, by their ids."""
+
+log = logging.getLogger("gainboard")
+
+W = TypeVar("W", Job, Report)
+
+
+class Watch:
+    """Tells all who wait in one process what becomes of jobs and reports, whichever process works them.
+
+    It belongs to one event loop. However many wait, there is one look at the table at a time.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._waiting: dict[asyncio.Future[Any], Any] = {}
+        self._look: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    def close(self) -> None:
+        """The server stops: all who wait are told what they know already, and nobody waits from now on."""
+        self._is_closed = True
+        for future, known in self._waiting.items():
+            if not future.done():
+                future.set_result(known)
+
+    async def ended(self) -> None:
+        """Closes it, and waits until no look is under way: only then may the database be closed."""
+        self.close()
+        if self._look is not None:
+            await asyncio.wait([self._look])
+
+    async def until_over(self, job: W, seconds: float) -> W:
+        """The job or report once it is over, or as it is when the time is up."""
+        try:
+            async with asyncio.timeout(seconds):
+                async for changed in self.changes(job):
+                    job = changed
+        except TimeoutError:
+            pass
+        return job
+
+    async def changes(self, job: W) -> AsyncIterator[W]:
+        """The job or report as it is known, then whenever its state or progress is new, until it is over or `close`."""
+        yield job
+        while not (job.is_over or self._is_closed):
+            known, job = job, await self._next(job)
+            if job != known:
+                yield job
+
+    async def _next(self, known: W) -> W:
+        future: asyncio.Future[W] = asyncio.get_running_loop().create_future()
+        self._waiting[future] = known
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(self._keep_looking())
+        try:
+            return await future
+        finally:
+            del self._waiting[future]
+
+    async def _keep_looking(self) -> None:
+        while self._waiting and not self._is_closed:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                found = await asyncio.to_thread(self._read, list(self._waiting.values()))
+            except Unavailable as error:
+                log.warning("those who wait for jobs wait for the database: %s", error.message)
+                continue
+            except Exception:  # else all who wait now would wait for ever
+                log.exception("unexpected error while looking at jobs")
+                continue
+            for future, known in self._waiting.items():
+                now = found.get(known.id)
+                if now is not None and now != known and not future.done():
+                    future.set_result(now)
+
+    def _read(self, awaited: list[Any]) -> dict[str, Any]:
+        identities: dict[type, set[str]] = defaultdict(set)
+        for each in awaited:
+            identities[type(each)].add(each.id)
+        with self._workspace.database.reading() as tx:
+            return {key: each for kind, ids in identities.items() for key, each in AMONG[kind](tx, ids).items()}

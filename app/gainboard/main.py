@@ -1,0 +1,198 @@
+"""The application: the only module that sees every ring."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import Depends, FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from gainboard import __version__, compiled, logs
+from gainboard.api import (
+    audit,
+    collections,
+    health,
+    impact,
+    jobs,
+    leaderboard,
+    limits,
+    metrics,
+    organisers,
+    problems,
+    qrels,
+    report_results,
+    reports,
+    results,
+    runs,
+    scores,
+    sweep,
+    teams,
+    telemetry,
+    tokens,
+)
+from gainboard.api.dependencies import known_query
+from gainboard.api.kept import Remembering
+from gainboard.api.middleware import BoundedBody, Conditional, Observed
+from gainboard.api.telemetry import IS_INSTALLED, Measured, Telemetry
+from gainboard.errors import BadSetting
+from gainboard.evaluation.organisers import ensure_organiser
+from gainboard.evaluation.workspace import Workspace
+from gainboard.jobs.engine import Engine
+from gainboard.jobs.watch import Watch
+from gainboard.settings import Settings
+from gainboard.store.database import Database
+from gainboard.store.schema import migrate
+from gainboard.store.standing import Standings
+
+ROUTERS = (
+    health,
+    telemetry,
+    metrics,
+    collections,
+    qrels,
+    impact,
+    runs,
+    scores,
+    sweep,
+    leaderboard,
+    jobs,
+    results,
+    reports,
+    report_results,
+    teams,
+    tokens,
+    organisers,
+    limits,
+    audit,
+    problems,
+)
+EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID")
+"""Headers that scripts of other origins may read, where any are allowed."""
+DESCRIPTION = """
+Stores relevance judgments (qrels) and system outputs (runs), and scores runs under adjustable gain settings,
+Q-measure's beta and nDCG's log base. Every error is `application/problem+json`; its `type` leads to a page.
+"""
+
+
+def open_workspace(settings: Settings) -> tuple[Workspace, str | None]:
+    """The workspace over a migrated database, and the organiser's token if this made the first one."""
+    database = open_database(settings)
+    try:
+        migrate(database)
+        workspace = Workspace(database, settings.limits)
+        admin = settings.admin_token.get_secret_value() if settings.admin_token else None
+        return workspace, ensure_organiser(workspace, admin)
+    except BaseException:
+        database.close()
+        raise
+
+
+def open_database(settings: Settings) -> Database:
+    """The database of these settings."""
+    if settings.database_url is None:
+        make_folder(settings)
+    return Database(settings.url)
+
+
+def make_folder(settings: Settings) -> None:
+    """The folder of the data, its owner's alone where it is made. Raises BadSetting."""
+    try:
+        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise BadSetting(f"Cannot keep data in {settings.data}: {why}.") from error
+
+
+def start_compiled(settings: Settings) -> None:
+    """Lets the fast extra load in the background, unless it is switched off."""
+    if settings.fast == "on":
+        compiled.start(settings.compiled)
+
+
+def warm_compiled(settings: Settings) -> None:
+    """Loads the fast extra now. Raises BadSetting."""
+    if settings.compiled is not None:
+        make_folder(settings)
+    try:
+        compiled.warm(settings.compiled)
+    except Exception as error:  # of any kind: the compiler is another's
+        raise BadSetting(f"Cannot compile, so the plain code serves: {error}.") from error
+
+
+def announce(token: str | None) -> None:
+    """Shows the organiser's token of a first start, on standard error and nowhere else."""
+    if token is not None:
+        print(
+            "No organiser yet. This token organises the instance; it is shown this once, keep it:\n"
+            f"  {token}\n"
+            "(Set GAINBOARD_ADMIN_TOKEN to choose it yourself.)",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAPI:
+    """The application over a workspace, which it closes when it ends."""
+    settings = settings or Settings.read({})
+    engine, watch = Engine(workspace, settings.slots), Watch(workspace)
+    standings = Standings(workspace.database)
+
+    @asynccontextmanager
+    async def lifespan(application: FastAPI) -> AsyncIterator[None]:
+        application.openapi()  # takes a while the first time, which should not be somebody's first request
+        engine.start()
+        yield
+        await watch.ended()
+        engine.stop()
+        standings.close()
+        workspace.database.close()
+
+    application = FastAPI(
+        title="Gainboard",
+        version=__version__,
+        summary="Evaluation of information retrieval with graded relevance",
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        dependencies=[Depends(known_query)],
+        license_info={"name": "MIT", "identifier": "MIT"},
+        redirect_slashes=False,
+    )
+    application.state.workspace = workspace
+    application.state.engine = engine
+    application.state.watch = watch
+    application.state.query_names = {}
+    application.state.telemetry = Telemetry() if IS_INSTALLED else None
+    application.state.telemetry_is_public = settings.metrics == "public"
+    problems.install(application)
+    for resource in ROUTERS:
+        application.include_router(resource.router)
+    _surround(application, standings, [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()])
+    return application
+
+
+def _surround(application: FastAPI, standings: Standings, origins: list[str]) -> None:
+    """Adds what surrounds every request; the last one added is the outermost."""
+    application.add_middleware(Conditional)
+    application.add_middleware(BoundedBody)
+    application.add_middleware(Remembering, workspace=application.state.workspace, standings=standings)
+    application.add_middleware(Observed)
+    if application.state.telemetry:
+        application.add_middleware(Measured, telemetry=application.state.telemetry)
+    if origins:
+        # Outermost, so that our own 500 can be read by scripts too.
+        application.add_middleware(
+            CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED
+        )
+
+
+def create_app_from_environment() -> FastAPI:
+    """For servers that are given a factory: `uvicorn --factory gainboard.main:create_app_from_environment`."""
+    settings = Settings.read(os.environ)
+    logs.configure()
+    workspace, token = open_workspace(settings)
+    announce(token)
+    start_compiled(settings)
+    return create_app(workspace, settings)

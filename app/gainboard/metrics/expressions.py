@@ -1,0 +1,124 @@
+"""From the text of a metric expression to a metric that can be computed.
+
+    expression = NAME [ "(" key "=" value { "," key "=" value } ")" ] [ "@" cutoff ]
+
+Values hold no comma; parentheses nest once, for `adjust(...)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from gainboard.errors import BadExpression
+from gainboard.metrics.bound import BoundMetric
+from gainboard.metrics.catalogue import Metric, query_parameters
+from gainboard.metrics.names import Spelling, find
+from gainboard.metrics.parameters import Parameter
+from gainboard.metrics.rankings import Scale
+
+_Items = tuple[tuple[str, str], ...]
+_LONGEST: Final = 1000
+_DEEPEST: Final = 10**9
+_FORM: Final = re.compile(
+    r"(?P<name>[^()@=,]+)"
+    r"(?:\((?P<arguments>(?:[^()]|\([^()]*\))+)\))?"
+    r"(?:@(?P<cutoff>[0-9]+))?"
+)
+
+
+class _Parsed(NamedTuple):
+    text: str
+    name: str
+    arguments: dict[str, str]
+    cutoff: str | None
+
+
+def resolve(
+    expression: str, scale: Scale, *, query: Mapping[str, str] = {}, collection: Mapping[str, str] = {}
+) -> BoundMetric:
+    """The metric that `expression` names, with every parameter settled.
+
+    A parameter comes from the expression, else from the `query`, else from the `collection`, else it has the
+    metric's default. Defaults for parameters that the metric lacks are not used, but must be in range as well.
+    trec_eval's own spellings (`map`, `P_10`) take no defaults from query and collection: they mean what
+    trec_eval means. Raises BadExpression, or BadGains for a gain setting.
+    """
+    return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
+
+
+def without(expression: str, parameter: str) -> str:
+    """The expression without what it says of this parameter, which a default of the request may then settle."""
+    parsed = _parse(expression)
+    kept = [f"{key}={value}" for key, value in parsed.arguments.items() if key != parameter]
+    cutoff = f"@{parsed.cutoff}" if parsed.cutoff else ""
+    return parsed.name + (f"({','.join(kept)})" if kept else "") + cutoff
+
+
+@lru_cache(maxsize=1024)
+def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
+    parsed = _parse(expression)
+    spelling = find(parsed.name, bare=parsed.name == expression)
+    metric = spelling.metric
+    _check_keys(parsed, metric)
+    _check_defaults(query + collection, scale)
+    texts = dict(() if spelling.pinned else collection + query) | parsed.arguments
+    values = {parameter.name: _value(parameter, texts, scale) for parameter in metric.parameters}
+    return BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
+
+
+def _parse(expression: str) -> _Parsed:
+    match = _FORM.fullmatch(expression) if len(expression) <= _LONGEST else None
+    if match is None:
+        raise BadExpression(
+            f"{expression[:80]!r} is no metric expression; one is NAME, NAME@cutoff, NAME(key=value,...) or "
+            "NAME(key=value,...)@cutoff"
+        )
+    return _Parsed(expression, match["name"], _arguments(expression, match["arguments"]), match["cutoff"])
+
+
+def _arguments(expression: str, text: str | None) -> dict[str, str]:
+    arguments: dict[str, str] = {}
+    for argument in text.split(",") if text is not None else ():
+        key, equals, value = (part.strip() for part in argument.partition("="))
+        if not (key and equals and value):
+            raise BadExpression(f"{expression}: {argument.strip()!r} is no parameter; one is written key=value")
+        if key in arguments:
+            raise BadExpression(f"{expression}: {key} is given twice")
+        arguments[key] = value
+    return arguments
+
+
+def _check_keys(parsed: _Parsed, metric: Metric) -> None:
+    known = sorted(parameter.name for parameter in metric.parameters)
+    for key in parsed.arguments:
+        if key not in known:
+            raise BadExpression(f"{parsed.text}: {metric.name} has no parameter {key}; it has {', '.join(known)}")
+
+
+@lru_cache(maxsize=64)  # the same for every expression of a request
+def _check_defaults(defaults: _Items, scale: Scale) -> None:
+    known = query_parameters()
+    for key, text in defaults:
+        if key in known:
+            known[key].read(text, scale)
+
+
+def _value(parameter: Parameter, texts: Mapping[str, str], scale: Scale) -> Any:
+    text = texts.get(parameter.name)
+    return parameter.default_value(scale) if text is None else parameter.read(text, scale)
+
+
+def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | None:
+    text, metric = parsed.cutoff or spelling.cutoff, spelling.metric
+    if parsed.cutoff and spelling.cutoff:
+        raise BadExpression(f"{parsed.text} has two cut-offs, {spelling.cutoff} and {parsed.cutoff}")
+    if text is None:
+        return scale.depth if metric.needs_cutoff else None
+    if not metric.takes_cutoff:
+        raise BadExpression(f"{parsed.text}: {metric.name} takes no cut-off; it needs the whole ranking")
+    if len(text) > len(str(_DEEPEST)) or not 1 <= int(text) <= _DEEPEST:
+        raise BadExpression(f"{parsed.text}: a cut-off must be a whole number from 1 to {_DEEPEST}")
+    return int(text)

@@ -1,0 +1,146 @@
+"""What a report lays out: tables and figures under the paper's own numbers, what is missing, and what to beware of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gainboard.exhibits import Figure, Marked, Share, Table
+from gainboard.exhibits.tables import Cell, MarkStyle, Value, is_undefined, value_of
+
+Finish = Callable[[Table], Table]
+"""Sorts the rows of a table and marks its cells, by the paper's rules."""
+
+
+def as_it_is(table: Table) -> Table:
+    """The finish of a table that the paper neither sorts nor marks."""
+    return table
+
+
+def slug(number: str) -> str:
+    """The paper's number of a table or figure as a name: "Tables 3-6 (a)" is `tables-3-6a`."""
+    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"[ (]*\((\w+)\)", r"\1", number.lower())).strip("-")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """A table of the paper, of one collection: `number` is the paper's, with all that it gives a table of its kind
+    where it repeats one for each of its data sets ("Tables 3-6 (a)").
+
+    The table is neither sorted nor marked; `finish` does both, there and in the average over collections, which the
+    paper may have a number for. One that `is_joined` is not averaged: the rows of all collections are in one table.
+    """
+
+    number: str
+    table: Table
+    finish: Finish = as_it_is
+    average: str = ""
+    is_joined: bool = False
+    has_average: bool = True
+    """Whether a mean of its numbers over collections says anything."""
+
+    def finished(self) -> Table:
+        """The table as it is shown."""
+        return self.finish(self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFigure:
+    """A figure of the paper, of one collection; its number as that of a table."""
+
+    number: str
+    figure: Figure
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Tables or figures that are not there, by the paper's numbers, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What readers of the tables and figures should beware of."""
+
+    text: str
+
+
+Laid = PaperTable | PaperFigure | LeftOut | Remark
+
+
+def average(tables: Sequence[Table]) -> Table:
+    """The unweighted mean of tables of one form, number by number: rows are those whose texts are in all of them, in
+    the order of the first; a number that is undefined in one of them is undefined. Shares become quotients.
+
+    Columns whose heading is not in all of them are left out, and so are notes: they say what holds for one alone.
+    """
+    first, *others = (_Cells(table) for table in tables)
+    shared = [place for place, heading in enumerate(first.headings) if all(heading in each.headings for each in others)]
+    rows = []
+    for key, row in first.rows.items():
+        if all(key in each.rows for each in others):
+            same = [[each.rows[key][each.headings.index(first.headings[place])] for each in others] for place in shared]
+            rows.append([_mean([row[place], *cells]) for place, cells in zip(shared, same, strict=True)])
+    columns = [tables[0].columns[place] for place in shared]
+    notes = [note for note in tables[0].notes if all(note in each.notes for each in tables)]
+    return replace(tables[0], columns=columns, rows=rows, notes=notes)
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """The rows of all tables, one after the other, under the columns of any of them."""
+    headings = {column.full_heading: column for table in tables for column in table.columns}
+    rows: list[list[Cell]] = []
+    for table in tables:
+        own = [column.full_heading for column in table.columns]
+        rows += [[row[own.index(each)] if each in own else None for each in headings] for row in table.rows]
+    return replace(tables[0], columns=list(headings.values()), rows=rows)
+
+
+class _Cells:
+    """A table's rows by their texts."""
+
+    def __init__(self, table: Table) -> None:
+        self.headings = [column.full_heading for column in table.columns]
+        self.rows: Mapping[tuple[Value, ...], Sequence[Value]] = {
+            tuple(cell for cell in row if isinstance(cell, str)): row
+            for row in ([value_of(cell) for cell in cells] for cells in table.rows)
+        }
+
+
+def _mean(values: Sequence[Value]) -> Value:
+    if isinstance(values[0], str):
+        return values[0]
+    numbers = [float(value) for value in values if not (isinstance(value, str) or is_undefined(value))]  # type: ignore[arg-type]
+    return sum(numbers) / len(numbers) if len(numbers) == len(values) else None
+
+
+def mark_where(rule: Callable[[float], bool], style: MarkStyle = "bold") -> Finish:
+    """The finish that marks every number for which the rule holds; the table says what the marks of a style mean."""
+
+    def finish(table: Table) -> Table:
+        return replace(table, rows=[[_marked(cell, rule, style) for cell in row] for row in table.rows])
+
+    return finish
+
+
+def _marked(cell: Cell, rule: Callable[[float], bool], style: MarkStyle) -> Cell:
+    value = value_of(cell)
+    if isinstance(value, str) or is_undefined(value):
+        return cell
+    assert isinstance(value, int | float | Share)
+    return Marked(value, style) if rule(float(value)) else cell
+
+
+def sorted_by(place: int) -> Finish:
+    """The finish that sorts rows by the number in one column, the highest first and undefined ones last."""
+
+    def key(row: Sequence[Cell]) -> tuple[bool, float]:
+        value = value_of(row[place])
+        if isinstance(value, str) or value is None or is_undefined(value):
+            return (True, 0.0)
+        return (False, -float(value))
+
+    return lambda table: replace(table, rows=sorted(table.rows, key=key))

@@ -1,0 +1,12 @@
+"""Statistics: score matrices in, numbers out.
+
+Start at `draws` for everything random, at `significance` for what a significance test is, at `correlation` for
+rankings of runs.
+"""
+
+# Importing a family enters its tests into the catalogue.
+from gainboard.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
+from gainboard.statistics.intervals import mean_intervals
+from gainboard.statistics.significance import SignificanceTest, every_test, find_test
+
+__all__ = ["SignificanceTest", "every_test", "find_test", "mean_intervals"]

@@ -1,0 +1,191 @@
+"""Bootstrap hypothesis tests of all pairs, as matrix products with how often each topic is in each resample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.statistics.draws import Draws, Floats, Found, Indices, resample_counts
+from gainboard.statistics.effects import TINY
+from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pair_indices, pieces
+from gainboard.statistics.resampled import verdict
+from gainboard.statistics.significance import PairwiseTest, Settings, entered, joined
+
+NO_SQUARES = 1e-18
+"""A resample whose squares add up to no more than this is all zeros, but for rounding."""
+
+
+def paired_bootstrap(
+    differences: Floats, counts: Floats, alphas: Sequence[float] = (), *, largest: bool = False
+) -> Found:
+    """The paired bootstrap on `differences` [pairs, topics].
+
+    `counts` [resamples, topics] says how often each topic is in each resample. Answers `asl` and `observed`
+    [pairs], and if asked for `estimated_differences` [alphas, pairs] and what `max_t` compares.
+    """
+    parts = []
+    at_once = _pairs_at_once(*counts.shape)
+    # One piece's memory serves the next: asking the system for more would cost as much as the arithmetic.
+    room = np.empty((2, at_once, len(counts)))
+    for pairs in pieces(slice(0, len(differences)), at_once):
+        z = differences[pairs]
+        mean = z.mean(axis=1)
+        w = z - mean[:, np.newaxis]
+        squares = w * w
+
+        def mean_at(resamples: Indices, w: Floats = w) -> Floats:
+            means: Floats = np.einsum("apt,pt->ap", counts[resamples], w) / counts.shape[1]
+            return means
+
+        ratios = _paired_ratios(w, squares, counts, room[:, : len(w)])
+        own = _observed(mean, squares.mean(axis=1), z.shape[1])
+        parts.append(verdict(ratios, own, mean_at, alphas, topics=z.shape[1], largest=largest))
+    return joined(parts)
+
+
+def _paired_ratios(w: Floats, squares: Floats, counts: Floats, room: Floats) -> Floats:
+    """[pairs, resamples], in `room` [2, pairs, resamples]: of sums S1 of w and S2 of its squares, S1**2 / S2."""
+    sums, square_sums = np.matmul(w, counts.T, out=room[0]), np.matmul(squares, counts.T, out=room[1])
+    np.multiply(sums, sums, out=sums)
+    # Only topics whose own squares are as small could add up to so little: looking at every sum would cost more.
+    for pair in np.flatnonzero((squares <= NO_SQUARES).any(axis=1)):
+        is_zero = square_sums[pair] <= NO_SQUARES
+        sums[pair, is_zero], square_sums[pair, is_zero] = 0.0, 1.0
+    ratios: Floats = np.divide(sums, square_sums, out=sums)
+    return ratios
+
+
+def unpaired_bootstrap(
+    scores: Floats,
+    counts: tuple[Floats, Floats],
+    alphas: Sequence[float] = (),
+    *,
+    pairs: slice | None = None,
+    largest: bool = False,
+) -> Found:
+    """The unpaired bootstrap on `pairs` (all if None) of the runs of `scores` [runs, topics].
+
+    `counts` are two as of `paired_bootstrap`: for the pair's first run and, drawn independently, for its second.
+    Answers as `paired_bootstrap` does.
+    """
+    topics = scores.shape[1]
+    u = scores - scores.mean(axis=1, keepdims=True)
+    (mean, variance), (other_mean, other_variance) = (_moments(u, drawn) for drawn in counts)
+    observed = _observed_unpaired(scores.mean(axis=1), (u * u).mean(axis=1), topics)
+    parts = []
+    for part in pieces(pairs or slice(0, pair_count(len(scores))), _pairs_at_once(*counts[0].shape)):
+        first, second = pair_indices(len(scores), part)
+        difference = mean[first] - other_mean[second]
+        squares = np.where(np.abs(difference) > TINY, difference**2, 0.0)
+        ratios = _ratio(squares, variance[first] + other_variance[second], topics)
+
+        def mean_at(resamples: Indices, difference: Floats = difference) -> Floats:
+            return np.take_along_axis(difference, resamples.T, axis=1).T
+
+        parts.append(verdict(ratios, observed[part], mean_at, alphas, topics=topics, largest=largest))
+    return joined(parts)
+
+
+def _observed_unpaired(mean: Floats, variance: Floats, topics: int) -> Floats:
+    first, second = pair_indices(len(mean))
+    variance = np.where(_is_constant(variance, topics), 0.0, variance)
+    return _observed(mean[first] - mean[second], variance[first] + variance[second], topics)
+
+
+def _moments(u: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """Each run's mean and variance (divided by n) in each resample: float64 [runs, resamples] each."""
+    mean = u @ counts.T / counts.shape[1]
+    squares = (u * u) @ counts.T / counts.shape[1]
+    return mean, np.maximum(squares - mean**2, 0.0)
+
+
+def _observed(mean: Floats, variance: Floats, topics: int) -> Floats:
+    """The ratio of the scores themselves: float64 [pairs]. `variance` divides by n."""
+    squared_mean = np.where(np.abs(mean) <= TINY, 0.0, mean**2)
+    return _ratio(squared_mean, np.where(_is_constant(variance, topics), 0.0, variance), topics)
+
+
+def _is_constant(variance: Floats, topics: int) -> NDArray[np.bool_]:
+    constant: NDArray[np.bool_] = variance * topics <= TINY**2 * (topics - 1)
+    return constant
+
+
+def _ratio(squared_mean: Floats, variance: Floats, topics: int) -> Floats:
+    # The least normal number in place of 0 / 0, which is a t of 0.
+    ratio: Floats = topics * squared_mean / np.maximum(squared_mean + variance, np.finfo(np.float64).tiny)
+    return ratio
+
+
+def _pairs_at_once(resamples: int, topics: int) -> int:
+    # So few that what is computed for them stays in a core's cache, so many that the counts are not read too often.
+    return max(8, 100_000 // resamples, topics // 32)
+
+
+@lru_cache(maxsize=2)
+def _counts(seed: int, purpose: str, resamples: int, topics: int) -> Floats:
+    counts = resample_counts(Draws(seed, purpose).resamples(resamples, topics), topics)
+    counts.flags.writeable = False
+    return counts
+
+
+@entered
+class PairedBootstrap(PairwiseTest):
+    """Draws topics with replacement, and counts how often the differences, moved to a mean of 0, have as large a |t|.
+
+    One set of resamples serves all pairs. The ASL is that count over the number of resamples; a pair without any
+    difference has 1.
+    """
+
+    name = "paired-bootstrap"
+    title = "Paired bootstrap hypothesis test"
+    reference = "Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006"
+    default_resamples = 1000
+    gives_largest = True
+
+    def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        return self.drawn(resamples) * topics
+
+    def seconds(self, topics: int, resamples: int) -> float:
+        return resamples * (topics * 1.5e-10 + 1.5e-8) + topics * 1.5e-8
+
+    def decide_pairs(self, scores: Floats, pairs: slice, settings: Settings) -> Found:
+        counts = _counts(settings.seed, self.name, self.drawn(settings.resamples), scores.shape[1])
+        # With few resamples a block has so many pairs that their differences would not fit into memory at once.
+        parts = pieces(pairs, NUMBERS_AT_ONCE // 4 // scores.shape[1])
+        return joined(
+            [
+                paired_bootstrap(pair_differences(scores, part), counts, settings.alphas, largest=settings.largest)
+                for part in parts
+            ]
+        )
+
+
+@entered
+class UnpairedBootstrap(PairwiseTest):
+    """Draws each run's topics by themselves: as if the runs had been scored on different topics.
+
+    Welch's t of the two samples, each moved to a mean of 0, is compared with that of the scores themselves.
+    """
+
+    name = "unpaired-bootstrap"
+    title = "Unpaired bootstrap hypothesis test"
+    reference = "Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006"
+    default_resamples = 1000
+    gives_largest = True
+
+    def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        # Of either run's resamples: themselves, and each run's mean and variance in them.
+        return 2 * self.drawn(resamples) * (topics + 2 * runs)
+
+    def seconds(self, topics: int, resamples: int) -> float:
+        return resamples * 2.5e-8
+
+    def decide_pairs(self, scores: Floats, pairs: slice, settings: Settings) -> Found:
+        first, second = (
+            _counts(settings.seed, f"{self.name}: {run}", self.drawn(settings.resamples), scores.shape[1])
+            for run in ("first", "second")
+        )
+        return unpaired_bootstrap(scores, (first, second), settings.alphas, pairs=pairs, largest=settings.largest)

@@ -1,0 +1,150 @@
+"""The tests of the textbooks, as SciPy has them, for all pairs at once."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.statistics.draws import Floats, Found
+from gainboard.statistics.effects import TINY
+from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
+from gainboard.statistics.randomisation import MOST_ENUMERATED, as_large, every_sign
+from gainboard.statistics.significance import PairwiseTest, Settings, entered, joined
+
+DECIMALS = 12
+"""Differences are rounded to so many before they are ranked: 0.3 - 0.2 and 0.2 - 0.1 are a tie."""
+
+MOST_EXACT = 50
+"""Up to so many topics SciPy takes the exact distribution of the signed ranks, if nothing is tied."""
+
+
+def t_levels(differences: Floats) -> Floats:
+    """Two-sided levels of the paired t-test on `differences` [pairs, topics]: float64 [pairs]."""
+    # SciPy takes longer to load than the rest of the server together.
+    from scipy.special import stdtr  # noqa: PLC0415
+
+    topics = differences.shape[1]
+    mean, spread = np.abs(differences.mean(axis=1)), differences.std(axis=1, ddof=1)
+    t = np.where(spread > TINY, mean / np.maximum(spread, TINY) * np.sqrt(topics), np.inf)
+    levels: Floats = np.where(mean > TINY, 2 * stdtr(topics - 1, -t), 1.0)
+    return levels
+
+
+def sign_levels(differences: Floats) -> Floats:
+    """Two-sided levels of the exact binomial test on the signs of `differences` [pairs, topics]: float64 [pairs]."""
+    # As above.
+    from scipy.special import bdtr  # noqa: PLC0415
+
+    above, below = (np.count_nonzero(side, axis=1) for side in (differences > 0, differences < 0))
+    levels: Floats = np.minimum(1.0, 2 * bdtr(np.minimum(above, below).astype(np.float64), above + below, 0.5))
+    return levels
+
+
+def wilcoxon_levels(differences: Floats) -> Floats:
+    """Two-sided levels of the signed-rank test on `differences` [pairs, topics]: float64 [pairs].
+
+    As SciPy's `wilcoxon` decides for each pair: exact where nothing is tied or zero and topics are 50 or fewer; over
+    all signs where something is and they are 13 or fewer; otherwise normal. Zeros are left out.
+    """
+    levels = np.ones(len(differences))
+    plain = _is_plain(differences)
+    tied = differences.any(axis=1) & ~plain
+    if differences.shape[1] > MOST_EXACT:
+        levels[plain | tied] = _scipy_wilcoxon(differences[plain | tied], "asymptotic")
+        return levels
+    levels[plain] = _scipy_wilcoxon(differences[plain], "exact")
+    levels[tied] = _tied_wilcoxon(differences[tied])
+    return levels
+
+
+def _is_plain(differences: Floats) -> NDArray[np.bool_]:
+    """[pairs]: no difference is 0, and no two are as large."""
+    sizes = np.sort(np.abs(differences), axis=1)
+    least_step: Floats = np.diff(sizes, axis=1, prepend=0.0).min(axis=1)
+    return least_step > 0
+
+
+def _scipy_wilcoxon(differences: Floats, method: str) -> Floats:
+    # As above.
+    from scipy.stats import wilcoxon  # noqa: PLC0415
+
+    return wilcoxon(differences, axis=1, method=method).pvalue if len(differences) else np.empty(0)
+
+
+def _tied_wilcoxon(differences: Floats) -> Floats:
+    """Levels over all ways of giving signs to the ranks, if they are few: SciPy would rank anew for each."""
+    if differences.shape[1] > MOST_ENUMERATED:
+        return _scipy_wilcoxon(differences, "asymptotic")
+    # As above.
+    from scipy.stats import rankdata  # noqa: PLC0415
+
+    zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
+    signed_ranks = np.sign(differences) * (rankdata(np.abs(differences), axis=1) - zeros)
+    every = every_sign(differences.shape[1])
+    return as_large(signed_ranks, every) / len(every)
+
+
+class ClassicalTest(PairwiseTest):
+    """A test that looks up a distribution, and draws nothing."""
+
+    @abstractmethod
+    def levels(self, differences: Floats) -> Floats:
+        """Float64 [pairs] from differences [pairs, topics]."""
+
+    def decide_pairs(self, scores: Floats, pairs: slice, settings: Settings) -> Found:
+        parts = pieces(pairs, NUMBERS_AT_ONCE // 4 // scores.shape[1])
+        return joined([{"asl": self.levels(pair_differences(scores, part))} for part in parts])
+
+
+@entered
+class TTest(ClassicalTest):
+    """Student's paired t-test: is the mean of the differences 0, if they are normal?
+
+    Differences that are all the same and not 0 have a level of 0, those that are all 0 of 1.
+    """
+
+    name = "t-test"
+    title = "Paired t-test"
+    reference = "Student, The probable error of a mean, Biometrika 6, 1908"
+
+    def seconds(self, topics: int, resamples: int) -> float:
+        return topics * 8e-9
+
+    def levels(self, differences: Floats) -> Floats:
+        return t_levels(differences)
+
+
+@entered
+class Wilcoxon(ClassicalTest):
+    """Ranks the differences by their size, and compares the ranks of the positive with those of the negative ones.
+
+    Zeros are left out. Exact for 50 topics or fewer without ties and zeros, and for 13 or fewer with them;
+    otherwise by the normal approximation, corrected for ties.
+    """
+
+    name = "wilcoxon"
+    title = "Wilcoxon signed-rank test"
+    reference = "Wilcoxon, Individual comparisons by ranking methods, Biometrics Bulletin 1, 1945"
+
+    def seconds(self, topics: int, resamples: int) -> float:
+        return topics * 1e-7 + 8e-6
+
+    def levels(self, differences: Floats) -> Floats:
+        return wilcoxon_levels(np.round(differences, DECIMALS))
+
+
+@entered
+class Sign(ClassicalTest):
+    """Counts the topics on which either run is better: are they as many, but for chance? Exact; ties are left out."""
+
+    name = "sign"
+    title = "Sign test"
+    reference = "Arbuthnott, An argument for divine providence, Philosophical Transactions 27, 1710"
+
+    def seconds(self, topics: int, resamples: int) -> float:
+        return topics * 8e-9
+
+    def levels(self, differences: Floats) -> Floats:
+        return sign_levels(np.round(differences, DECIMALS))

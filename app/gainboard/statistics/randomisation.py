@@ -1,0 +1,83 @@
+"""Fisher's randomisation test, by flipping signs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gainboard.statistics.corrections import NEAR
+from gainboard.statistics.draws import Draws, Floats, Found
+from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
+from gainboard.statistics.significance import Outcome, Settings, SignificanceTest, entered
+
+MOST_ENUMERATED = 13
+"""Up to so many topics, all ways of flipping signs are looked at: 2**13 are fewer than the default draws."""
+
+BLOCK_PRODUCTS = 2e10
+"""How many multiplications a block may take: about a second."""
+
+
+def as_large(differences: Floats, signs: Floats) -> Floats:
+    """How many of the `signs` [resamples, topics] leave as large a mean, either way: float64 [pairs].
+
+    `differences` is [pairs, topics].
+    """
+    topics = signs.shape[1]
+    count = np.empty(len(differences))
+    own = np.abs(differences.sum(axis=1, keepdims=True))
+    for part in pieces(slice(0, len(differences)), max(32, 65536 // len(signs))):
+        flipped = differences[part] @ signs.T
+        count[part] = (np.abs(flipped, out=flipped) >= own[part] - NEAR * topics).sum(axis=1)
+    return count
+
+
+def every_sign(topics: int) -> Floats:
+    """All ways of giving each topic a sign: float64 [2 ** topics, topics]."""
+    bits = np.arange(2**topics)[:, np.newaxis] >> np.arange(topics) & 1
+    return 2 * bits.astype(np.float64) - 1
+
+
+@entered
+class Randomisation(SignificanceTest):
+    """Swaps the two runs' scores on random topics, and counts how often the means differ as much as they do.
+
+    The ASL is (1 + count) / (1 + resamples), so that it is never 0; with 13 topics or fewer all ways of swapping
+    are counted, and it is exact.
+    """
+
+    name = "randomisation"
+    title = "Randomisation test"
+    reference = "Smucker, Allan and Carterette, A comparison of statistical significance tests for IR, CIKM 2007"
+    default_resamples = 10000
+
+    def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        if topics <= MOST_ENUMERATED:
+            return 1
+        at_once = min(NUMBERS_AT_ONCE, BLOCK_PRODUCTS / max(1, pair_count(runs))) // topics
+        return int(-(-self.drawn(resamples) // max(1, at_once)))
+
+    def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
+        flips = 2**topics if topics <= MOST_ENUMERATED else self.drawn(resamples)
+        whole = pair_count(runs) * flips * (topics * 1e-10 + 1e-9)
+        return whole / self.blocks(runs, topics, resamples)
+
+    def work(self, scores: Floats, block: int, settings: Settings) -> Found:
+        runs, topics = scores.shape
+        signs = self._signs(runs, topics, block, settings)
+        pairs = pieces(slice(0, pair_count(runs)), NUMBERS_AT_ONCE // topics)
+        return {"count": np.concatenate([as_large(pair_differences(scores, part), signs) for part in pairs])}
+
+    def outcome(self, scores: Floats, found: Sequence[Found], settings: Settings) -> Outcome:
+        count = np.sum([part["count"] for part in found], axis=0)
+        if scores.shape[1] <= MOST_ENUMERATED:
+            return Outcome(asl=count / 2 ** scores.shape[1], resamples=2 ** scores.shape[1])
+        resamples = self.drawn(settings.resamples)
+        return Outcome(asl=(1 + count) / (1 + resamples), resamples=resamples)
+
+    def _signs(self, runs: int, topics: int, block: int, settings: Settings) -> Floats:
+        if topics <= MOST_ENUMERATED:
+            return every_sign(topics)
+        resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
+        number = resamples * (block + 1) // blocks - resamples * block // blocks
+        return Draws(settings.seed, self.name, block).signs(number, topics)

@@ -1,0 +1,170 @@
+"""The catalogue of significance tests. A test is one class, entered by `@entered`; nothing else lists tests.
+
+Every test looks at all pairs of runs, and is worked in blocks: a job may give them to any number of processes, in
+any order, and its result is the same to the byte.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.statistics.draws import Floats, Found
+from gainboard.statistics.effects import Effects, paired_effects
+from gainboard.statistics.pairs import pair_count
+
+BLOCK_SECONDS = 1.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What may be chosen beside the test.
+
+    `seed` is 0 .. 2**64 - 1; `resamples` None means the test's own default. `alphas` are the significance levels in
+    (0, 1) for which estimated differences are wanted, `largest` whether the max-T correction is: both cost time.
+    """
+
+    seed: int = 0
+    resamples: int | None = None
+    alphas: tuple[float, ...] = ()
+    largest: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a test says of all pairs, in the order of `pairs`.
+
+    `asl` is float64 [pairs] in [0, 1]. `estimated_differences`, float64 [alphas, pairs], is None unless the test
+    is a bootstrap and was asked. So are `observed`, `largest`, `infinite_counts` and `infinite_resamples`, which
+    `max_t` takes. `resamples` is how many there were, all that exist where they could be enumerated; None if none.
+    """
+
+    asl: Floats
+    estimated_differences: Floats | None = None
+    observed: Floats | None = None
+    largest: Floats | None = None
+    infinite_counts: NDArray[np.int32] | None = None
+    infinite_resamples: NDArray[np.int32] | None = None
+    resamples: int | None = None
+
+
+def joined(found: Sequence[Found]) -> Found:
+    """Fields of `Outcome` for consecutive parts of the pairs, as one: at least one part."""
+    return {
+        name: np.maximum.reduce([part[name] for part in found])
+        if name == "largest"
+        else np.concatenate([part[name] for part in found], axis=-1)
+        for name in found[0]
+    }
+
+
+class SignificanceTest(ABC):
+    """A two-sided test of the hypothesis that two runs do equally well, applied to all pairs.
+
+    Score matrices are float64 [runs, topics] without NaN, with at least two of either. Whoever writes a test keeps
+    true: what `work` finds depends on the scores, the settings and the number of its block only; `blocks` depends
+    on the sizes only; a block takes a few seconds of one core at most. The class's docstring is the definition that
+    users read.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    reference: ClassVar[str]
+    default_resamples: ClassVar[int | None] = None
+    gives_largest: ClassVar[bool] = False
+    """Whether it can say what the max-T correction compares."""
+
+    @property
+    def definition(self) -> str:
+        """What it does, in prose."""
+        return inspect.getdoc(type(self)) or ""
+
+    @abstractmethod
+    def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        """How many blocks there are for matrices of this size: at least 1. None: the default resamples."""
+
+    def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
+        """Roughly what a block costs one core."""
+        return BLOCK_SECONDS
+
+    def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        """How many numbers it has in memory as long as it works, beside the scores; few unless it says so."""
+        return 0
+
+    @abstractmethod
+    def work(self, scores: Floats, block: int, settings: Settings) -> Found:
+        """Works block 0 .. blocks - 1."""
+
+    @abstractmethod
+    def outcome(self, scores: Floats, found: Sequence[Found], settings: Settings) -> Outcome:
+        """Puts together what all blocks found, given in the order of blocks."""
+
+    def decide(self, scores: Floats, settings: Settings) -> Outcome:
+        """All blocks, one after the other."""
+        runs, topics = scores.shape
+        blocks = self.blocks(runs, topics, settings.resamples)
+        return self.outcome(scores, [self.work(scores, block, settings) for block in range(blocks)], settings)
+
+    def effects(self, scores: Floats) -> Effects:
+        """How much the runs of each pair differ."""
+        return paired_effects(scores)
+
+    def drawn(self, resamples: int | None) -> int:
+        """How many resamples to draw, where `resamples` are asked for."""
+        return resamples or self.default_resamples or 0
+
+
+class PairwiseTest(SignificanceTest):
+    """A test that decides each pair by itself: its blocks are blocks of pairs."""
+
+    @abstractmethod
+    def seconds(self, topics: int, resamples: int) -> float:
+        """Roughly what a pair costs one core."""
+
+    @abstractmethod
+    def decide_pairs(self, scores: Floats, pairs: slice, settings: Settings) -> Found:
+        """The fields of `Outcome` for the pairs start .. stop: those by pair on the last axis, and `largest`."""
+
+    def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        return max(1, min(pair_count(runs), math.ceil(self._whole(runs, topics, resamples) / BLOCK_SECONDS)))
+
+    def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
+        return self._whole(runs, topics, resamples) / self.blocks(runs, topics, resamples)
+
+    def _whole(self, runs: int, topics: int, resamples: int | None) -> float:
+        return pair_count(runs) * self.seconds(topics, self.drawn(resamples))
+
+    def work(self, scores: Floats, block: int, settings: Settings) -> Found:
+        runs, topics = scores.shape
+        pairs, blocks = pair_count(runs), self.blocks(runs, topics, settings.resamples)
+        return self.decide_pairs(scores, slice(pairs * block // blocks, pairs * (block + 1) // blocks), settings)
+
+    def outcome(self, scores: Floats, found: Sequence[Found], settings: Settings) -> Outcome:
+        return Outcome(**joined(found), resamples=self.drawn(settings.resamples) or None)
+
+
+_TESTS: dict[str, SignificanceTest] = {}
+Entered = TypeVar("Entered", bound=type[SignificanceTest])
+
+
+def entered(test: Entered) -> Entered:
+    """Enters a test into the catalogue."""
+    _TESTS[test.name] = test()
+    return test
+
+
+def every_test() -> tuple[SignificanceTest, ...]:
+    """All tests, in the order in which they are defined."""
+    return tuple(_TESTS.values())
+
+
+def find_test(name: str) -> SignificanceTest:
+    """The test of this name; KeyError if there is none."""
+    return _TESTS[name]

@@ -1,0 +1,79 @@
+"""Rank correlations that weigh the top of the ranking more: AP correlation and rank-biased overlap.
+
+Rankings come as mean scores, float64 [metrics, runs] without NaN, rounded before any comparison as in `correlation`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.statistics.draws import Floats, Indices
+from gainboard.statistics.pairs import pair_indices
+from gainboard.statistics.pieces import pair_pieces
+from gainboard.statistics.ties import rounded, tied_pairs
+
+
+def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
+    """AP correlation: [i, j] takes metric i as the reference and j as the estimate.
+
+    At each run of the estimate's ranking, the share of those above it that the reference also puts above it,
+    averaged and brought to -1 .. 1 (Yilmaz, Aslam and Robertson, SIGIR 2008). NaN where either metric has ties.
+    `ties="b"` is Urbano and Marrero's tau_ap,b (ICTIR 2017) instead: it counts runs strictly above only, and is the
+    mean of both directions, hence symmetric; NaN where either metric ties all runs.
+    """
+    means = rounded(means)
+    agreement, untied = _weighted_agreement(means)
+    # Each run below the first group shares a weight of 1 among those above it: the diagonal counts such runs.
+    below_first = np.diagonal(untied)
+    tau = (agreement + untied) / np.where(below_first > 0, below_first, np.nan) - 1
+    if ties == "b":
+        return (tau + tau.T) / 2
+    has_ties = tied_pairs(means) > 0
+    tau[has_ties | has_ties[:, np.newaxis]] = np.nan
+    return tau
+
+
+def _weighted_agreement(means: Floats) -> tuple[Floats, Floats]:
+    """Over pairs, weighted by what the column's metric ranks: the product of signs, and whether neither is a tie."""
+    metrics, runs = means.shape
+    by_run = np.ascontiguousarray(means.T)
+    above = np.ascontiguousarray(_above(means).T)
+    first, second = pair_indices(runs)
+    agreement, untied = np.zeros((metrics, metrics)), np.zeros((metrics, metrics))
+    for piece in pair_pieces(runs, metrics):
+        x, y = first[piece], second[piece]
+        signs = np.sign(by_run[x] - by_run[y])
+        weighted = signs / np.maximum(1, np.maximum(above[x], above[y]))
+        agreement += signs.T @ weighted
+        untied += np.abs(signs).T @ np.abs(weighted)
+    return agreement, untied
+
+
+def _above(means: Floats) -> NDArray[np.float64]:
+    """How many runs each metric puts strictly above each run."""
+    runs = means.shape[1]
+    places = [runs - np.searchsorted(np.sort(row), row, side="right") for row in means]
+    return np.array(places, dtype=np.float64).reshape(means.shape)
+
+
+def rbo_matrix(means: Floats, tie_order: Indices, p: float = 0.9) -> Floats:
+    """Rank-biased overlap of full rankings, extrapolated (Webber, Moffat and Zobel, TOIS 28(4), 2010): symmetric.
+
+    `tie_order` intp [runs] says in which order tied runs are listed, lowest first (the place of each run's name
+    among the names); 0 < `p` < 1, and the smaller it is, the less the lower ranks count. In 0 .. 1.
+    """
+    metrics, runs = means.shape
+    order = np.lexsort((np.broadcast_to(tie_order, means.shape), -rounded(means)), axis=1)
+    place = np.argsort(order, axis=1)
+    depths = np.arange(1, runs + 1)
+    # A run counts at every depth from the lower one of its two ranks on: what it adds is a sum over these depths.
+    tail = np.cumsum((p**depths / depths)[::-1])[::-1]
+    overlap = np.empty((metrics, metrics))
+    for one in range(metrics):
+        # Identical rankings lose nothing, exactly; mirrored, so that the two triangles agree to the last bit.
+        lost = (tail[place[one]] - tail[np.maximum(place[one], place[one:])]).sum(axis=1)
+        overlap[one, one:] = overlap[one:, one] = 1 - (1 - p) / p * lost
+    return overlap

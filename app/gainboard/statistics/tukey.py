@@ -1,0 +1,93 @@
+"""The randomised version of Tukey's HSD test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from gainboard.statistics.corrections import NEAR
+from gainboard.statistics.draws import Draws, Floats, Found, Indices
+from gainboard.statistics.effects import Effects, residual_effects
+from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
+from gainboard.statistics.significance import Outcome, Settings, SignificanceTest, entered
+
+IN_CACHE = 1 << 15
+"""How many float64 are gathered at once: 256 KB."""
+
+SECONDS_A_SCORE = 6e-9
+"""Of each resample: a quarter of it to look it up, and three quarters to draw its place, which metrics share."""
+
+
+def largest_differences(scores: Floats, permutations: Indices) -> Floats:
+    """The largest mean less the smallest after each permutation of `scores` [runs, topics]: float64 [resamples].
+
+    `permutations` [resamples, topics, runs] says whose score each run gets, topic by topic.
+    """
+    runs, topics = scores.shape
+    return _spreads(scores, permutations + _rows(topics, runs))
+
+
+def _spreads(scores: Floats, places: Indices) -> Floats:
+    topics = scores.shape[1]
+    flat = scores.T.ravel()
+    spreads = np.empty(len(places))
+    for part in pieces(slice(0, len(places)), IN_CACHE // scores.size):
+        spreads[part] = np.ptp(flat[places[part]].sum(axis=1), axis=1)
+    spreads /= topics
+    return spreads
+
+
+def tukey_levels(scores: Floats, largest: Floats) -> Floats:
+    """The share of the `largest` differences that reach the pair's own: float64 [pairs]."""
+    own = np.abs(pair_differences(scores.mean(axis=1)))
+    below = np.searchsorted(np.sort(largest), own - NEAR, side="left")
+    levels: Floats = (len(largest) - below) / len(largest)
+    return levels
+
+
+def _rows(topics: int, runs: int) -> Indices:
+    return np.arange(topics)[:, np.newaxis] * runs
+
+
+# Metrics are worked one after the other: each block's permutations, which cost most, serve all of them.
+@lru_cache(maxsize=1)
+def _places(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
+    places = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
+    places += _rows(topics, runs)
+    places.flags.writeable = False
+    return places
+
+
+@entered
+class RandomisedTukey(SignificanceTest):
+    """Permutes the runs within each topic, and counts how often the best and the worst then differ as much as a pair.
+
+    It allows for all pairs being looked at: no correction is needed.
+    """
+
+    name = "randomised-tukey-hsd"
+    title = "Randomised Tukey HSD test"
+    reference = "Carterette, Multiple testing in statistical analysis of systems-based IR experiments, TOIS 30(1), 2012"
+    default_resamples = 5000
+
+    def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        at_once = max(1, NUMBERS_AT_ONCE // (runs * topics))
+        return -(-self.drawn(resamples) // at_once)
+
+    def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
+        return self.drawn(resamples) * runs * topics / self.blocks(runs, topics, resamples) * SECONDS_A_SCORE
+
+    def work(self, scores: Floats, block: int, settings: Settings) -> Found:
+        runs, topics = scores.shape
+        resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
+        number = resamples * (block + 1) // blocks - resamples * block // blocks
+        return {"largest": _spreads(scores, _places(settings.seed, block, number, topics, runs))}
+
+    def outcome(self, scores: Floats, found: Sequence[Found], settings: Settings) -> Outcome:
+        largest = np.concatenate([part["largest"] for part in found])
+        return Outcome(asl=tukey_levels(scores, largest), resamples=len(largest))
+
+    def effects(self, scores: Floats) -> Effects:
+        return residual_effects(scores)

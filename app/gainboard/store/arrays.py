@@ -1,0 +1,57 @@
+"""Arrays and names as compact bytes, and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.trec.zstd import compress, decompress
+
+
+def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays under their names, compressed; little-endian whatever the machine."""
+    shapes = {name: (array.dtype.newbyteorder("<").str, *array.shape) for name, array in arrays.items()}
+    data = [array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes() for array in arrays.values()]
+    return compress(b"\n".join((json.dumps(shapes).encode(), b"".join(data))))
+
+
+def unpack(packed: bytes) -> dict[str, NDArray[Any]]:
+    """What `pack` was given; the arrays are read-only."""
+    header, data = decompress(packed).split(b"\n", 1)
+    arrays: dict[str, NDArray[Any]] = {}
+    offset = 0
+    for name, (dtype, *shape) in json.loads(header).items():
+        flat = np.frombuffer(data, dtype=dtype, count=math.prod(shape), offset=offset)
+        arrays[name] = flat.reshape(shape)
+        offset += arrays[name].nbytes
+    return arrays
+
+
+def pack_all(groups: Sequence[Mapping[str, NDArray[Any]]]) -> bytes:
+    """Several groups of arrays, each as `pack` takes one."""
+    return pack({f"{number}/{name}": array for number, group in enumerate(groups) for name, array in group.items()})
+
+
+def unpack_all(packed: bytes) -> list[dict[str, NDArray[Any]]]:
+    """What `pack_all` was given, but for groups without arrays."""
+    groups: dict[str, dict[str, NDArray[Any]]] = {}
+    for key, array in unpack(packed).items():
+        number, name = key.split("/", 1)
+        groups.setdefault(number, {})[name] = array
+    return list(groups.values())
+
+
+def pack_names(names: Sequence[str]) -> bytes:
+    """Names that contain no line end, compressed."""
+    return compress("\n".join(names).encode())
+
+
+def unpack_names(packed: bytes) -> list[str]:
+    """What `pack_names` was given."""
+    text = decompress(packed).decode()
+    return text.split("\n") if text else []

@@ -1,0 +1,128 @@
+"""The audit log, as stored: entries that nobody changes, each bound to the one before by its hash.
+
+There is one chain for the whole instance. Triggers refuse to change or delete an entry; should somebody get around
+them, the hashes of that entry and of the next one no longer fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, insert, select
+
+from gainboard.store.database import Transaction, exclude_others
+from gainboard.store.records import Collection, Entry
+from gainboard.store.tables import audit as table
+from gainboard.store.tables import collections, tokens
+
+NOTHING = "0" * 64
+"""What the first entry has in the place of the hash before."""
+_LOCK = 0x61756474
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which entries: of one collection or of all, of one action or of all, not older than a time, or any."""
+
+    collection_id: int | None = None
+    action: str | None = None
+    since: datetime | None = None
+
+
+def canonical(value: Any) -> str:
+    """JSON as RFC 8785 has it: sorted keys, no blanks. There are no fractions in what is hashed by default, whose
+    spelling would be a matter of the language."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(entry: Mapping[str, Any]) -> str:
+    """The hash of an entry: SHA-256 of the canonical JSON of all its other fields."""
+    return hashlib.sha256(canonical({key: entry[key] for key in entry if key != "hash"}).encode()).hexdigest()
+
+
+def stamp(time: datetime) -> str:
+    """A time as it is hashed: RFC 3339 in UTC with six decimals, so that texts sort as times do."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def append(
+    tx: Transaction,
+    *,
+    collection: Collection | None,
+    token_id: str | None,
+    role: str,
+    action: str,
+    subject: str,
+    details: Mapping[str, Any],
+) -> None:
+    """Adds an entry to the chain.
+
+    Until the transaction ends nobody else adds one, so this comes last in it (`database.at_the_end`).
+    """
+    if token_id is not None:
+        # The entry refers to the token, whose rotation locks it. Whoever waits for that must not have our lock yet.
+        tx.execute(select(tokens.c.id).where(tokens.c.id == token_id).with_for_update(read=True, key_share=True))
+    exclude_others(tx, _LOCK)
+    last = tx.execute(select(table.c.number, table.c.hash).order_by(table.c.number.desc()).limit(1)).first()
+    entry: dict[str, Any] = {
+        "number": last.number + 1 if last else 1,
+        "at": stamp(datetime.now(UTC)),
+        "collection": collection.name if collection else None,
+        "collection_uuid": collection.uuid if collection else None,
+        "token": token_id,
+        "role": role,
+        "action": action,
+        "subject": subject,
+        "details": dict(details),
+        "previous": last.hash if last else NOTHING,
+    }
+    kept = {key: entry[key] for key in ("number", "at", "role", "action", "subject", "previous")}
+    about = {"collection_id": collection.id if collection else None, "token_id": token_id}
+    tx.execute(insert(table).values(**kept, **about, details=canonical(details), hash=digest(entry)))
+
+
+def _select(wanted: Wanted) -> Select[Any]:
+    about = (collections.c.name.label("collection"), collections.c.uuid.label("collection_uuid"))
+    query = select(table, *about).outerjoin(collections, collections.c.id == table.c.collection_id)
+    if wanted.collection_id is not None:
+        query = query.where(table.c.collection_id == wanted.collection_id)
+    if wanted.action is not None:
+        query = query.where(table.c.action == wanted.action)
+    if wanted.since is not None:
+        query = query.where(table.c.at >= stamp(wanted.since))
+    return query
+
+
+def _record(row: Row[Any]) -> Entry:
+    return Entry(
+        number=row.number,
+        at=row.at,
+        collection=row.collection,
+        collection_uuid=row.collection_uuid,
+        token=row.token_id,
+        role=row.role,
+        action=row.action,
+        subject=row.subject,
+        details=json.loads(row.details),
+        previous=row.previous,
+        hash=row.hash,
+    )
+
+
+def page(tx: Transaction, wanted: Wanted, *, after: int | None, limit: int, upto: int | None = None) -> list[Entry]:
+    """The wanted entries, oldest first, with numbers after one and up to another."""
+    query = _select(wanted).where(table.c.number > (after or 0)).order_by(table.c.number).limit(limit)
+    if upto is not None:
+        query = query.where(table.c.number <= upto)
+    return [_record(row) for row in tx.execute(query)]
+
+
+def last(tx: Transaction, wanted: Wanted) -> Entry | None:
+    """The newest of the wanted entries."""
+    row = tx.execute(_select(wanted).order_by(table.c.number.desc()).limit(1)).first()
+    return _record(row) if row else None

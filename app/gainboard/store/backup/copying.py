@@ -1,0 +1,122 @@
+"""All rows of one database into another of the same schema, whichever kinds the two are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    cast,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.exc import DBAPIError
+
+from gainboard.errors import DatabaseBusy, DatabaseUnusable
+
+Told = Callable[[str, int, int], None]
+"""Hears of every batch: the table, how many of its rows are copied, and how many there are."""
+_BATCH = 500
+
+
+class _Verbatim(TypeDecorator[str]):
+    """JSON as the text that it is stored as: nothing is parsed, and SQL's null and JSON's remain two things."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, casts: bool) -> None:
+        super().__init__()
+        self.casts = casts
+
+    def column_expression(self, column: ColumnElement[str]) -> ColumnElement[str]:
+        return cast(column, Text)
+
+    def bind_expression(self, bindparam: BindParameter[str]) -> ColumnElement[Any]:
+        return cast(bindparam, JSON) if self.casts else bindparam
+
+
+def copy(source: Connection, target: Connection, told: Told) -> dict[str, int]:
+    """Copies every table of the target, which has the source's schema and no rows; gives how many rows each has.
+
+    The source's transaction sees one state throughout. Raises DatabaseUnusable, with the driver's words.
+    """
+    return {table.name: _copy_table(table, source, target, told) for table in tables(target)}
+
+
+def tables(connection: Connection) -> list[Table]:
+    """The tables that are there, be they those of this version or not; each comes after those that it refers to."""
+    found = MetaData()
+    found.reflect(connection)
+    ours = [table for table in found.sorted_tables if table.name != "alembic_version"]
+    for column in (column for table in ours for column in table.columns):
+        generic = column.type.as_generic()
+        column.type = _Verbatim(connection.dialect.name == "postgresql") if isinstance(generic, JSON) else generic
+    return ours
+
+
+def counted(connection: Connection, table: Table) -> int:
+    """The number of rows."""
+    return connection.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def set_sequences(connection: Connection) -> None:
+    """Lets PostgreSQL number new rows after those that were copied, as SQLite does by itself."""
+    for table in tables(connection):
+        key, *more = table.primary_key
+        if more or not isinstance(key.type, Integer):
+            continue
+        highest = connection.execute(select(func.max(key))).scalar()
+        if highest is not None:
+            sequence = func.pg_get_serial_sequence(table.name, key.name)
+            connection.execute(select(func.setval(sequence, highest)))
+
+
+@contextmanager
+def in_words(what: str) -> Iterator[None]:
+    """What a driver says, as an error of ours that says what it came of. Raises DatabaseUnusable."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise DatabaseUnusable(f"Cannot {what}: {_words(error)}.") from error
+    except DatabaseBusy as error:
+        raise DatabaseUnusable(f"Cannot {what}: {_words(error.__cause__ or error)}.") from error
+
+
+def _words(error: BaseException) -> str:
+    return str(getattr(error, "orig", error)).strip().rstrip(".")
+
+
+def _copy_table(table: Table, source: Connection, target: Connection, told: Told) -> int:
+    with in_words(f"read the table {table.name}"):
+        expected, done = counted(source, table), 0
+    told(table.name, done, expected)
+    for batch in _batches(table, source):
+        with in_words(f"write the table {table.name}"):
+            target.execute(insert(table), batch)
+        done += len(batch)
+        told(table.name, done, expected)
+    return done
+
+
+def _batches(table: Table, source: Connection) -> Iterator[list[dict[str, Any]]]:
+    # Files and rankings are large: of those no more than one is in memory. Entries of the audit log refuse to be
+    # inserted in any order but their own.
+    holds_files = any(isinstance(column.type, LargeBinary) for column in table.columns)
+    options = {"yield_per": 1 if holds_files else _BATCH}
+    with in_words(f"read the table {table.name}"):
+        result = source.execute(select(table).order_by(*table.primary_key), execution_options=options)
+        for batch in result.partitions():
+            yield [row._asdict() for row in batch]

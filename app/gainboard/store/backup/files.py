@@ -1,0 +1,124 @@
+"""The file of a backup: written beside its place and put there when it is whole, or opened and found to be whole."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.pool import NullPool
+
+from gainboard.errors import BadSetting, DatabaseUnusable
+from gainboard.store.backup.copying import in_words
+
+_HASTE = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE")
+"""Nobody reads the file before it is whole and synced, so there is nothing to come back to."""
+
+
+@contextmanager
+def placed(file: Path, *, force: bool) -> Iterator[Path]:
+    """A new file beside the one that is wanted, its owner's alone, which takes that one's place on leaving.
+
+    An error leaves nothing of it. Raises BadSetting where there is no place, or it is taken and not to be.
+    """
+    _require_place(file, force)
+    with _as_setting(f"Cannot write into {file.parent}"):
+        descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".partial", dir=file.parent)
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _sync(temporary)
+        _require_place(file, force)
+        with _as_setting(f"Cannot write {file}"):
+            temporary.replace(file)
+        _sync(file.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _require_place(file: Path, force: bool) -> None:
+    if file.is_dir():
+        raise BadSetting(f"{file} is a folder; name a file in it.")
+    if not file.parent.is_dir():
+        raise BadSetting(f"{file.parent} is no folder, so no file can be written there.")
+    if file.exists() and not file.is_file():
+        raise BadSetting(f"{file} is no plain file, and cannot become one.")
+    if file.exists() and not force:
+        raise BadSetting(f"{file} exists; --force replaces it.")
+
+
+@contextmanager
+def _as_setting(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadSetting(f"{what}: {error.strerror or error}.") from error
+
+
+def _sync(path: Path) -> None:
+    with _as_setting(f"Cannot write {path}"):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def writing(temporary: Path) -> Iterator[Connection]:
+    """A transaction over an empty file that nobody else reads yet; committed on leaving."""
+    uri = f"{temporary.resolve().as_uri()}?mode=rw"
+    with _connected(_engine(uri)) as connection, in_words(f"write into {temporary.parent}"):
+        for pragma in _HASTE:
+            connection.exec_driver_sql(pragma)
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        yield connection
+        connection.commit()
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[Connection]:
+    """A transaction over a backup, which sees one state of it and changes nothing. Raises BadSetting."""
+    if not file.is_file():
+        raise BadSetting(f"{file} is a folder and no backup." if file.is_dir() else f"There is no file {file}.")
+    with _connected(_engine(f"{file.resolve().as_uri()}?mode=ro")) as connection:
+        with in_words(f"read {file}"):
+            connection.exec_driver_sql("BEGIN")
+            connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
+        yield connection
+
+
+def require_whole(connection: Connection, what: str) -> None:
+    """Raises DatabaseUnusable where a page is broken, or a row refers to one that is not there."""
+    with in_words(f"read {what}"):
+        said = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+        if said != "ok":
+            raise DatabaseUnusable(f"{what} is damaged: {said}.")
+        dangling = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+        if dangling is not None:
+            raise DatabaseUnusable(f"{what} is not whole: its table {dangling[0]} refers to {dangling[2]} in vain.")
+
+
+def _engine(uri: str) -> Engine:
+    # The driver must not begin transactions by itself: reading is to see one state, from one BEGIN on.
+    return create_engine("sqlite://", creator=lambda: _connect(uri), poolclass=NullPool, hide_parameters=True)
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+@contextmanager
+def _connected(engine: Engine) -> Iterator[Connection]:
+    try:
+        with in_words("open the file"):
+            connection = engine.connect()
+        with connection:
+            yield connection
+    finally:
+        engine.dispose()

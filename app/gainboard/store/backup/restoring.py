@@ -1,0 +1,109 @@
+"""Restoring a backup into an empty database."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect
+
+from gainboard.errors import BadSetting, DatabaseUnusable
+from gainboard.store.backup import files
+from gainboard.store.backup.copying import Told, copy, counted, in_words, set_sequences, tables
+from gainboard.store.backup.revisions import NEWEST, known_revision, upgrade
+from gainboard.store.database import Database, exclude_others
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A backup's schema revision, the one that the database has now, and how many rows each table of the backup had."""
+
+    before: str
+    after: str
+    rows: Mapping[str, int]
+
+
+def restore(database: Database, file: Path, told: Told) -> Restored:
+    """Fills an empty database from a backup, and brings it to the schema of this version; the file is only read.
+
+    All or nothing: an error leaves what was there. Raises BadSetting where the file is no backup, or the database
+    is not empty; DatabaseNewer; DatabaseUnusable.
+    """
+    with files.reading(file) as source:
+        revision = known_revision(source, str(file))
+        files.require_whole(source, str(file))
+        with _all_or_nothing(database), in_words("write the database"), database.writing() as target:
+            exclude_others(target)
+            _require_empty(target)
+            upgrade(target, revision)
+            rows = copy(source, target, told)
+            upgrade(target, NEWEST)
+            if target.dialect.name == "postgresql":
+                set_sequences(target)
+            after = known_revision(target, "The database")
+    return Restored(revision, after, rows)
+
+
+def _require_empty(target: Connection) -> None:
+    if inspect(target).get_table_names():
+        filled = {table.name: counted(target, table) for table in tables(target)}
+        found = ", ".join(f"{name} ({rows} rows)" for name, rows in filled.items() if rows) or "tables without rows"
+        raise BadSetting(f"A backup restores into an empty database, and this one has {found}.")
+
+
+@contextmanager
+def _all_or_nothing(database: Database) -> Iterator[None]:
+    # Of PostgreSQL's databases the transaction takes care; that of SQLite is a file, which is made first.
+    path = database.path
+    made = _make(path) if path is not None else []
+    try:
+        yield
+        if path is not None and not path.exists():
+            raise DatabaseUnusable(f"{path} was taken away while it was filled; nothing was restored.")
+    except BaseException:
+        database.close()
+        if path is not None and _is_empty(path):
+            for each in made:
+                _remove(each)
+        raise
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether nobody else, who found the file that was made here, has filled it meanwhile or is about to."""
+    if not path.exists():
+        return True
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            found: tuple[int] = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        return False
+    return found == (0,)
+
+
+def _make(path: Path) -> list[Path]:
+    """Makes an empty file where there is none, and the folders that it takes; they are what an error takes away again.
+
+    None of them where the file is there: somebody else has made it, be it at this very moment.
+    """
+    folders = [each for each in path.parents if not each.exists()]
+    try:
+        if folders:
+            folders[0].mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(exist_ok=False)
+    except FileExistsError:
+        return []
+    except OSError as error:
+        raise BadSetting(f"Cannot make {path}: {error.strerror}.") from error
+    return [path, *folders]
+
+
+def _remove(made: Path) -> None:
+    if made.is_dir():
+        with suppress(OSError):  # somebody has put something else there meanwhile
+            made.rmdir()
+    else:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            made.with_name(made.name + suffix).unlink(missing_ok=True)

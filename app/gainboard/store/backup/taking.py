@@ -1,0 +1,56 @@
+"""Taking a backup, while others write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gainboard.errors import BadSetting, DatabaseUnusable
+from gainboard.store.backup import files
+from gainboard.store.backup.copying import Told, copy, counted, in_words, tables
+from gainboard.store.backup.revisions import known_revision, upgrade
+from gainboard.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A backup that was written: its schema revision, the rows of each table, and the size of the file."""
+
+    revision: str
+    rows: Mapping[str, int]
+    bytes: int
+
+
+def take(database: Database, file: Path, told: Told, *, force: bool = False) -> Taken:
+    """Writes all that was committed when this began into a new file, and nothing of what comes later.
+
+    Nobody waits for it, and the schema is left at the revision that it has. Raises BadSetting where the file cannot
+    be, DatabaseUnusable where there is no database or it cannot be read, DatabaseNewer.
+    """
+    _require_apart(database, file)
+    with files.placed(file, force=force) as temporary:
+        with in_words("read the database"), database.reading() as source:
+            revision = known_revision(source, "The database")
+            with files.writing(temporary) as target:
+                upgrade(target, revision)
+                rows = copy(source, target, told)
+        _require_copy(temporary, rows)
+        return Taken(revision, rows, temporary.stat().st_size)
+
+
+def _require_apart(database: Database, file: Path) -> None:
+    if (path := database.path) is None:
+        return
+    if not path.exists():
+        raise DatabaseUnusable(f"There is no database {path}.")
+    own = [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-jobs"))]
+    if file.resolve() in [each.resolve() for each in own]:
+        raise BadSetting(f"{file} belongs to the database itself; name another file.")
+
+
+def _require_copy(temporary: Path, rows: Mapping[str, int]) -> None:
+    with files.reading(temporary) as written:
+        files.require_whole(written, "The copy")
+        if {table.name: counted(written, table) for table in tables(written)} != rows:
+            raise DatabaseUnusable("The copy has other numbers of rows than were copied.")

@@ -1,0 +1,84 @@
+"""Collections, as stored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Row, bindparam, or_, select, update
+
+from gainboard.errors import CollectionExists
+from gainboard.store.database import Transaction, insert_for
+from gainboard.store.records import Collection
+from gainboard.store.tables import collections as table
+
+_LIVE = table.c.deleted_at.is_(None)
+_BY_NAME = select(table).where(table.c.name == bindparam("name"), _LIVE)
+
+
+def _record(row: Row[Any]) -> Collection:
+    return Collection(**row._mapping)
+
+
+def create(tx: Transaction, now: datetime, **values: Any) -> Collection:
+    """A new collection; raises CollectionExists where a live one has its name."""
+    values |= {"uuid": str(uuid4()), "revision": 0, "created_at": now}
+    query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
+    row = tx.execute(query.returning(table)).first()
+    if row is None:
+        raise CollectionExists(f"A collection named {values['name']!r} exists already.")
+    return _record(row)
+
+
+def find(tx: Transaction, name: str) -> Collection | None:
+    """The live collection of this name."""
+    row = tx.execute(_BY_NAME, {"name": name}).first()
+    return _record(row) if row else None
+
+
+def page(
+    tx: Transaction,
+    *,
+    after: str | None,
+    limit: int,
+    now: datetime,
+    collection_id: int | None = None,
+    everything: bool = False,
+) -> list[Collection]:
+    """Live collections by name in byte order: all of them, or the public released ones and one besides."""
+    query = select(table).where(_LIVE).order_by(table.c.name).limit(limit)
+    if not everything:
+        is_open = table.c.public & ((table.c.phase == "released") | (table.c.releases_at <= now))
+        query = query.where(or_(is_open, table.c.id == (collection_id or 0)))
+    if after is not None:
+        query = query.where(table.c.name > after)
+    return [_record(row) for row in tx.execute(query)]
+
+
+def lock(tx: Transaction, collection_id: int) -> Collection | None:
+    """The collection, held until the transaction ends, so that uploads and publications do not interleave.
+
+    SQLite's writers exclude each other anyway; elsewhere this is a row lock, of the kind that lets others refer to
+    the row: who adds a job or an entry of the audit log has no need to wait, and must not wait with locks of its own.
+    """
+    query = select(table).where(table.c.id == collection_id, _LIVE)
+    row = tx.execute(query.with_for_update(key_share=True)).first()
+    return _record(row) if row else None
+
+
+def change(tx: Transaction, collection_id: int, **values: Any) -> Collection:
+    """The collection with new values; its revision counts on."""
+    values["revision"] = table.c.revision + 1
+    query = update(table).where(table.c.id == collection_id).values(**values).returning(table)
+    return _record(tx.execute(query).one())
+
+
+def touch(tx: Transaction, collection_id: int) -> None:
+    """Counts the revision on: some answer about the collection may be another one from now on."""
+    change(tx, collection_id)
+
+
+def of_id(tx: Transaction, collection_id: int) -> Collection:
+    """The collection of this id, deleted or not."""
+    return _record(tx.execute(select(table).where(table.c.id == collection_id)).one())

@@ -1,0 +1,62 @@
+"""Answers kept for a day under the Idempotency-Key of their request."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, select, update
+
+from gainboard.store.database import Transaction, insert_for
+from gainboard.store.tables import idempotency_keys as table
+
+KEPT = timedelta(hours=24)
+ABANDONED = timedelta(minutes=15)
+"""No request takes that long: the process that held the key died, and the request may be sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose key it is, and for what: the same key of someone else, or on another route, is another key."""
+
+    principal: str
+    route: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of an earlier request; `status` is None while it is under way."""
+
+    fingerprint: str
+    status: int | None
+    headers: dict[str, str] | None
+    body: bytes | None
+
+
+def _of(scope: Scope) -> Any:
+    return (table.c.principal == scope.principal) & (table.c.route == scope.route) & (table.c.key == scope.key)
+
+
+def claim(tx: Transaction, scope: Scope, fingerprint: str, now: datetime) -> Kept | None:
+    """Takes the key for a request that now begins, or gives what an earlier one left."""
+    is_abandoned = table.c.status.is_(None) & (table.c.created_at < now - ABANDONED)
+    tx.execute(delete(table).where((table.c.created_at < now - KEPT) | is_abandoned))
+    query = insert_for(tx)(table).values(**asdict(scope), fingerprint=fingerprint, created_at=now)
+    if tx.execute(query.on_conflict_do_nothing().returning(table.c.key)).first():
+        return None
+    kept = select(table.c.fingerprint, table.c.status, table.c.headers, table.c.body).where(_of(scope))
+    row = tx.execute(kept).first()
+    # Its holder may have given the key back just now.
+    return Kept(*row) if row else claim(tx, scope, fingerprint, now)
+
+
+def keep(tx: Transaction, scope: Scope, status: int, headers: dict[str, str], body: bytes) -> None:
+    """The answer to repeat for the claimed key."""
+    tx.execute(update(table).where(_of(scope)).values(status=status, headers=headers, body=body))
+
+
+def release(tx: Transaction, scope: Scope) -> None:
+    """Gives the key back: the request failed, and may be sent again under it."""
+    tx.execute(delete(table).where(_of(scope)))

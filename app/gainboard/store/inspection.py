@@ -1,0 +1,201 @@
+"""Looking at a database that may be absent, broken, older or newer, and changing nothing: neither schema nor file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, func, select, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from gainboard.store.backup.copying import in_words
+from gainboard.store.blobs import PART_BYTES
+from gainboard.store.database import Database
+from gainboard.store.job_tables import job_chunks, jobs
+from gainboard.store.ownership import LOCK_KEY
+from gainboard.store.schema import configuration, revision_of
+from gainboard.store.tables import audit, blob_parts, blobs, collections, qrels, runs
+from gainboard.trec.zstd import ZstdDecompressor, ZstdError
+
+
+@contextmanager
+def looking(database: Database) -> Iterator[Connection]:
+    """A transaction that sees one state and cannot write. Raises DatabaseUnusable, with the driver's words."""
+    path = database.path
+    if path is None:
+        with in_words("read the database"), database.reading() as tx:
+            yield tx
+        return
+    engine = create_engine("sqlite://", creator=lambda: _open(path), poolclass=NullPool, hide_parameters=True)
+    try:
+        with in_words("read the database"), engine.connect() as tx:
+            tx.exec_driver_sql("BEGIN")
+            tx.exec_driver_sql("SELECT count(*) FROM sqlite_master")
+            yield tx
+    finally:
+        engine.dispose()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    # Even who only reads makes the files of a write-ahead log, and leaves them. Without one, nobody has it open.
+    is_in_use = path.with_name(f"{path.name}-wal").exists()
+    uri = f"{path.resolve().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The revision of a database (None: it has none), that of this version, and whether this one knows the other."""
+
+    found: str | None
+    newest: str
+    is_known: bool
+
+
+def schema(tx: Connection) -> Schema:
+    """Where the database's schema stands."""
+    script = ScriptDirectory.from_config(configuration())
+    known = [each.revision for each in script.walk_revisions()]
+    found = revision_of(tx)
+    return Schema(found, known[0], found is None or found in known)
+
+
+def server_version(tx: Connection) -> str:
+    """Which database it is."""
+    if tx.dialect.name == "sqlite":
+        return f"SQLite {sqlite3.sqlite_version}"
+    return f"PostgreSQL {tx.execute(text('SHOW server_version')).scalar_one()}"
+
+
+def has_write_ahead_log(path: Path) -> bool:
+    """Whether a file of SQLite is in the mode in which readers and writers do not wait for each other."""
+    with path.open("rb") as file:  # the pragma does not say so of a file that nobody has open
+        return file.read(20)[18:] == b"\2\2"
+
+
+def size(tx: Connection) -> int:
+    """Bytes of the database, without a write-ahead log."""
+    if tx.dialect.name == "sqlite":
+        pages, page = (tx.execute(text(f"PRAGMA {name}")).scalar_one() for name in ("page_count", "page_size"))
+        return int(pages * page)
+    return int(tx.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+
+
+def damage(tx: Connection, *, thorough: bool) -> str | None:
+    """What SQLite finds wrong with the file, None where nothing is; `thorough` holds indexes against their tables."""
+    try:
+        said = tx.execute(text(f"PRAGMA {'integrity_check' if thorough else 'quick_check'}(1)")).scalar_one()
+        dangling = tx.execute(text("PRAGMA foreign_key_check")).first() if thorough else None
+    except DBAPIError as error:
+        return str(error.orig)
+    if said != "ok":
+        return str(said)
+    return f"the table {dangling[0]} refers to {dangling[2]} in vain" if dangling is not None else None
+
+
+def contents(tx: Connection) -> Mapping[str, int]:
+    """What is there and live, by what it is; the schema must be this version's."""
+    counted = {
+        "collections": (collections, collections.c.deleted_at.is_(None)),
+        "qrels versions": (qrels, qrels.c.discarded_at.is_(None)),
+        "runs": (runs, runs.c.withdrawn_at.is_(None)),
+        "files": (blobs, blobs.c.size >= 0),
+        "audit entries": (audit, audit.c.number >= 0),
+    }
+    return {
+        name: tx.execute(select(func.count()).select_from(table).where(which)).scalar_one()
+        for name, (table, which) in counted.items()
+    }
+
+
+def jobs_by_state(tx: Connection) -> Mapping[str, int]:
+    """How many jobs there are in each state."""
+    rows = tx.execute(select(jobs.c.state, func.count()).group_by(jobs.c.state)).all()
+    return {state: count for state, count in rows}  # noqa: C416 (a row is no tuple to mypy)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is worked on: chunks claimed, by the name of the owner; the start of the longest running job; and how often
+    the chunk that was interrupted or failed most was begun."""
+
+    claimed: Mapping[str, int]
+    since: datetime | None
+    begun: int
+
+
+def work(tx: Connection) -> Work:
+    """Of all jobs that are open."""
+    is_open = jobs.c.state.in_(("queued", "running"))
+    begun = select(job_chunks).join(jobs, jobs.c.number == job_chunks.c.job_number).where(is_open, ~job_chunks.c.done)
+    rows = tx.execute(begun).all()
+    claimed: dict[str, int] = {}
+    for row in rows:
+        if row.claim is not None:
+            owner = row.claim.partition("/")[0]
+            claimed[owner] = claimed.get(owner, 0) + 1
+    since = tx.execute(select(func.min(jobs.c.started_at)).where(jobs.c.state == "running")).scalar()
+    return Work(claimed, since, max((row.attempts + row.interruptions for row in rows), default=0))
+
+
+def owner(database: Database, tx: Connection) -> str | None:
+    """Who works the database's jobs, as far as it shows from here; None if nobody does."""
+    if database.path is not None:
+        return _holder(database.path.with_name(f"{database.path.name}-jobs"))
+    query = (
+        "SELECT a.pid, coalesce(host(a.client_addr), 'a socket') FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
+        f"WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = "
+        "(SELECT oid FROM pg_database WHERE datname = current_database()) "
+        f"AND (l.classid::bigint << 32) | l.objid::bigint = {LOCK_KEY}"
+    )
+    row = tx.execute(text(query)).first()
+    return f"a server at {row[1]}, process {row[0]} of PostgreSQL" if row is not None else None
+
+
+def _holder(lock: Path) -> str | None:
+    import fcntl  # noqa: PLC0415 (not on Windows, where all else may work)
+
+    with suppress(FileNotFoundError):
+        file = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            # A lock that is shared and given back at once; a server that starts just now tries again in a moment.
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return "a server of this machine"
+        finally:
+            os.close(file)
+    return None
+
+
+def broken_files(tx: Connection) -> Iterator[str]:
+    """Reads every stored file, and gives the hashes of those that are not what was uploaded."""
+    for sha256, length in tx.execute(select(blobs.c.sha256, blobs.c.size)).all():
+        if _measured(tx, sha256) != (sha256, length):
+            yield sha256
+
+
+def _measured(tx: Connection, sha256: str) -> tuple[str, int] | None:
+    positions = select(blob_parts.c.position).where(blob_parts.c.sha256 == sha256).order_by(blob_parts.c.position)
+    decompressor, digest, length = ZstdDecompressor(), hashlib.sha256(), 0
+    for position in tx.execute(positions).scalars().all():
+        this = (blob_parts.c.sha256 == sha256) & (blob_parts.c.position == position)
+        data = tx.execute(select(blob_parts.c.data).where(this)).scalar_one()
+        try:
+            while not decompressor.eof:
+                piece = decompressor.decompress(data, PART_BYTES)
+                digest.update(piece)
+                length += len(piece)
+                if decompressor.needs_input:
+                    break
+                data = b""
+        except ZstdError:
+            return None
+    return digest.hexdigest(), length

@@ -1,0 +1,74 @@
+"""The schema of what is worked outside of requests: jobs, and the reports that lay out their results."""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, Boolean, Column, ForeignKey, Integer, LargeBinary, String, Table, Text
+
+from gainboard.store.metadata import UtcTime, metadata
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("number", Integer, primary_key=True),  # in the order of their first request
+    Column("id", String(64), nullable=False, unique=True),  # SHA-256 of everything that the result depends on
+    Column("collection_id", ForeignKey("collections.id"), nullable=False, index=True),
+    Column("kind", String(64), nullable=False),
+    Column("params", JSON, nullable=False),
+    Column("qrels_id", ForeignKey("qrels.id"), nullable=False),
+    Column("run_ids", JSON, nullable=False),
+    Column("token_id", ForeignKey("tokens.id")),  # whose request it was
+    Column("state", String(16), nullable=False, index=True),
+    Column("parts", Integer, nullable=False),
+    Column("error", Text),
+    Column("result_sha256", ForeignKey("blobs.sha256")),
+    Column("created_at", UtcTime, nullable=False),
+    Column("started_at", UtcTime),
+    Column("finished_at", UtcTime),
+)
+
+job_chunks = Table(
+    "job_chunks",
+    metadata,
+    Column("job_number", ForeignKey("jobs.number"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("first_part", Integer, nullable=False),
+    Column("parts", Integer, nullable=False),
+    Column("parts_done", Integer, nullable=False),
+    Column("done", Boolean, nullable=False),
+    Column("claim", String(128)),  # who works it, and which time; null while nobody does
+    Column("attempts", Integer, nullable=False),
+    Column("interruptions", Integer, nullable=False),
+    Column("found", LargeBinary),
+)
+
+reports = Table(
+    "reports",
+    metadata,
+    Column("number", Integer, primary_key=True),  # in the order of their first request
+    Column("id", String(64), nullable=False, unique=True),  # SHA-256 of everything that it depends on
+    Column("name", String(64), nullable=False),
+    Column("params", JSON, nullable=False),
+    Column("token_id", ForeignKey("tokens.id")),  # whose request it was
+    Column("created_at", UtcTime, nullable=False),
+    Column("cancelled_at", UtcTime),
+)
+
+report_chapters = Table(  # a report's part about one collection
+    "report_chapters",
+    metadata,
+    Column("report_number", ForeignKey("reports.number"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("collection_id", ForeignKey("collections.id"), nullable=False, index=True),
+    Column("about", JSON, nullable=False),
+    Column("left_out", JSON, nullable=False),
+)
+
+report_jobs = Table(
+    "report_jobs",
+    metadata,
+    Column("report_number", ForeignKey("reports.number"), primary_key=True),
+    Column("position", Integer, primary_key=True),  # of the chapter
+    Column("key", String(64), primary_key=True),
+    Column("job_number", ForeignKey("jobs.number"), nullable=False, index=True),
+    Column("queued", Boolean, nullable=False),  # by this report, rather than there when it was asked for
+)

@@ -1,0 +1,138 @@
+"""Jobs, as stored: the truth about them, whoever works them. How their chunks are worked is in `claims`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Container
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import accumulate
+from typing import Any
+
+from sqlalchemy import Row, Select, bindparam, case, func, insert, select, update
+
+from gainboard.store.database import Transaction, insert_for
+from gainboard.store.job_records import Claim, Job, JobState
+from gainboard.store.job_tables import job_chunks as chunks
+from gainboard.store.job_tables import jobs as table
+from gainboard.store.tables import collections, qrels
+
+OPEN = table.c.state.in_(("queued", "running"))
+
+
+def _select() -> Select[Any]:
+    worked = select(func.sum(chunks.c.parts_done)).where(chunks.c.job_number == table.c.number).scalar_subquery()
+    done = case((table.c.state == "succeeded", table.c.parts), else_=func.coalesce(worked, 0))
+    judgments = (qrels.c.version.label("qrels_version"), qrels.c.published_at.is_(None).label("on_draft"))
+    kept = select(table, *judgments, done.label("parts_done"))
+    return kept.join(qrels, qrels.c.id == table.c.qrels_id)
+
+
+_BY_ID = _select().where(table.c.id == bindparam("id"), qrels.c.discarded_at.is_(None))
+
+
+def _record(row: Row[Any]) -> Job:
+    return Job(**row._mapping)
+
+
+def find(tx: Transaction, identity: str) -> Job | None:
+    """The job of this id; none that is about a discarded draft."""
+    row = tx.execute(_BY_ID, {"id": identity}).first()
+    return _record(row) if row else None
+
+
+def among(tx: Transaction, identities: Container[str]) -> dict[str, Job]:
+    """Those of the jobs that there are, by id."""
+    return {row.id: _record(row) for row in tx.execute(_select().where(table.c.id.in_(identities)))}
+
+
+def of_numbers(tx: Transaction, numbers: Container[int]) -> dict[int, Job]:
+    """Those of the jobs that there are, by number; none that is about a discarded draft."""
+    query = _select().where(table.c.number.in_(numbers), qrels.c.discarded_at.is_(None))
+    return {row.number: _record(row) for row in tx.execute(query)}
+
+
+def page(
+    tx: Transaction,
+    *,
+    before: int | None,
+    limit: int,
+    collection_id: int | None,
+    drafts: bool = False,
+    kind: str | None = None,
+    state: JobState | None = None,
+) -> list[Job]:
+    """Jobs of one live collection, or of all of them, newest first; of one kind or state, or of all; `drafts`: with
+    those about drafts of qrels."""
+    live = collections.c.deleted_at.is_(None) & qrels.c.discarded_at.is_(None)
+    query = _select().join(collections, collections.c.id == table.c.collection_id).where(live)
+    if not drafts:
+        query = query.where(qrels.c.published_at.is_not(None))
+    if before is not None:
+        query = query.where(table.c.number < before)
+    for column, wanted in ((table.c.collection_id, collection_id), (table.c.kind, kind), (table.c.state, state)):
+        if wanted is not None:
+            query = query.where(column == wanted)
+    return [_record(row) for row in tx.execute(query.order_by(table.c.number.desc()).limit(limit))]
+
+
+def count_open(tx: Transaction, token_id: str) -> int:
+    """How many jobs that this token asked for are queued or running."""
+    return tx.execute(select(func.count()).where(table.c.token_id == token_id, OPEN)).scalar_one()
+
+
+def count_by_state(tx: Transaction) -> dict[JobState, int]:
+    """How many jobs there are in each state that any is in."""
+    query = select(table.c.state, func.count().label("jobs")).group_by(table.c.state)
+    return {row.state: row.jobs for row in tx.execute(query)}
+
+
+def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> tuple[Job, bool]:
+    """The job of this id, and whether this queued it: a new one, or one that failed or was cancelled once more.
+
+    `sizes` are the numbers of parts of its chunks. One that is queued, running or finished stays as it is.
+    """
+    values |= {"state": "queued", "parts": sum(sizes), "created_at": now}
+    query = insert_for(tx)(table).values(**values).on_conflict_do_nothing(index_elements=["id"])
+    number = tx.execute(query.returning(table.c.number)).scalar()
+    if number is not None:
+        firsts = accumulate(sizes, initial=0)
+        new = {"job_number": number, "parts_done": 0, "done": False, "attempts": 0, "interruptions": 0}
+        places = enumerate(zip(firsts, sizes, strict=False))
+        tx.execute(insert(chunks), [new | {"position": p, "first_part": f, "parts": n} for p, (f, n) in places])
+    is_queued = number is not None or _queue_again(tx, values["id"], values["token_id"])
+    return _record(tx.execute(_select().where(table.c.id == values["id"])).one()), is_queued
+
+
+def _queue_again(tx: Transaction, identity: str, token_id: str | None) -> bool:
+    over = table.c.state.in_(("failed", "cancelled"))
+    # Whoever asked now may cancel it.
+    again = {"state": "queued", "token_id": token_id, "error": None, "started_at": None, "finished_at": None}
+    query = update(table).where(table.c.id == identity, over).values(**again).returning(table.c.number)
+    if (number := tx.execute(query).scalar()) is not None:
+        # What was worked before stays: it would come out the same.
+        undone = (chunks.c.job_number == number) & ~chunks.c.done
+        tx.execute(update(chunks).where(undone).values(claim=None, attempts=0, interruptions=0, parts_done=0))
+    return number is not None
+
+
+def job_of(tx: Transaction, held: Claim) -> Job:
+    """The job that a claim is about."""
+    return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())
+
+
+def cancel_all(tx: Transaction, collection_id: int, now: datetime, qrels_id: int | None = None) -> None:
+    """Cancels what is open about a collection, or about one of its qrels versions."""
+    about = table.c.qrels_id == qrels_id if qrels_id is not None else table.c.collection_id == collection_id
+    tx.execute(update(table).where(about, OPEN).values(state="cancelled", finished_at=now))
+
+
+def cancel_numbers(tx: Transaction, numbers: Container[int], now: datetime) -> None:
+    """Cancels those of the jobs that are open."""
+    tx.execute(update(table).where(table.c.number.in_(numbers), OPEN).values(state="cancelled", finished_at=now))
+
+
+def cancel(tx: Transaction, identity: str, now: datetime) -> Job | None:
+    """The job, cancelled unless it was over already."""
+    over = {"state": "cancelled", "finished_at": now}
+    tx.execute(update(table).where(table.c.id == identity, OPEN).values(**over))
+    return find(tx, identity)

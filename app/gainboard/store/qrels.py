@@ -1,0 +1,93 @@
+"""Qrels versions, as stored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
+
+from gainboard.store.database import Transaction
+from gainboard.store.records import Qrels
+from gainboard.store.tables import judged_runs
+from gainboard.store.tables import qrels as table
+
+_RECORD = [column for column in table.c if column.name not in ("counts", "discarded_at")]
+_LIVE = table.c.discarded_at.is_(None)
+# Those that every request executes are built once: to build one costs more than to execute it.
+_OF_COLLECTION = select(*_RECORD).where(table.c.collection_id == bindparam("collection_id"), _LIVE)
+_BY_VERSION = _OF_COLLECTION.where(table.c.version == bindparam("version"))
+_NEWEST = (
+    _OF_COLLECTION.where(table.c.published_at.is_not(None))
+    .order_by(table.c.published_at.desc(), table.c.version.desc())
+    .limit(1)
+)
+
+
+def _select(collection_id: int) -> Select[Any]:
+    return select(*_RECORD).where(table.c.collection_id == collection_id, _LIVE)
+
+
+def _record(row: Row[Any]) -> Qrels:
+    return Qrels(**row._mapping)
+
+
+def add(tx: Transaction, collection_id: int, **values: Any) -> Qrels:
+    """The next version. The collection is locked by the caller, so the number is free."""
+    newest = select(func.max(table.c.version)).where(table.c.collection_id == collection_id)
+    version = (tx.execute(newest).scalar() or 0) + 1
+    query = insert(table).values(collection_id=collection_id, version=version, **values)
+    return _record(tx.execute(query.returning(*_RECORD)).one())
+
+
+def find(tx: Transaction, collection_id: int, version: int | None = None) -> Qrels | None:
+    """A version, drafts too; or the one published last, by which everybody is answered."""
+    if version:
+        found = tx.execute(_BY_VERSION, {"collection_id": collection_id, "version": version})
+    else:
+        found = tx.execute(_NEWEST, {"collection_id": collection_id})
+    row = found.first()
+    return _record(row) if row else None
+
+
+def find_draft(tx: Transaction, collection_id: int, sha256: str, columns: str) -> Qrels | None:
+    """The first draft with exactly this content, read in this layout."""
+    same = (table.c.published_at.is_(None), table.c.sha256 == sha256, table.c.columns == columns)
+    row = tx.execute(_select(collection_id).where(*same).order_by(table.c.version).limit(1)).first()
+    return _record(row) if row else None
+
+
+def exist(tx: Transaction, collection_id: int) -> bool:
+    """Whether the collection has any version, be it a draft."""
+    return tx.execute(_select(collection_id).limit(1)).first() is not None
+
+
+def publish(tx: Transaction, qrels_id: int, now: datetime) -> Qrels:
+    """The version, published at this time: for the first time, or again."""
+    query = update(table).where(table.c.id == qrels_id).values(published_at=now)
+    return _record(tx.execute(query.returning(*_RECORD)).one())
+
+
+def discard(tx: Transaction, qrels_id: int, now: datetime) -> None:
+    """Takes a draft out of everything, and the joins of runs with it."""
+    tx.execute(delete(judged_runs).where(judged_runs.c.qrels_id == qrels_id))
+    tx.execute(update(table).where(table.c.id == qrels_id).values(discarded_at=now))
+
+
+def of_id(tx: Transaction, qrels_id: int) -> Qrels:
+    """The version of this id."""
+    return _record(tx.execute(select(*_RECORD).where(table.c.id == qrels_id)).one())
+
+
+def page(tx: Transaction, collection_id: int, *, drafts: bool, after: int | None, limit: int) -> list[Qrels]:
+    """A collection's versions by number, with its drafts or without them."""
+    query = _select(collection_id).where(table.c.version > (after or 0))
+    if not drafts:
+        query = query.where(table.c.published_at.is_not(None))
+    return [_record(row) for row in tx.execute(query.order_by(table.c.version).limit(limit))]
+
+
+def counts(tx: Transaction, qrels_id: int) -> bytes:
+    """The packed topics and counts of judged documents, as `add` was given them."""
+    packed: bytes = tx.execute(select(table.c.counts).where(table.c.id == qrels_id)).scalar_one()
+    return packed

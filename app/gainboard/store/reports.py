@@ -1,0 +1,141 @@
+"""Reports, as stored: which jobs each needs, collection by collection. What becomes of them is in `jobs`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection as Container
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, delete, exists, insert, select, update
+
+from gainboard.store import jobs
+from gainboard.store.database import Transaction, insert_for
+from gainboard.store.job_records import Chapter, Job, Report
+from gainboard.store.job_tables import report_chapters, report_jobs
+from gainboard.store.job_tables import reports as table
+from gainboard.store.tables import collections
+
+
+@dataclass(frozen=True, slots=True)
+class NewChapter:
+    """A chapter to be stored: `jobs` by key, each with whether it was queued for this report."""
+
+    collection_id: int
+    about: dict[str, Any]
+    left_out: list[dict[str, str]]
+    jobs: Mapping[str, tuple[Job, bool]]
+
+
+def find(tx: Transaction, identity: str) -> Report | None:
+    """The report of this id; none of whose jobs one is about a discarded draft."""
+    return among(tx, [identity]).get(identity)
+
+
+def among(tx: Transaction, identities: Container[str]) -> dict[str, Report]:
+    """Those of the reports that there are, by id."""
+    rows = tx.execute(select(table).where(table.c.id.in_(identities))).all()
+    return {report.id: report for report in _records(tx, rows)}
+
+
+def page(
+    tx: Transaction, *, before: int | None, limit: int, collection_id: int | None = None, name: str | None = None
+) -> list[Report]:
+    """Reports whose collections are all live, newest first; about one collection or any, of one name or any."""
+    chapter = report_chapters.c
+    dead = collections.c.deleted_at.is_not(None)
+    join = report_chapters.join(collections, collections.c.id == chapter.collection_id)
+    query = select(table).where(~exists().select_from(join).where(chapter.report_number == table.c.number, dead))
+    if collection_id is not None:
+        about = (chapter.report_number == table.c.number) & (chapter.collection_id == collection_id)
+        query = query.where(exists().where(about))
+    if before is not None:
+        query = query.where(table.c.number < before)
+    if name is not None:
+        query = query.where(table.c.name == name)
+    return _records(tx, tx.execute(query.order_by(table.c.number.desc()).limit(limit)).all())
+
+
+def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[Report]:
+    numbers = [row.number for row in rows]
+    needed = tx.execute(select(report_jobs).where(report_jobs.c.report_number.in_(numbers))).all()
+    found = jobs.of_numbers(tx, {row.job_number for row in needed})
+    keys: dict[tuple[int, int], dict[str, Job]] = defaultdict(dict)
+    for row in needed:
+        if row.job_number in found:
+            keys[row.report_number, row.position][row.key] = found[row.job_number]
+    lost = {row.report_number for row in needed if row.job_number not in found}
+    chapters = _chapters(tx, numbers, keys)
+    return [Report(**row._mapping, chapters=tuple(chapters[row.number])) for row in rows if row.number not in lost]
+
+
+def _chapters(
+    tx: Transaction, numbers: Iterable[int], keys: Mapping[tuple[int, int], dict[str, Job]]
+) -> Mapping[int, list[Chapter]]:
+    columns = report_chapters.c
+    query = select(report_chapters).where(columns.report_number.in_(numbers)).order_by(columns.position)
+    found: dict[int, list[Chapter]] = defaultdict(list)
+    for row in tx.execute(query):
+        own = keys.get((row.report_number, row.position), {})
+        found[row.report_number].append(Chapter(row.collection_id, row.about, row.left_out, own))
+    return found
+
+
+def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values: Any) -> tuple[Report, bool]:
+    """The report of this id, and whether this began it: a new one, or one that failed or was cancelled once more."""
+    query = insert_for(tx)(table).values(**values, created_at=now).on_conflict_do_nothing(index_elements=["id"])
+    number = tx.execute(query.returning(table.c.number)).scalar()
+    is_begun = number is not None
+    if number is None:
+        known = tx.execute(select(table).where(table.c.id == values["id"])).one()
+        number, is_begun = known.number, known.cancelled_at is not None or _queues(chapters)
+    else:
+        _add_chapters(tx, number, chapters)
+    _add_jobs(tx, number, chapters)
+    if is_begun:
+        # Whoever asked now may cancel it.
+        again = {"cancelled_at": None, "token_id": values["token_id"]}
+        tx.execute(update(table).where(table.c.number == number).values(**again))
+    return among(tx, [values["id"]])[values["id"]], is_begun
+
+
+def _queues(chapters: Sequence[NewChapter]) -> bool:
+    return any(was_queued for chapter in chapters for _, was_queued in chapter.jobs.values())
+
+
+def _add_chapters(tx: Transaction, number: int, chapters: Sequence[NewChapter]) -> None:
+    rows = [
+        {"position": position, "collection_id": each.collection_id, "about": each.about, "left_out": each.left_out}
+        for position, each in enumerate(chapters)
+    ]
+    tx.execute(insert(report_chapters), [{"report_number": number, **row} for row in rows])
+
+
+def _add_jobs(tx: Transaction, number: int, chapters: Sequence[NewChapter]) -> None:
+    kept = {
+        (row.position, row.key): row.queued
+        for row in tx.execute(select(report_jobs).where(report_jobs.c.report_number == number))
+    }
+    rows = [
+        {"position": position, "key": key, "job_number": job.number, "queued": queued or kept.get((position, key))}
+        for position, each in enumerate(chapters)
+        for key, (job, queued) in each.jobs.items()
+    ]
+    tx.execute(delete(report_jobs).where(report_jobs.c.report_number == number))
+    if rows:
+        new = [{"report_number": number, **row, "queued": bool(row["queued"])} for row in rows]
+        tx.execute(insert(report_jobs), new)
+
+
+def cancel(tx: Transaction, report: Report, now: datetime) -> None:
+    """Cancels a report, and those of its jobs that a report queued and no other report waits for."""
+    tx.execute(update(table).where(table.c.number == report.number).values(cancelled_at=now))
+    needed = report_jobs.c
+    own = select(needed.job_number).where(needed.report_number == report.number)
+    queued = select(needed.job_number).where(needed.job_number.in_(own), needed.queued)
+    waiting = (table.c.number == needed.report_number) & table.c.cancelled_at.is_(None)
+    elsewhere = select(needed.job_number).join(table, waiting).where(needed.job_number.in_(own))
+    numbers = set(tx.execute(queued).scalars()) - set(tx.execute(elsewhere).scalars())
+    jobs.cancel_numbers(tx, numbers, now)

@@ -1,0 +1,76 @@
+"""Bringing a database to the schema of this version, once, however many processes start at the same time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError
+
+import gainboard
+from gainboard.errors import DatabaseBusy, DatabaseNewer, DatabaseUnusable
+from gainboard.store.database import Database, exclude_others
+
+
+def migrate(database: Database) -> tuple[str | None, str]:
+    """Upgrades to the newest revision; gives the revisions before and after.
+
+    Raises DatabaseNewer where the database's revision is unknown to this version, DatabaseUnusable with the
+    driver's words where it does not open. The check and the upgrade are
+    one writing transaction: of several processes one migrates, and the others wait and find nothing to do.
+    """
+    try:
+        return _migrate(database)
+    except DatabaseBusy as busy:
+        raise _unusable(database, busy.__cause__ or busy) from busy
+    except DatabaseError as error:
+        raise _unusable(database, error) from error
+
+
+def _unusable(database: Database, error: BaseException) -> DatabaseUnusable:
+    # Whoever starts the service may read what the driver says; the address is shown without its password.
+    return DatabaseUnusable(f"Cannot use the database {database.engine.url!r}: {getattr(error, 'orig', error)}")
+
+
+def _migrate(database: Database) -> tuple[str | None, str]:
+    config = configuration()
+    script = ScriptDirectory.from_config(config)
+    with database.writing() as connection:
+        exclude_others(connection)
+        before, newest = revision_of(connection), script.get_current_head()
+        assert newest is not None
+        _refuse_newer(script, before)
+        if before != newest:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    return before, newest
+
+
+def revision_of(connection: Connection) -> str | None:
+    """The revision of a database's schema; None where it has none of our tables."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _refuse_newer(script: ScriptDirectory, revision: str | None) -> None:
+    try:
+        script.get_revision(revision or "base")
+    except CommandError as error:
+        raise DatabaseNewer(
+            f"The database is at schema revision {revision}, which Gainboard {gainboard.__version__} does not know: "
+            "a later version wrote it. Install that version or a newer one, or restore a backup."
+        ) from error
+
+
+def configuration() -> Config:
+    """Alembic's, which knows where the migrations are."""
+    package = Path(gainboard.__file__).parent
+    # In a wheel the migrations lie inside the package, in a checkout beside the source root.
+    places = (package / "migrations", package.parents[1] / "migrations")
+    config = Config()
+    config.set_main_option("script_location", str(next(place for place in places if place.is_dir())))
+    return config

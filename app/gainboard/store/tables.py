@@ -1,0 +1,204 @@
+"""The schema. Tables never leave the store: its functions take and give records.
+
+A change here needs a migration of its own; a test compares what the migrations build with these tables.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from gainboard.store.metadata import Name, UtcTime, metadata
+
+collections = Table(
+    "collections",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("uuid", String(36), nullable=False, unique=True),
+    Column("name", Name, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("level_names", JSON),  # lowest first; null where only their number was given
+    Column("highest_level", Integer, nullable=False),
+    Column("gains", Text, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("order_by", String(16), nullable=False),
+    Column("topics", JSON),
+    Column("metrics", JSON),
+    Column("phase", String(16), nullable=False),
+    Column("public", Boolean, nullable=False),
+    Column("revision", Integer, nullable=False),  # counts the changes that can alter an answer
+    Column("created_at", UtcTime, nullable=False),
+    Column("deleted_at", UtcTime),
+    Column("opens_at", UtcTime),
+    Column("closes_at", UtcTime),
+    Column("releases_at", UtcTime),
+    Column("policy", JSON),  # what differs from the safe defaults
+    Index(
+        "uq_collections_live_name",
+        "name",
+        unique=True,
+        sqlite_where=text("deleted_at IS NULL"),
+        postgresql_where=text("deleted_at IS NULL"),
+    ),
+)
+
+teams = Table(
+    "teams",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("collection_id", ForeignKey("collections.id"), nullable=False),
+    Column("name", Name, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    UniqueConstraint("collection_id", "name"),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("role", String(16), nullable=False),
+    Column("collection_id", ForeignKey("collections.id"), index=True),  # null: organiser of the instance
+    Column("team_id", ForeignKey("teams.id")),
+    Column("origin", String(16), nullable=False),  # "environment", "first-start" or "created"
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime),
+    Column("revoked_at", UtcTime),
+    Column("holder", Text),  # in the organisers' words
+    Column("last_used_at", UtcTime),
+)
+
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("sha256", String(64), primary_key=True),  # of the content before compression
+    Column("size", BigInteger, nullable=False),
+)
+
+blob_parts = Table(
+    "blob_parts",
+    metadata,
+    Column("sha256", ForeignKey("blobs.sha256", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+qrels = Table(
+    "qrels",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("collection_id", ForeignKey("collections.id"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("sha256", ForeignKey("blobs.sha256"), nullable=False),
+    Column("columns", String(32), nullable=False),
+    Column("topics", Integer, nullable=False),
+    Column("judged", Integer, nullable=False),
+    Column("relevant", Integer, nullable=False),
+    Column("per_level", JSON, nullable=False),
+    Column("warnings", JSON, nullable=False),
+    Column("counts", LargeBinary, nullable=False),  # topics and judged documents a level, packed
+    Column("created_at", UtcTime, nullable=False),
+    Column("published_at", UtcTime),  # null: a draft, by which nobody is answered
+    Column("discarded_at", UtcTime),  # of a draft; its row stays, for neither its id nor its number comes again
+    UniqueConstraint("collection_id", "version"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("collection_id", ForeignKey("collections.id"), nullable=False),
+    Column("team_id", ForeignKey("teams.id"), nullable=False),
+    Column("name", Name, nullable=False),
+    Column("tag", Text, nullable=False),
+    Column("description", Text),
+    Column("type", Text),
+    Column("pooled", Boolean, nullable=False),
+    Column("sha256", ForeignKey("blobs.sha256"), nullable=False),
+    Column("topics", LargeBinary, nullable=False),  # names of its topics, packed
+    Column("topic_count", Integer, nullable=False),
+    Column("retrieved", Integer, nullable=False),
+    Column("warnings", JSON, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("withdrawn_at", UtcTime),
+    Index(
+        "uq_runs_live_name",
+        "collection_id",
+        "name",
+        unique=True,
+        sqlite_where=text("withdrawn_at IS NULL"),
+        postgresql_where=text("withdrawn_at IS NULL"),
+    ),
+)
+
+judged_runs = Table(
+    "judged_runs",
+    metadata,
+    Column("run_id", ForeignKey("runs.id"), primary_key=True),
+    Column("qrels_id", ForeignKey("qrels.id"), primary_key=True),
+    Column("rankings", LargeBinary, nullable=False),  # ranks and levels of the judged retrieved documents
+    Column("retrieval_scores", LargeBinary, nullable=False),  # apart, since only ADM reads them
+    Column("retrieved", Integer, nullable=False),
+    Column("unjudged", Integer, nullable=False),
+    Column("topics_missing", Integer, nullable=False),
+    Column("topics_unknown", Integer, nullable=False),
+)
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("principal", String(64), primary_key=True),
+    Column("route", String(256), primary_key=True),
+    Column("key", String(255), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("status", Integer),  # null while the first request is under way
+    Column("headers", JSON),
+    Column("body", LargeBinary),
+    Column("created_at", UtcTime, nullable=False),
+)
+
+answers = Table(  # scores that a team has been given while they are rationed; each is counted once
+    "answers",
+    metadata,
+    Column("team_id", ForeignKey("teams.id"), primary_key=True),
+    Column("label", String(1024), primary_key=True),
+    Column("qrels_id", ForeignKey("qrels.id"), primary_key=True),
+    Column("run_id", ForeignKey("runs.id"), primary_key=True),
+    Column("created_at", UtcTime, nullable=False),
+)
+
+uploads = Table(  # under way
+    "uploads",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("team_id", ForeignKey("teams.id"), nullable=False, index=True),
+    Column("created_at", UtcTime, nullable=False),
+)
+
+audit = Table(  # triggers refuse to change or to delete rows
+    "audit",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("collection_id", ForeignKey("collections.id"), index=True),  # null: of the instance
+    Column("at", String(32), nullable=False),  # as it was hashed
+    Column("token_id", ForeignKey("tokens.id")),
+    Column("role", String(16), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("details", Text, nullable=False),  # JSON, as it was hashed
+    Column("previous", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+)

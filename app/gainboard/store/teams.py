@@ -1,0 +1,48 @@
+"""Teams, as stored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, ScalarSelect, Table, func, insert, or_, select
+
+from gainboard.store.database import Transaction
+from gainboard.store.records import CountedTeam, Team
+from gainboard.store.tables import runs, tokens
+from gainboard.store.tables import teams as table
+
+
+def find(tx: Transaction, collection_id: int, name: str) -> Team | None:
+    """The team of this name in the collection."""
+    row = tx.execute(select(table).where(table.c.collection_id == collection_id, table.c.name == name)).first()
+    return Team(**row._mapping) if row else None
+
+
+def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> Team:
+    """A new team. The collection is locked by the caller, who has found that there is none of this name."""
+    values = {"collection_id": collection_id, "name": name, "created_at": now}
+    return Team(**tx.execute(insert(table).values(**values).returning(table)).one()._mapping)
+
+
+def find_or_create(tx: Transaction, collection_id: int, name: str, now: datetime) -> Team:
+    """The team of this name, made where there is none. The collection is locked by the caller."""
+    return find(tx, collection_id, name) or create(tx, collection_id, name, now)
+
+
+def page(
+    tx: Transaction, now: datetime, *, collection_id: int, team_id: int | None, after: str | None, limit: int
+) -> list[CountedTeam]:
+    """A collection's teams by name in byte order, or one of them, with what they have."""
+    live_runs = _count(runs, runs.c.withdrawn_at.is_(None))
+    is_valid = tokens.c.revoked_at.is_(None) & or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > now)
+    counts = (live_runs.label("runs"), _count(tokens, is_valid).label("tokens"))
+    query = select(table.c.id, table.c.name, table.c.created_at, *counts).where(table.c.collection_id == collection_id)
+    if team_id is not None:
+        query = query.where(table.c.id == team_id)
+    if after is not None:
+        query = query.where(table.c.name > after)
+    return [CountedTeam(**row._mapping) for row in tx.execute(query.order_by(table.c.name).limit(limit))]
+
+
+def _count(what: Table, which: ColumnElement[bool]) -> ScalarSelect[int]:
+    return select(func.count()).select_from(what).where(what.c.team_id == table.c.id, which).scalar_subquery()

@@ -1,0 +1,163 @@
+"""A request body, decompressed as a stream of small chunks that cannot outgrow the limits."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+from gainboard.errors import Fault, FaultyFile, TooLarge, UnsupportedEncoding
+from gainboard.trec.limits import MIB, Limits
+from gainboard.trec.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
+
+CHUNK = MIB
+READ = MIB // 16
+MEMBERS = 100_000  # even an empty one costs time; bgzip, with members of 64 KiB, makes some 16,000 of 1 GiB
+WINDOW_LOG = 25  # zstd allocates the window a frame asks for; this is what `zstd -20` writes
+
+
+class Decoder(Protocol):
+    """One compressed member (gzip) or frame (zstd), fed in pieces. What `ZstdDecompressor` offers."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class GzipMember:
+    """zlib's decompressor in the shape of zstd's: it keeps what did not fit, and says if more may come."""
+
+    def __init__(self) -> None:
+        self._inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inflate.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inflate.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        inflated = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
+        # A full chunk may leave more inside zlib even when no input is left over.
+        self.needs_input = len(inflated) < max_length
+        return inflated
+
+
+def _zstd_frame() -> Decoder:
+    return ZstdDecompressor(options={DecompressionParameter.window_log_max: WINDOW_LOG})
+
+
+@dataclass(frozen=True)
+class Codec:
+    """A compression format: its name, the bytes that its files begin with, and its decoder."""
+
+    name: str
+    magic: tuple[bytes, ...]
+    decoder: Callable[[], Decoder]
+
+
+GZIP = Codec("gzip", (b"\x1f\x8b",), GzipMember)
+# A zstd file may open with a skippable frame (pzstd's do): sixteen further magic numbers.
+ZSTD = Codec("zstd", (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % n for n in range(0x50, 0x60))), _zstd_frame)
+ENCODINGS = {"gzip": GZIP, "x-gzip": GZIP, "zstd": ZSTD}
+UNREAD = {b"PK\x03\x04": "zip", b"BZh91AY&SY": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z"}
+
+
+def decompressed(source: BinaryIO, encoding: str | None, limits: Limits) -> Iterator[bytes]:
+    """The body of `source` as chunks of at most 1 MiB.
+
+    `encoding` is the value of Content-Encoding; without one (or with `identity`) the first bytes decide
+    between gzip, zstd and plain. Several gzip members or zstd frames are one body.
+
+    Raises:
+        UnsupportedEncoding: the encoding or the archive format is not read.
+        FaultyFile: `bad-compression` for data that is corrupt, cut short or followed by something else.
+        TooLarge: a limit is passed; the limit on plain bodies is `decompressed_bytes` alone.
+    """
+    body = _Body(source, limits)
+    codec = _codec((encoding or "identity").strip().lower(), body.head)
+    return body.guarded(body.pieces(CHUNK) if codec is None else _inflated(body.compressed_pieces(), codec))
+
+
+class _Body:
+    """The source, with the count of what was taken from it and of what came out."""
+
+    def __init__(self, source: BinaryIO, limits: Limits) -> None:
+        self._source, self._limits = source, limits
+        self.head = source.read(READ)
+        while len(self.head) < 16 and (more := source.read(READ)):
+            self.head += more
+        self.taken = 0
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        piece = self.head
+        while piece:
+            self.taken += len(piece)
+            yield piece
+            piece = self._source.read(size)
+
+    def compressed_pieces(self) -> Iterator[bytes]:
+        for piece in self.pieces(READ):
+            if self.taken > self._limits.compressed_bytes:
+                raise self._limits.exceeded("compressed_bytes", "The compressed body has more bytes than")
+            yield piece
+
+    def guarded(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        out, limits = 0, self._limits
+        for chunk in chunks:
+            out += len(chunk)
+            if out > limits.decompressed_bytes:
+                raise limits.exceeded("decompressed_bytes", "The file has more bytes than")
+            if out > limits.ratio_after and out > limits.ratio * self.taken:
+                raise limits.exceeded("ratio", "The body decompresses to more than its size times")
+            yield chunk
+
+
+def _codec(encoding: str, head: bytes) -> Codec | None:
+    if encoding in ENCODINGS:
+        return ENCODINGS[encoding]
+    if encoding != "identity":
+        raise UnsupportedEncoding(f"Content-Encoding {encoding[:60]!r} is not read; gzip and zstd are")
+    for magic, name in UNREAD.items():
+        if head.startswith(magic):
+            raise UnsupportedEncoding(f"The body is a {name} file; send it plain, or as gzip or zstd")
+    return next((codec for codec in (GZIP, ZSTD) if head.startswith(codec.magic)), None)
+
+
+def _inflated(pieces: Iterable[bytes], codec: Codec) -> Iterator[bytes]:
+    decoder: Decoder | None = None
+    members = 0
+    for data in pieces:
+        while data or (decoder and not decoder.needs_input):
+            if decoder is None:
+                decoder, members = codec.decoder(), members + 1
+                _check_members(members)
+            if chunk := _step(decoder, data, codec):
+                yield chunk
+            data, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
+    if decoder is not None:
+        raise _bad_compression(f"The {codec.name} data ends in the middle; was the upload cut short?")
+
+
+def _step(decoder: Decoder, data: bytes, codec: Codec) -> bytes:
+    try:
+        return decoder.decompress(data, CHUNK)
+    except (zlib.error, ZstdError) as error:
+        raise _bad_compression(f"The body is damaged, or no {codec.name} at all ({error})") from error
+
+
+def _check_members(members: int) -> None:
+    if members > MEMBERS:
+        raise TooLarge(f"The body consists of more than {MEMBERS:,} compressed members", limit=MEMBERS)
+
+
+def _bad_compression(message: str) -> FaultyFile:
+    return FaultyFile([Fault("bad-compression", message)], 1)

@@ -1,0 +1,238 @@
+"""A run read and joined with judgments in one compiled pass, where that can be done; `RunReader` says what it means.
+
+The pass takes the common case: ASCII, six columns, one kind of white space, topics in blocks, no fault. At anything
+else it gives up, and the plain reader begins at the start of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.compiled import Twin
+from gainboard.errors import GainboardError
+from gainboard.trec.findings import RESERVED_TOPIC, FileWarning
+from gainboard.trec.judged import SEED, JudgedDocuments
+from gainboard.trec.limits import DEFAULT_LIMITS, Limits
+from gainboard.trec.numbers import decimals
+from gainboard.trec.rankings import OrderBy, single
+from gainboard.trec.runs import WIDTH, order_differs
+
+BUFFER = 1 << 18
+"""Bytes read at a time: they and what is found in them stay in the processor's cache."""
+LARGEST = 16 << 20
+"""Bytes of a topic: a longer one is left to the plain reader."""
+_SHORTEST_LINE = len(b"1 0 d 1 1 t\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A run joined with judgments: arrays by topic, in the order of the file, and by judged document retrieved.
+
+    By topic: `topics`; `rows` int64, its place among the judged topics or -1; `retrieved` and `judged` int64, its
+    documents after truncation; `sums` float64 [topics, 4], the lowest and the highest score, and over unjudged
+    documents the sums of scores scaled to [0, 1] by those two and of absolute scores; undefined where `rows` is -1.
+    By document, topic after topic and best first: `rank` uint32, `level` int8, `score` float64.
+    """
+
+    tag: str
+    warnings: list[FileWarning]
+    topics: list[str]
+    rows: NDArray[np.int64]
+    retrieved: NDArray[np.int64]
+    judged: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    rank: NDArray[np.uint32]
+    level: NDArray[np.int8]
+    score: NDArray[np.float64]
+
+
+class _Kernels(NamedTuple):
+    fill: Callable[..., None]
+    tokenise: Callable[..., tuple[bool, int, int]]
+    join: Callable[..., tuple[bool, int]]
+
+
+class _Unusual(Exception):
+    """Something that is left to the plain reader."""
+
+
+def _load() -> _Kernels:
+    from gainboard.trec import kernels  # noqa: PLC0415 (it imports the compiler)
+
+    loaded = _Kernels(kernels.fill, kernels.tokenise, kernels.join)
+    documents = JudgedDocuments.of([{b"d": 1}], loaded.fill)
+    assert documents is not None
+    _Pass(loaded, documents, {"1": 0}, "rank", 1, DEFAULT_LIMITS).joined([b"1 0 d 1 1 t\n"])
+    return loaded
+
+
+READING = Twin("reading", _load)
+"""What is compiled of this, if it is."""
+
+
+def judged_documents(judgments: Sequence[Mapping[bytes, int]]) -> JudgedDocuments | None:
+    """What `read_joined` joins with, by topic; None where nothing is compiled, or for millions."""
+    kernels = READING.get()
+    return JudgedDocuments.of(judgments, kernels.fill) if kernels else None
+
+
+def read_joined(
+    chunks: Iterable[bytes],
+    documents: JudgedDocuments,
+    rows: Mapping[str, int],
+    *,
+    order_by: OrderBy = "score",
+    depth: int = 1000,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Joined | None:
+    """The run joined with `documents`, whose topics are numbered by `rows`; the rest is as for `RunReader`.
+
+    None where nothing is compiled, and for a file that the plain reader should see: nothing is said of it then.
+    """
+    kernels = READING.get()
+    if kernels is None:
+        return None
+    try:
+        return _Pass(kernels, documents, rows, order_by, depth, limits).joined(chunks)
+    except (_Unusual, GainboardError):  # also of the body's compression: which fault counts is the other's to say
+        return None
+
+
+class _Room:
+    """Arrays for the lines of a buffer; the kernels say what is in them."""
+
+    def __init__(self, lines: int) -> None:
+        self.lines = lines
+        self.documents = np.empty((lines, 2), np.int32)
+        self.hashes = np.empty(lines, np.uint64)
+        self.ranks = np.empty(lines, np.int64)
+        self.scores = np.empty(lines, np.float64)
+        self.odd = np.empty((lines, 3), np.int32)
+        self.topics = np.empty((lines + 1, 3), np.int32)
+        self.aside = np.empty((2, lines), np.int32), np.empty(4 * lines + 4, np.int32)
+        self.out = np.empty(lines, np.uint32), np.empty(lines, np.int8), np.empty(lines, np.float64)
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """What is found by line."""
+        return self.documents, self.hashes, self.ranks, self.scores
+
+
+class _Pass:
+    """One pass over one file."""
+
+    def __init__(
+        self,
+        kernels: _Kernels,
+        documents: JudgedDocuments,
+        rows: Mapping[str, int],
+        order_by: OrderBy,
+        depth: int,
+        limits: Limits,
+    ) -> None:
+        self._kernels, self._documents, self._rows = kernels, documents, rows
+        self._order_by, self._depth, self._limits = order_by, depth, limits
+        self._room = _Room(0)
+        self._tag, self._blank = b"", 0
+        self._topics: dict[str, int] = {}
+        self._lines = self._differing = 0
+        self._parts: list[tuple[NDArray[Any], ...]] = []
+
+    def joined(self, chunks: Iterable[bytes]) -> Joined:
+        """The whole run. Raises _Unusual."""
+        waiting: list[bytes] = []
+        size, wanted = 0, BUFFER
+        for chunk in chunks:
+            waiting.append(chunk)
+            size += len(chunk)
+            if size >= wanted:
+                data = b"".join(waiting)
+                waiting = [data[self._whole_topics(data, is_last=False) :]]
+                size = len(waiting[0])
+                wanted = max(BUFFER, 2 * size)
+                if size > LARGEST:
+                    raise _Unusual
+        self._whole_topics(b"".join(waiting), is_last=True)
+        return self._all_parts()
+
+    def _whole_topics(self, data: bytes, *, is_last: bool) -> int:
+        """Reads the topics that are here as a whole, and says where the next one begins."""
+        stop = data.rfind(b"\n") + 1
+        if stop < len(data) - self._limits.line_bytes or (is_last and (not stop or stop < len(data))):
+            raise _Unusual
+        if not stop:
+            return 0
+        if not self._tag:
+            self._begin(data)
+        if self._room.lines < (lines := len(data) // _SHORTEST_LINE + 1):
+            self._room = _Room(lines)
+        found = self._tokenised(data, stop)
+        self._check_size(self._room.topics[: found + 1, 0])
+        found -= not is_last
+        if found:
+            self._join(data, found)
+        return len(data) if is_last else int(self._room.topics[found, 1])
+
+    def _begin(self, data: bytes) -> None:
+        line = data[: data.index(b"\n")]
+        columns = line.split()
+        if len(columns) != WIDTH or not all(0x20 < byte < 0x7F for byte in columns[-1]):
+            raise _Unusual
+        self._tag, self._blank = columns[-1], ord("\t" if b"\t" in line else " ")
+
+    def _tokenised(self, data: bytes, stop: int) -> int:
+        room, tag = self._room, np.frombuffer(self._tag, np.uint8)
+        form = self._limits.line_bytes, self._blank, tag, SEED
+        text = np.frombuffer(data, np.uint8)
+        is_usual, odds, found = self._kernels.tokenise(text, stop, *form, *room.columns, room.odd, room.topics)
+        if not is_usual:
+            raise _Unusual
+        if odds:
+            lines, starts, stops = room.odd[:odds].T
+            tokens = [data[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+            if (scores := decimals(tokens)) is None:
+                raise _Unusual
+            room.scores[lines] = scores
+        return found
+
+    def _join(self, data: bytes, found: int) -> None:
+        room, topics = self._room, self._room.topics[: found + 1]
+        rows = self._numbered([data[start:stop] for _, start, stop in topics[:found].tolist()])
+        self._lines += int(topics[-1, 0])
+        counts, sums = np.empty((found, 2), np.int64), np.empty((found, 4), np.float64)
+        keys = single(room.scores).astype(np.float64) if self._order_by == "score32" else room.scores
+        form = self._documents, self._order_by == "rank", self._depth
+        text = np.frombuffer(data, np.uint8)
+        is_usual, differing = self._kernels.join(
+            text, *room.columns, keys, topics, rows, *form, room.aside, room.out, counts, sums
+        )
+        if not is_usual:
+            raise _Unusual
+        self._differing += differing
+        judged = int(counts[:, 1].sum())
+        self._parts.append((rows, *counts.T, sums, *(column[:judged].copy() for column in room.out)))
+
+    def _numbered(self, names: list[bytes]) -> NDArray[np.int64]:
+        for name in names:
+            topic = name.decode()
+            if name == RESERVED_TOPIC or topic in self._topics:
+                raise _Unusual
+            self._topics[topic] = self._rows.get(topic, -1)
+        return np.fromiter((self._topics[name.decode()] for name in names), np.int64, len(names))
+
+    def _check_size(self, starts: NDArray[np.int32]) -> None:
+        if self._lines + starts[-1] > self._limits.lines or np.diff(starts).max() > self._limits.topic_lines:
+            raise _Unusual
+
+    def _all_parts(self) -> Joined:
+        rows, retrieved, judged, sums, rank, level, score = (
+            np.concatenate(column) for column in zip(*self._parts, strict=True)
+        )
+        warnings = order_differs(self._differing, self._order_by)
+        tag, topics = self._tag.decode(), list(self._topics)
+        return Joined(tag, warnings, topics, rows, retrieved, judged, sums, rank, level, score)

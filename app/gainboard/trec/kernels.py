@@ -1,0 +1,378 @@
+"""Reading and joining runs, compiled. Imported by `gainboard.trec.joined` alone, where the `fast` extra is.
+
+A buffer holds whole lines. `tokenise` finds what each line says, and `join` makes rankings of them, one topic after
+the other. Documents stay where they are in the buffer: a document is the bytes from its start to its stop, and its
+hash. Both give up at whatever the plain reader should see, be it a fault or only rare, and
+then say False first; what they filled is void.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gainboard.compiled import njit
+from gainboard.trec.judged import EMPTY, LEVEL_ZERO, OFFSET_BITS
+
+MOST_DIGITS = 15  # so many are exact in float64, as the power of ten is by which they are divided
+RANK_DIGITS = 18
+PROBES_A_LINE = 32  # more of them are no accident: somebody chose the ids so that their hashes collide
+
+_TAB, _NEWLINE, _SPACE, _HASH, _LESS = 9, 10, 32, ord("#"), ord("<")
+_PLUS, _MINUS, _POINT, _ZERO = ord("+"), ord("-"), ord("."), ord("0")
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_POWERS = 10.0 ** np.arange(MOST_DIGITS + 1)
+
+
+@njit
+def _at(data: Any, place: Any) -> Any:
+    return data[np.uint64(place)]  # an index that may be negative costs twice the time
+
+
+@njit
+def _is_text(byte: Any) -> Any:
+    return 0x20 < byte < 0x7F
+
+
+@njit
+def _past_text(data: Any, at: Any) -> Any:
+    while _is_text(_at(data, at)):
+        at += 1
+    return at
+
+
+@njit
+def _past(data: Any, at: Any, blank: Any) -> Any:
+    while _at(data, at) == blank:
+        at += 1
+    return at
+
+
+@njit
+def _continues(data: Any, at: Any, other: Any, start: Any, stop: Any) -> Any:
+    """Where the token at `at` ends if it equals `other[start:stop]`, else -1."""
+    for place in range(start, stop):
+        if _at(data, at) != _at(other, place):
+            return -1
+        at += 1
+    return -1 if _is_text(_at(data, at)) else at
+
+
+@njit
+def _mixed(hashed: Any) -> Any:
+    return hashed ^ (hashed >> np.uint64(32))
+
+
+@njit
+def _tag(hashed: Any) -> Any:
+    return np.int64(hashed >> np.uint64(56))
+
+
+@njit
+def _hashed(data: Any, at: Any, seed: Any) -> Any:
+    """The hash of the token at `at`, and where it ends."""
+    found = seed
+    while _is_text(_at(data, at)):
+        found = (found ^ np.uint64(_at(data, at))) * _PRIME
+        at += 1
+    return _mixed(found), at
+
+
+@njit
+def _rank(data: Any, at: Any) -> Any:
+    """The integer of the token at `at`, and where it ends; -1 if it is none that `numbers.integer` reads."""
+    negative = _at(data, at) == _MINUS
+    if negative or _at(data, at) == _PLUS:
+        at += 1
+    first, value = at, 0
+    while 0 <= _at(data, at) - _ZERO <= 9 and at - first < RANK_DIGITS:
+        value = 10 * value + (_at(data, at) - _ZERO)
+        at += 1
+    if at == first or _is_text(_at(data, at)):
+        return 0, -1
+    return -value if negative else value, at
+
+
+@njit
+def _score(data: Any, at: Any) -> Any:
+    """The number of the token at `at`, and where it ends; -1 if its digits alone do not say it exactly."""
+    negative = _at(data, at) == _MINUS
+    if negative or _at(data, at) == _PLUS:
+        at += 1
+    digits, value, point = 0, 0, -1
+    while True:
+        byte = _at(data, at)
+        if 0 <= byte - _ZERO <= 9:
+            value = 10 * value + (byte - _ZERO)
+            digits += 1
+            if digits > MOST_DIGITS:
+                return 0.0, -1
+        elif byte == _POINT and point < 0:
+            point = digits
+        else:
+            break
+        at += 1
+    if digits == 0 or _is_text(byte):
+        return 0.0, -1
+    number = value / _POWERS[digits - point] if point >= 0 else float(value)
+    return -number if negative and value else number, at
+
+
+@njit
+def tokenise(
+    data: Any,
+    stop: Any,
+    longest: Any,
+    blank: Any,
+    tag: Any,
+    seed: Any,
+    documents: Any,
+    hashes: Any,
+    ranks: Any,
+    scores: Any,
+    odd: Any,
+    topics: Any,
+) -> Any:
+    """Reads the lines of `data[:stop]`, which ends in a line feed; `tag` stands on each, and `blank` separates.
+
+    Fills, by line: `documents` int32 [lines, 2], `hashes` uint64, `ranks` int64, `scores` float64; `odd` int32
+    [scores, 3] with line, start and stop of those left to others; `topics` int32 [topics, 3] with first line, start
+    and stop, and the number of lines after the last. Gives whether all is usual, and how many odd scores and topics.
+    """
+    at, line, odds, found = 0, 0, 0, 0
+    name, name_end = 0, 0
+    while at < stop:
+        begin = at
+        topic_end = _continues(data, begin, data, name, name_end) if found else -1
+        if topic_end < 0:
+            topic_end = _past_text(data, begin)
+            name, name_end = begin, topic_end
+            topics[found, 0], topics[found, 1], topics[found, 2] = line, name, name_end
+            found += 1
+            if _at(data, begin) == _HASH or _at(data, begin) == _LESS:
+                return False, odds, found
+        q0 = _past(data, topic_end, blank)
+        q0_end = _past_text(data, q0)
+        document = _past(data, q0_end, blank)
+        hashes[line], document_end = _hashed(data, document, seed)
+        documents[line, 0], documents[line, 1] = document, document_end
+        ranks[line], rank_end = _rank(data, _past(data, document_end, blank))
+        if topic_end == begin or q0_end == q0 or document_end == document or rank_end < 0:
+            return False, odds, found
+        score = _past(data, rank_end, blank)
+        scores[line], score_end = _score(data, score)
+        if score_end < 0:
+            score_end = _past_text(data, score)
+            odd[odds, 0], odd[odds, 1], odd[odds, 2] = line, score, score_end
+            odds += 1
+        tag_end = _continues(data, _past(data, score_end, blank), tag, 0, len(tag))
+        if score == rank_end or score_end == score or tag_end < 0:
+            return False, odds, found
+        at = _past(data, tag_end, blank)
+        if _at(data, at) != _NEWLINE or at - begin > longest:
+            return False, odds, found
+        at += 1
+        line += 1
+    topics[found, 0] = line
+    return True, odds, found
+
+
+@njit
+def _order(data: Any, documents: Any, one: Any, other: Any) -> Any:
+    """Below, at or above 0 as the first document is before, the same as or after the other, byte by byte."""
+    start, other_start = documents[one, 0], documents[other, 0]
+    length, other_length = documents[one, 1] - start, documents[other, 1] - other_start
+    for place in range(min(length, other_length)):
+        byte, other_byte = _at(data, start + place), _at(data, other_start + place)
+        if byte != other_byte:
+            return 1 if byte > other_byte else -1
+    return length - other_length
+
+
+@njit
+def _precedes(data: Any, documents: Any, keys: Any, one: Any, other: Any) -> Any:
+    if keys[one] != keys[other]:
+        return keys[one] > keys[other]
+    return _order(data, documents, one, other) > 0
+
+
+@njit
+def _sort(data: Any, documents: Any, keys: Any, order: Any, aside: Any) -> Any:
+    """Puts the lines in `order` in descending order of (key, document), unless they are: a merge sort."""
+    count = len(order)
+    width = 1
+    for place in range(1, count):
+        if not _precedes(data, documents, keys, order[place - 1], order[place]):
+            break
+    else:
+        width = count
+    while width < count:
+        for start in range(0, count, 2 * width):
+            middle, stop = min(start + width, count), min(start + 2 * width, count)
+            left, right = start, middle
+            for place in range(start, stop):
+                if right < stop and (left == middle or _precedes(data, documents, keys, order[right], order[left])):
+                    aside[place] = order[right]
+                    right += 1
+                else:
+                    aside[place] = order[left]
+                    left += 1
+        for place in range(count):
+            order[place] = aside[place]
+        width *= 2
+
+
+@njit
+def _have_repetition(data: Any, documents: Any, hashes: Any, first: Any, stop: Any, slots: Any, spare: Any) -> Any:
+    """Whether a document stands on two of the lines; `slots` int32 has more than twice as many, a power of two."""
+    size = 4
+    while size < 2 * (stop - first):
+        size *= 2
+    slots[:size] = -1
+    mask = np.uint64(size - 1)
+    for line in range(first, stop):
+        slot = hashes[line] & mask
+        while slots[slot] >= 0:
+            other = slots[slot]
+            if hashes[other] == hashes[line] and _order(data, documents, other, line) == 0:
+                return True
+            slot = (slot + np.uint64(1)) & mask
+            spare -= 1
+            if spare < 0:
+                return True
+        slots[slot] = line
+    return False
+
+
+@njit
+def fill(records: Any, begins: Any, topics: Any, starts: Any, bases: Any, seed: Any, slots: Any) -> Any:
+    """Puts judged documents into a hash table for each topic; see `JudgedDocuments` for what the arrays hold.
+
+    `begins` int64 [documents] are the places of all records, `topics` int64 [topics + 1] those in `begins` at which
+    each topic's begin. `slots` comes filled with EMPTY.
+    """
+    for topic in range(len(topics) - 1):
+        mask = starts[topic + 1] - starts[topic] - 1
+        for document in range(topics[topic], topics[topic + 1]):
+            hashed, at = seed, begins[document] + 1
+            while records[at] != _NEWLINE:
+                hashed = (hashed ^ np.uint64(records[at])) * _PRIME
+                at += 1
+            hashed = _mixed(hashed)
+            slot = starts[topic] + (np.int64(hashed) & mask)
+            while slots[slot] != EMPTY:
+                slot = starts[topic] + ((slot + 1 - starts[topic]) & mask)
+            slots[slot] = (_tag(hashed) << OFFSET_BITS) | (begins[document] - bases[topic])
+
+
+@njit
+def _is(records: Any, at: Any, data: Any, start: Any, stop: Any) -> Any:
+    for place in range(start, stop):
+        if _at(records, at) != _at(data, place):
+            return False
+        at += 1
+    return _at(records, at) == _NEWLINE
+
+
+@njit
+def _look_up(
+    data: Any,
+    documents: Any,
+    hashes: Any,
+    scores: Any,
+    order: Any,
+    topic: Any,
+    table: Any,
+    out: Any,
+    at: Any,
+    sums: Any,
+) -> Any:
+    """Joins one ranking with the judgments of its topic: rows of `out` from `at` on, and its four `sums`."""
+    out_ranks, out_levels, out_scores = out
+    records, starts, bases, slots = table
+    start, base = starts[topic], bases[topic]
+    mask = starts[topic + 1] - start - 1
+    lowest, highest = scores[order[0]], scores[order[0]]
+    for place in range(len(order)):
+        line = order[place]
+        lowest, highest = min(lowest, scores[line]), max(highest, scores[line])
+        # Fetched here, where no access waits for another: from main memory, that is most of the time.
+        found = _at(slots, start + (np.int64(hashes[line]) & mask))
+        out_levels[at + place] = _at(records, base + (0 if found == EMPTY else found & ((1 << OFFSET_BITS) - 1)))
+    # As `metrics.distance.min_max` has it, to the bit.
+    unit = 0.5 if np.isinf(highest - lowest) else 1.0
+    spread = highest * unit - lowest * unit
+    scaled, absolute = 0.0, 0.0
+    for place in range(len(order)):
+        line = order[place]
+        score, tag = scores[line], _tag(hashes[line])
+        slot = np.int64(hashes[line]) & mask
+        while True:
+            found = np.int64(_at(slots, start + slot))
+            if found == EMPTY:
+                scaled += (score * unit - lowest * unit) / spread if spread > 0 else 1.0
+                absolute += abs(score)
+                break
+            record = base + (found & ((1 << OFFSET_BITS) - 1))
+            if found >> OFFSET_BITS == tag and _is(records, record + 1, data, documents[line, 0], documents[line, 1]):
+                out_ranks[at], out_scores[at] = place + 1, score
+                out_levels[at] = np.int16(records[record]) - LEVEL_ZERO
+                at += 1
+                break
+            slot = (slot + 1) & mask
+    sums[0], sums[1], sums[2], sums[3] = lowest, highest, scaled, absolute
+    return at
+
+
+@njit
+def join(
+    data: Any,
+    documents: Any,
+    hashes: Any,
+    ranks: Any,
+    scores: Any,
+    keys: Any,
+    topics: Any,
+    rows: Any,
+    table: Any,
+    ranked: Any,
+    depth: Any,
+    aside: Any,
+    out: Any,
+    counts: Any,
+    sums: Any,
+) -> Any:
+    """Orders each topic that `tokenise` found, cuts it at `depth`, and joins it with the judgments of its row.
+
+    `keys` float64 [lines] are what scores are compared by, `rows` int64 [topics] the rows in `table`, or -1. `aside`
+    is room to work in: int32 [3, lines] and int32 of four times that. Fills `out` (uint32, int8 and float64 by
+    judged document: rank, level, score), `counts` int64 [topics, 2] (documents, those judged) and `sums` float64
+    [topics, 4] (see `Joined`). Gives whether all is usual, and in how many topics ranks and scores disagree.
+    """
+    places, slots = aside
+    at, differing = 0, 0
+    for topic in range(len(rows)):
+        first, stop = topics[topic, 0], topics[topic + 1, 0]
+        count = stop - first
+        if _have_repetition(data, documents, hashes, first, stop, slots, PROBES_A_LINE * count):
+            return False, differing
+        order = places[0, :count]
+        for place in range(count):
+            order[place] = first + place
+        _sort(data, documents, keys, order, places[1])
+        for place in range(1, count):
+            if ranks[order[place - 1]] > ranks[order[place]]:
+                differing += 1
+                break
+        if ranked:
+            _sort(data, documents, -ranks, order, places[1])
+            for place in range(1, count):
+                if ranks[order[place - 1]] == ranks[order[place]]:
+                    return False, differing
+        kept = min(count, depth)
+        counts[topic, 0], before = kept, at
+        if rows[topic] >= 0:
+            at = _look_up(data, documents, hashes, scores, order[:kept], rows[topic], table, out, at, sums[topic])
+        counts[topic, 1] = at - before
+    return True, differing

@@ -1,0 +1,104 @@
+"""One topic of a run: its lines as they stand, what is wrong with them, and the order that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.trec.findings import Faults, note_reserved, quoted
+from gainboard.trec.numbers import decimal, decimals, integer, integers
+from gainboard.trec.topics import TopicLines
+
+OrderBy = Literal["score", "score32", "rank"]
+T = TypeVar("T")
+Order = NDArray[np.intp] | slice
+_AS_IT_IS = slice(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A topic's list within a run, best document first, truncated to the collection's depth.
+
+    `documents` are ids as bytes without repetition, `scores` their retrieval scores: float64, the same length.
+    """
+
+    topic: str
+    documents: list[bytes]
+    scores: NDArray[np.float64]
+
+
+def ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) -> tuple[Ranking, bool] | None:
+    """The ranking of a topic and whether its rank column contradicts its scores; None with its faults noted.
+
+    Scores go down; equal scores go by document id, descending byte order. `score32` compares scores in single
+    precision. `rank` goes by the rank column, ascending, which must then hold distinct integers. A rank column
+    with equal ranks contradicts nothing by them; one that holds more than integers is not looked at.
+    """
+    scores, ranks = decimals(lines.scores), integers(lines.ranks)
+    ranked = order_by == "rank"
+    before = faults.total
+    note_reserved(lines.topic, next(lines.line_numbers()), faults)
+    if scores is None or (ranked and ranks is None):
+        _note_bad_tokens(lines, ranked, faults)
+    _note_repetitions(lines, ranked, faults)
+    if scores is None or faults.total > before:
+        return None
+    by_score = _best_first(single(scores) if order_by == "score32" else scores, lines.documents)
+    differs = ranks is not None and bool((np.diff(ranks[by_score]) < 0).any())
+    order = _best_first(-ranks, lines.documents) if ranked and ranks is not None else by_score
+    return Ranking(lines.topic.decode(), _taken(lines.documents, order)[:depth], scores[order][:depth]), differs
+
+
+def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
+    """An index that puts keys and documents in descending order of (key, document)."""
+    in_doubt = np.flatnonzero(keys[:-1] <= keys[1:]).tolist()
+    if all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
+        return _AS_IT_IS
+    best = sorted(zip(keys.tolist(), documents, range(len(keys)), strict=True), reverse=True)
+    return np.fromiter((place for *_, place in best), np.intp, len(best))
+
+
+def _taken(documents: list[bytes], order: Order) -> list[bytes]:
+    return documents[order] if isinstance(order, slice) else [documents[place] for place in order.tolist()]
+
+
+def single(scores: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Scores as `score32` compares them."""
+    with np.errstate(over="ignore"):  # beyond single precision scores are equally infinite, as in trec_eval 9
+        return scores.astype(np.float32)
+
+
+def _note_bad_tokens(lines: TopicLines, ranked: bool, faults: Faults) -> None:
+    columns = zip(lines.line_numbers(), lines.documents, lines.ranks, lines.scores, strict=True)
+    for number, document, rank, score in columns:
+        if ranked and integer(rank) is None:
+            problem = f"rank {quoted(rank)} of document {quoted(document)} is not an integer"
+            faults.add("bad-rank", problem, number, topic=lines.topic)
+        elif decimal(score) is None:
+            problem = f"score {quoted(score)} of document {quoted(document)} is not a finite decimal number"
+            faults.add("bad-number", f"{problem} such as 12.5 or -1.5e-3", number, topic=lines.topic)
+
+
+def _note_repetitions(lines: TopicLines, ranked: bool, faults: Faults) -> None:
+    for first, second, document in _repeated(lines.documents, lines):
+        problem = f"document {quoted(document)} was retrieved on line {first} already; keep one of the two"
+        faults.add("duplicate-document", problem, first, second, topic=lines.topic)
+    if ranked:
+        for first, second, rank in _repeated([integer(token) for token in lines.ranks], lines):
+            problem = f"rank {rank} was given on line {first} already; ranks within a topic must differ"
+            faults.add("bad-rank", problem, first, second, topic=lines.topic)
+
+
+def _repeated(values: Sequence[T], lines: TopicLines) -> Iterator[tuple[int, int, T]]:
+    """Every value that an earlier line has, with the first such line and its own; None repeats nothing."""
+    if len(set(values)) == len(values):
+        return
+    first_lines: dict[T, int] = {}
+    for number, value in zip(lines.line_numbers(), values, strict=True):
+        first = first_lines.setdefault(value, number)
+        if first != number and value is not None:
+            yield first, number, value

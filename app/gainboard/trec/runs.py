@@ -1,0 +1,116 @@
+"""Reading a run file: TREC's six columns in, one ranking a topic out, every fault of the file with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gainboard.trec.findings import FileWarning, quoted
+from gainboard.trec.limits import DEFAULT_LIMITS, Limits
+from gainboard.trec.lines import Block, Text
+from gainboard.trec.rankings import OrderBy, Ranking, ranking
+from gainboard.trec.topics import Columns, contiguous, gathered
+
+COLUMNS = "topic, Q0, document id, rank, score, run tag"
+WIDTH = 6
+TAGS_COUNTED = 1000
+
+
+class RunReader:
+    """Reads a run once, from chunks of any size, and yields its rankings as their topics end.
+
+    Args:
+        order_by: what orders a ranking: `score`, `score32` (scores in single precision) or `rank`.
+        depth: documents kept a topic, after faults were looked for in all of them.
+        gather: hold the whole file and yield its topics at the end, in the order of their first lines.
+        plain: read line by line throughout. Slower, with the same result: the definition of the format.
+
+    Iterating raises FaultyFile at the end, with all faults of the file: what was yielded before then is void.
+    It raises TooLarge at once, and TopicsInterleaved where a topic reappears and `gather` is not set.
+    """
+
+    def __init__(
+        self,
+        chunks: Iterable[bytes],
+        *,
+        order_by: OrderBy = "score",
+        depth: int = 1000,
+        limits: Limits = DEFAULT_LIMITS,
+        gather: bool = False,
+        plain: bool = False,
+    ) -> None:
+        self._text, self._limits = Text(chunks, limits), limits
+        self._order_by, self._depth, self._gather, self._plain = order_by, depth, gather, plain
+        self._tags: set[bytes] = set()
+        self._order_differs = 0
+        self.tag = ""
+        """The run tag of the first line."""
+        self.topics = 0
+        """Topics with at least one document."""
+        self.retrieved = 0
+        """Documents of all topics, before truncation."""
+        self.warnings: list[FileWarning] = []
+
+    @property
+    def tags(self) -> int:
+        """Distinct run tags, counted up to 1,000."""
+        return min(len(self._tags), TAGS_COUNTED)
+
+    def __iter__(self) -> Iterator[Ranking]:
+        faults = self._text.faults
+        by_topic = gathered if self._gather else contiguous
+        topics = by_topic(self._columns(), self._limits)
+        for lines in topics:
+            self.topics += 1
+            self.retrieved += len(lines.documents)
+            found = ranking(lines, self._order_by, self._depth, faults)
+            if found and not faults:
+                self._order_differs += found[1]
+                yield found[0]
+        if not faults and not self.retrieved:
+            faults.add("empty-file", f"The file has no lines of the form: {COLUMNS}")
+        if faults:
+            raise faults.error()
+        self.warnings = [*self._text.warnings(), *self._run_warnings()]
+
+    def _run_warnings(self) -> Iterator[FileWarning]:
+        if self.tags > 1:
+            yield FileWarning("mixed-tags", f"Several run tags; the first is {quoted(self.tag.encode())}", self.tags)
+        yield from order_differs(self._order_differs, self._order_by)
+
+    def _columns(self) -> Iterator[Columns]:
+        for block in self._text.blocks():
+            table = None if self._plain else self._text.table(block, WIDTH)
+            columns = self._plain_columns(block) if table is None else _sliced(table, WIDTH + 1, block.numbers)
+            if columns.topics:
+                self._note_tags(columns.tags)
+                yield columns
+
+    def _plain_columns(self, block: Block) -> Columns:
+        numbers: list[int] = []
+        tokens: list[bytes] = []
+        for number, row in self._text.rows(block):
+            if len(row) == WIDTH:
+                numbers.append(number)
+                tokens += row
+            else:
+                problem = f"{len(row)} columns instead of {WIDTH}: {COLUMNS}"
+                self._text.faults.add("bad-columns", problem, number)
+        return _sliced(tokens, WIDTH, numbers)
+
+    def _note_tags(self, tags: list[bytes]) -> None:
+        if not self._tags:
+            self.tag = tags[0].decode()
+        is_new = tags[0] not in self._tags or tags.count(tags[0]) < len(tags)
+        if is_new and len(self._tags) < TAGS_COUNTED:
+            self._tags.update(tags)
+
+
+def order_differs(topics: int, order_by: OrderBy) -> list[FileWarning]:
+    """The warning about so many topics; none if there are none."""
+    message = f"Topics whose ranks and scores give different orders; ordered by {order_by}"
+    return [FileWarning("order-differs", message, topics)] if topics else []
+
+
+def _sliced(tokens: list[bytes], stride: int, numbers: Sequence[int]) -> Columns:
+    topics, documents, ranks, scores, tags = (tokens[column::stride] for column in (0, 2, 3, 4, 5))
+    return Columns(numbers, topics, documents, ranks, scores, tags)

@@ -1,0 +1,72 @@
+"""The distribution installs one package, `gainboard`, which lives beside projects that have an `app` of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.outside import ROOT, SOURCE, outside
+
+OWN_APP = "raise SystemExit('this is the app of somebody else')\n"
+
+
+def build(target: str, folder: Path) -> Path:
+    """Build a distribution as an installer does."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (built,) = folder.iterdir()
+    return built
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The folder of a FastAPI project, which has a package `app`."""
+    package = tmp_path / "proj" / "app"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(OWN_APP)
+    return package.parent
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import runpy, sys; sys.argv = ['gainboard', '--version']; runpy.run_module('gainboard', run_name='__main__')",
+        "from gainboard.client import Gainboard; Gainboard('http://127.0.0.1:9', 'token').close()",
+        "from gainboard.main import create_app_from_environment",
+    ],
+)
+def test_a_project_with_an_app_of_its_own_can_use_the_command_and_the_client(code: str, project: Path) -> None:
+    environment = outside(PYTHONPATH=os.pathsep.join((str(project), str(SOURCE))))
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_wheel_installs_one_top_level_package_with_its_migrations(tmp_path: Path) -> None:
+    with zipfile.ZipFile(build("wheel", tmp_path)) as wheel:
+        names = wheel.namelist()
+    folders = {name.split("/")[0] for name in names}
+    assert {folder for folder in folders if not folder.endswith(".dist-info")} == {"gainboard"}
+    migrations = {path.name for path in (ROOT / "migrations" / "versions").glob("*.py")}
+    assert {f"gainboard/migrations/versions/{name}" for name in migrations} <= set(names)
+    assert "gainboard/py.typed" in names
+
+
+def test_the_source_distribution_has_what_a_wheel_is_built_from(tmp_path: Path) -> None:
+    with tarfile.open(build("sdist", tmp_path)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"app/gainboard/main.py", "migrations/env.py", "tests/test_package.py", "pyproject.toml"} <= names
+
+
+def test_nothing_imports_the_source_root() -> None:
+    told = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    texts = [ROOT / name for name in told.rstrip("\0").split("\0") if name.endswith((".py", ".md", ".toml"))]
+    imports = re.compile(r"^\s*(?:>>> )?(?:from|import) app\b|\bapp\.gainboard\b|\"app\.", re.MULTILINE)
+    wrong = [path.name for path in texts if path != Path(__file__) and imports.search(path.read_text(encoding="utf-8"))]
+    assert wrong == []
