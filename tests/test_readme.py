@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -10,8 +11,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,21 +44,27 @@ def command(name: str) -> list[str]:
 
 
 @contextmanager
-def running(arguments: list[str], folder: Path, **settings: str) -> Iterator[str]:
-    """The address of a server that this command line starts on a free port; it ends as Ctrl+C ends it."""
+def running(
+    arguments: list[str], folder: Path, settings: Mapping[str, str] | None = None, end: signal.Signals = signal.SIGINT
+) -> Iterator[str]:
+    """The address of a server that this command line starts on a free port; it ends as by Ctrl+C unless told else."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command, environment = [*arguments, "--port", str(port)], outside(**settings)
+    command, environment = [*arguments, "--port", str(port)], outside(**(settings or {}))
     with (
         (folder / PRINTED_BY_IT).open("w") as printed,
-        subprocess.Popen(command, cwd=folder, env=environment, stdout=printed) as server,
+        subprocess.Popen(command, cwd=folder, env=environment, stdout=printed, start_new_session=True) as server,
     ):
         try:
             wait_for(f"http://127.0.0.1:{port}", server)
             yield f"http://127.0.0.1:{port}"
         finally:
-            server.send_signal(signal.SIGINT)
-            server.wait(30)
+            server.send_signal(end)
+            try:
+                server.wait(30)
+            finally:
+                with suppress(ProcessLookupError):  # of a server that did not end, its processes would go on
+                    os.killpg(server.pid, signal.SIGKILL)
 
 
 def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
@@ -118,7 +125,7 @@ def test_a_campaign_of_ones_own_is_loaded_as_the_readme_shows(tmp_path: Path) ->
     (tmp_path / "qrels.txt").write_text(QRELS)
     (tmp_path / "run.txt").write_text(RUN)
     variable = block("command", "serve").split()[0].split("=")
-    with running(command("serve"), tmp_path, **dict([variable])) as url:
+    with running(command("serve"), tmp_path, dict([variable])) as url:
         answered = shell(block("requests", "own"), url, tmp_path)
     answers = list(read_all(answered))
     assert [answer["rows"][0]["name"] for answer in answers if "rows" in answer] == ["lemur-1"]
