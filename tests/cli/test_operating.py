@@ -1,0 +1,100 @@
+"""What the shell blocks of docs/operating.md show is so: they run as printed, on addresses and tokens that are there.
+
+No container engine is at hand, so of its commands only the words are held against the Dockerfile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import httpx
+
+from app.cli.listening import listening
+from app.settings import Settings
+from tests.api.campaign import judged
+from tests.cli.test_examples import shell
+from tests.conftest import ADMIN, Service, serving
+from tests.jobs.bench import until
+from tests.test_dockerfile import the_last, the_user_line
+from tests.test_readme import PRINTED, needs_curl, running
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r"<!-- (?:command|example): (\w+) -->\n```sh\n(.*?)```", PAGE, re.DOTALL))
+UVICORN = f'uvicorn() {{ exec {shlex.quote(sys.executable)} -m uvicorn "$@"; }}'
+
+
+@needs_curl
+def test_an_audit_log_is_exported_and_verified(sqlite_service: Service, tmp_path: Path) -> None:
+    judged(sqlite_service)
+    done = shell("set -e\n" + BLOCKS["audit"].replace(PRINTED, sqlite_service.url), tmp_path, TOKEN=ADMIN)
+    assert done.returncode == 0, done.stderr
+    last = sqlite_service.organiser.get("/v1/audit").json()["items"][-1]
+    assert last["action"] == "run-uploaded"
+    assert last["hash"] in done.stdout
+
+
+def test_several_processes_answer_at_one_address(tmp_path: Path) -> None:
+    script = BLOCKS["workers"].replace("TOKEN=... ", f"TOKEN={ADMIN} ").strip()
+    arguments = ["bash", "-c", f'{UVICORN}\n{script} "$@"', "bash"]
+    with running(arguments, tmp_path, end=signal.SIGTERM) as url:
+
+        def jobs_are_worked() -> str:
+            where: str = httpx.get(f"{url}/readyz", timeout=60).json()["jobs"]
+            return where
+
+        until(lambda: jobs_are_worked() == "here", 60)
+        until(lambda: jobs_are_worked() == "elsewhere", 60)  # says a process other than the one above
+        me = httpx.get(f"{url}/v1/me", headers={"Authorization": f"Bearer {ADMIN}"}, timeout=60)
+    assert me.json()["role"] == "organiser"
+
+
+def test_a_backup_of_a_service_that_runs_is_restored_into_a_new_folder(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path / "gainboard-data", admin_token=ADMIN)) as service:
+        campaign = judged(service)
+        scores = campaign.scores("AP")
+        done = shell("set -e\n" + BLOCKS["backup"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    with serving(Settings.read({}, data=tmp_path / "restored")) as restored:
+        answer = restored.client(ADMIN).get(f"{campaign.path}/scores", params={"metric": "AP"})
+    assert answer.json() == scores
+
+
+def test_a_container_has_the_volume_and_the_port_of_the_dockerfile() -> None:
+    build, run, logs = (shlex.split(line, comments=True) for line in BLOCKS["container"].splitlines())
+    assert run[:3] == ["docker", "run", "--detach"]
+    options, image = dict(zip(run[3:-1:2], run[4:-1:2], strict=True)), run[-1]
+    assert build == ["docker", "build", "--tag", image, "."]
+    assert logs == ["docker", "logs", options["--name"]]
+    assert options["--volume"].split(":")[1] == the_last("VOLUME")
+    assert options["--publish"].split(":")[2] == the_last("EXPOSE")
+    listening(parser := argparse.ArgumentParser())
+    assert parser.parse_args(json.loads(the_last("CMD"))[2:]).port == int(the_last("EXPOSE"))
+    assert "GAINBOARD_ADMIN_TOKEN" not in the_last("ENV")  # so that the first start prints one
+
+
+def test_the_image_has_the_user_and_the_extras_of_the_page() -> None:
+    said = PAGE.partition("## Container image")[2].partition("\n## ")[0]
+    (extras,) = re.findall(r"for extra in \((.*?)\)", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    assert re.findall(r"`(\w+)`(?=[^.]* extras)", said) == re.findall(r"'(\w+)'", extras)
+    assert re.findall(r"as user (\d+)", said) == re.findall(r"--uid (\d+)", the_user_line())
+
+
+TESTED = {
+    "audit": test_an_audit_log_is_exported_and_verified,
+    "workers": test_several_processes_answer_at_one_address,
+    "container": test_a_container_has_the_volume_and_the_port_of_the_dockerfile,
+    "backup": test_a_backup_of_a_service_that_runs_is_restored_into_a_new_folder,
+}
+"""By the name of each block the test that does what it shows."""
+
+
+def test_every_block_of_the_page_has_a_name_and_a_test() -> None:
+    assert BLOCKS.keys() == TESTED.keys()
+    assert PAGE.count("```") == 2 * len(TESTED)
