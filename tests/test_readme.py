@@ -120,16 +120,34 @@ def nearly(value: Any) -> Any:
     return json.loads(json.dumps(value), parse_float=lambda text: f"{float(text):.12g}")
 
 
+@contextmanager
+def own_campaign(folder: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The address of a server that has a campaign as the README loads it, and the answers to these requests."""
+    (folder / "qrels.txt").write_text(QRELS)
+    (folder / "run.txt").write_text(RUN)
+    variable = block("command", "serve").split()[0].split("=")
+    with running(command("serve"), folder, dict([variable])) as url:
+        yield url, list(read_all(shell(block("requests", "own"), url, folder)))
+
+
 @needs_curl
 def test_a_campaign_of_ones_own_is_loaded_as_the_readme_shows(tmp_path: Path) -> None:
-    (tmp_path / "qrels.txt").write_text(QRELS)
-    (tmp_path / "run.txt").write_text(RUN)
-    variable = block("command", "serve").split()[0].split("=")
-    with running(command("serve"), tmp_path, dict([variable])) as url:
-        answered = shell(block("requests", "own"), url, tmp_path)
-    answers = list(read_all(answered))
-    assert [answer["rows"][0]["name"] for answer in answers if "rows" in answer] == ["lemur-1"]
-    assert answers[-1]["token"].startswith("gainboard_")
+    with own_campaign(tmp_path) as (_, answers):
+        assert [answer["rows"][0]["name"] for answer in answers if "rows" in answer] == ["lemur-1"]
+        assert answers[-1]["token"].startswith("gainboard_")
+
+
+@needs_curl
+def test_participants_see_scores_after_the_release_that_the_readme_shows(tmp_path: Path) -> None:
+    variables = [line for line in block("requests", "own").splitlines() if re.match(r"\w+=", line)]
+    with (
+        own_campaign(tmp_path) as (url, answers),
+        httpx.Client(headers={"Authorization": f"Bearer {answers[-1]['token']}"}, timeout=60) as participant,
+    ):
+        scores = f"{url}/v1/collections/web/scores"
+        assert participant.get(scores).json()["type"] == "/problems/judgments-hidden"
+        shell("\n".join([*variables, block("requests", "release")]), url, tmp_path)
+        assert [run["name"] for run in participant.get(scores).json()["runs"]] == ["lemur-1"]
 
 
 def read_all(text: str) -> Iterator[dict[str, Any]]:
