@@ -24,6 +24,8 @@ RINGS = (
 )
 LEAVES = {"settings": {"main", "cli"}, "logs": {"main", "cli"}, "demo": {"cli"}}
 FOR_ALL = {"compiled"}
+PLAIN = ("gainboard.store.records", "gainboard.store.job_records", "gainboard.trec.zstd")
+"""Dataclasses, literals and a codec, which import nothing heavy."""
 
 
 def test_every_import_points_inwards() -> None:
@@ -32,6 +34,17 @@ def test_every_import_points_inwards() -> None:
         for path in sorted(ROOT.rglob("*.py"))
         for target in _targets(path)
         if not _allowed(_room(path), target)
+    ]
+    assert wrong == []
+
+
+def test_the_client_imports_errors_models_and_plain_values_alone() -> None:
+    allowed = ("gainboard.client", "gainboard.errors", "gainboard.api.models", "gainboard.__version__", *PLAIN)
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in sorted((ROOT / "client").glob("*.py"))
+        for name in _names(path)
+        if not name.startswith(allowed)
     ]
     assert wrong == []
 
@@ -58,6 +71,11 @@ def _ring(room: str) -> int:
 
 
 def _targets(path: Path) -> set[str]:
+    return {name.split(".")[1] for name in _names(path)} - {"__version__"}
+
+
+def _names(path: Path) -> set[str]:
+    """Every module of ours that a file imports, by its full name."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -65,5 +83,5 @@ def _targets(path: Path) -> set[str]:
             names = [f"{PACKAGE}.{alias.name}" for alias in node.names] if is_package else [node.module]
         else:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        found |= {name.split(".")[1] for name in names if name.startswith(f"{PACKAGE}.")}
-    return found - {"__version__"}
+        found |= {name for name in names if name.startswith(f"{PACKAGE}.")}
+    return found

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.api.collections import CollectionChange, NewCollection
-from gainboard.api.tokens import Rotation as SentRotation
+from gainboard.api.models.collections import CollectionChange, NewCollection
+from gainboard.api.models.tokens import Rotation as SentRotation
 from gainboard.client import Gainboard, Problem
 from gainboard.client.campaigns import Changes, Rotation, Settings
 from gainboard.evaluation import audit

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.api.shown_jobs import ShownJob
+from gainboard.api.models.jobs import ShownJob
 from gainboard.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.describe import example

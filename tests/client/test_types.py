@@ -7,8 +7,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import assert_type
 
-from gainboard.api.runs import ShownRun
-from gainboard.api.shown_jobs import ShownJob
+from gainboard.api.models.jobs import ShownJob
+from gainboard.api.models.runs import ShownRun
 from gainboard.client import AsyncGainboard, AsyncJob, Gainboard, Job, Report
 from gainboard.client.answers import Scores
 from tests.outside import outside
@@ -39,4 +39,4 @@ def test_importing_the_client_imports_neither_the_service_nor_numpy() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=outside())
     loaded = set(done.stdout.split())
     assert "httpx" in loaded
-    assert not loaded & {"fastapi", "sqlalchemy", "pydantic", "numpy", "scipy", "pandas", "polars"}
+    assert not loaded & {"fastapi", "starlette", "sqlalchemy", "numpy", "scipy", "pandas", "polars"}

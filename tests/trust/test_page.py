@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.evaluation.policy import MOST_PRESETS, Policy
+from gainboard.evaluation.policy import Policy
+from gainboard.store.records import MOST_PRESETS
 from tests.conftest import Service
 from tests.trust.attacks import ATTACKS
 

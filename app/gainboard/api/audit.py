@@ -8,17 +8,17 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import AfterValidator, AwareDatetime, BaseModel, Field
+from pydantic import AfterValidator, AwareDatetime
 
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.pages import Page, PagingDep
+from gainboard.api.models.audit import AuditPage, ShownEntry
+from gainboard.api.models.texts import in_utc
+from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.texts import in_utc
 from gainboard.errors import Forbidden
 from gainboard.evaluation import audit
-from gainboard.evaluation.audit import Action
 from gainboard.store.audit import Wanted
-from gainboard.store.records import Entry
+from gainboard.store.records import Action, Entry
 
 router = APIRouter(prefix="/v1", tags=["audit"], responses=documented())
 
@@ -31,28 +31,6 @@ HOW = (
     "entry whose number is one less (64 zeros for the first). `gainboard audit FILE` verifies the JSON lines of "
     "`/v1/audit?format=ndjson`, and with `--gaps` those of a collection or of a filter."
 )
-
-
-class ShownEntry(BaseModel):
-    """A change. Whoever made it is known by `token`, the id of theirs; null: by starting the service."""
-
-    number: int
-    at: str = Field(description="RFC 3339, in UTC", examples=["2026-11-21T12:00:00.000000Z"])
-    collection: str | None = Field(description="Null: of the instance")
-    collection_uuid: str | None = Field(description="No other collection has it, though its name be used again")
-    token: str | None
-    role: str
-    action: Action
-    subject: str = Field(description="What was changed: a name, a version, an id")
-    details: dict[str, Any]
-    previous: str = Field(description="The hash of the entry before, in the chain of the whole instance")
-    hash: str
-
-
-class AuditPage(Page[ShownEntry]):
-    """Entries, oldest first."""
-
-    verification: str = Field(description="How to tell that nothing was changed")
 
 
 class _Asked:

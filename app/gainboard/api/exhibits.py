@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from fastapi import Response
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel
 
 from gainboard.exhibits import Figure, Table, as_csv, as_latex, as_svg
 
@@ -14,34 +13,6 @@ LATEX = "application/x-tex"
 SVG = "image/svg+xml"
 # A figure that is opened by itself runs no script and loads nothing, whatever its labels are.
 SVG_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
-
-
-class ShownTable(BaseModel):
-    """A table, and where it is in each form."""
-
-    name: str
-    caption: str
-    csv: str
-    latex: str
-
-    @classmethod
-    def below(cls, place: str, name: str, caption: str, **more: Any) -> Self:
-        """The table of this name below the address of what it belongs to."""
-        csv, latex = f"{place}/tables/{name}.csv", f"{place}/tables/{name}.tex"
-        return cls(name=name, caption=caption, csv=csv, latex=latex, **more)
-
-
-class ShownFigure(BaseModel):
-    """A figure, and where it is."""
-
-    name: str
-    caption: str
-    svg: str
-
-    @classmethod
-    def below(cls, place: str, name: str, caption: str, **more: Any) -> Self:
-        """The figure of this name below the address of what it belongs to."""
-        return cls(name=name, caption=caption, svg=f"{place}/figures/{name}.svg", **more)
 
 
 def text_answer(*media_types: str) -> dict[int, dict[str, Any]]:

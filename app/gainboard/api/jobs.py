@@ -9,15 +9,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import BaseModel, Field
 
 from gainboard.api.answers import answer, place
 from gainboard.api.asked_jobs import KindName, NewJob
 from gainboard.api.dependencies import CollectionName, EngineDep, PrincipalDep, WatchDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.pages import Page, PagingDep
+from gainboard.api.models.answers import Page
+from gainboard.api.models.jobs import KindsAnswer, ShownJob, ShownKind
+from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.shown_jobs import JobId, SeenJobDep, ShownJob, show, show_whole
+from gainboard.api.shown_jobs import JobId, SeenJobDep, show, show_whole
 from gainboard.api.waiting import Wait, attended, wait_headers
 from gainboard.errors import (
     BadExpression,
@@ -60,21 +61,6 @@ EVENTS: dict[int, dict[str, Any]] = {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
 }
-
-
-class ShownKind(BaseModel):
-    """A kind of job."""
-
-    name: str
-    definition: str
-    params: dict[str, Any] = Field(description="JSON Schema: every parameter with its description, default, limits")
-    example: dict[str, Any] = Field(description="A body that asks for it")
-
-
-class KindsAnswer(BaseModel):
-    """Every kind of job."""
-
-    items: list[ShownKind]
 
 
 @router.get("/job-kinds")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 from pydantic_core import to_json
 
 from gainboard.api.answers import place
 from gainboard.api.dependencies import CollectionName, IdentifiedDep, WorkspaceDep
 from gainboard.api.kept import note_origin
+from gainboard.api.models.leaderboard import LeaderboardAnswer, ShownGroupsJob
 from gainboard.api.pieces import Piece, Pieced, piece
 from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING, Asked
@@ -22,7 +23,6 @@ from gainboard.evaluation.scored import under
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs.groups import GroupsJob, groups_job
-from gainboard.store.job_records import JobState
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -31,47 +31,6 @@ class AskedLeaderboard(Asked):
     """What a request for a leaderboard may say."""
 
     by: Annotated[str | None, Field(description="The metric that ranks; the first one if none")] = None
-
-
-class LeaderboardRow(BaseModel):
-    """One run's place; runs with equal means share a rank, runs without a mean come last."""
-
-    rank: int
-    name: str
-    team: str
-    mean: dict[str, float | None]
-    interval: dict[str, tuple[float, float] | None] = Field(
-        description="95 %, Student's t over topics; not cut to the metric's range"
-    )
-    groups: list[str] | None = Field(
-        description="Letters: runs that share one do not differ significantly. Null until `groups_job` has succeeded"
-    )
-
-
-class ShownGroupsJob(BaseModel):
-    """The job of the groups: POST its `kind` and `params` to have it. Its `state` is null if nobody has."""
-
-    kind: str
-    params: dict[str, Any]
-    id: str
-    state: JobState | None
-    url: str = Field(description="Where the job is once it has been asked for")
-
-
-class LeaderboardAnswer(BaseModel):
-    """Runs ranked by the mean of one metric."""
-
-    collection: str
-    qrels_version: int
-    by: str
-    metrics: list[str]
-    asked: dict[str, str]
-    rows: list[LeaderboardRow]
-    topics_scored: dict[str, int] | None = Field(description="Null while the judgments are hidden")
-    withheld: dict[str, str] = Field(description="Runs that get no score while the judgments are hidden, and why")
-    groups_job: ShownGroupsJob | None = Field(
-        description="Randomised Tukey HSD, 5000 permutations, alpha 0.05; null where there is nothing to compare"
-    )
 
 
 @router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING))

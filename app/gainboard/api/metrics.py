@@ -2,56 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
 
+from gainboard.api.models.metrics import Catalogue, ShownMetric, ShownParameter, ShownPreset
 from gainboard.api.problems import documented
 from gainboard.metrics import Metric, Preset, every_metric, every_preset
 
 router = APIRouter(prefix="/v1", tags=["metrics"], responses=documented())
-
-
-class ShownParameter(BaseModel):
-    """A parameter of a metric expression."""
-
-    name: str
-    default: Any = Field(description="Null where it depends on the collection's levels")
-    limits: str
-    schema_: dict[str, Any] = Field(alias="schema")
-    description: str
-
-
-class ShownMetric(BaseModel):
-    """A metric."""
-
-    name: str
-    title: str
-    aliases: list[str]
-    definition: str
-    reference: str
-    graded: bool = Field(description="Whether gains matter to it")
-    bounded: bool = Field(description="Whether all its scores lie in [0, 1]")
-    takes_cutoff: bool
-    parameters: list[ShownParameter]
-
-
-class ShownPreset(BaseModel):
-    """A name for several metrics, wherever metrics are listed."""
-
-    name: str
-    title: str
-    definition: str
-    reference: str
-    expressions: list[str] = Field(description="What takes its place where there are three relevance levels")
-
-
-class Catalogue(BaseModel):
-    """Every metric, and every preset."""
-
-    items: list[ShownMetric]
-    presets: list[ShownPreset]
 
 
 @router.get("/metrics")

@@ -2,52 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Literal
-
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
 
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey
-from gainboard.api.pages import Page, PagingDep
+from gainboard.api.models.answers import Page
+from gainboard.api.models.tokens import CreatedOrganiser, NewOrganiser, ShownOrganiser
+from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.texts import Text
-from gainboard.api.tokens import ON_SECRET, Expiry, TokenId, shown_once
+from gainboard.api.tokens import ON_SECRET, TokenId, shown_once
 from gainboard.errors import Conflict, Forbidden
 from gainboard.evaluation import organisers
 from gainboard.evaluation.tokens import NewToken as NewSecret
 from gainboard.store.records import Token
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=documented())
-
-
-class NewOrganiser(BaseModel):
-    """A further organiser of the instance, who may do everything."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"holder": "R. Mokoena"}]})
-
-    holder: Text | None = Field(None, description="Who holds it, in your words")
-    expires_at: Expiry = None
-
-
-class ShownOrganiser(BaseModel):
-    """The record of an organiser's token; the token itself is not known to the service."""
-
-    id: str
-    role: Literal["organiser"]
-    origin: str = Field(description="`environment`: GAINBOARD_ADMIN_TOKEN; `first-start`; or `created` here")
-    holder: str | None
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="To the minute, or an earlier time where the service was busy")
-
-
-class CreatedOrganiser(ShownOrganiser):
-    """A new organiser's token: `token` is shown this once."""
-
-    token: str
 
 
 def _show(token: Token) -> ShownOrganiser:

@@ -5,24 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Sequence
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, TypeVar
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request, Response
-from pydantic import BaseModel, Field
 
+from gainboard.api.models.answers import ItemT, Page
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.names import is_slug
 
-ItemT = TypeVar("ItemT")
 T = TypeVar("T")
-
-
-class Page(BaseModel, Generic[ItemT]):
-    """Part of a list; `next_cursor` leads on and is null on the last page."""
-
-    items: list[ItemT]
-    next_cursor: str | None = Field(description="For `?cursor=`; opaque")
 
 
 class Paging:

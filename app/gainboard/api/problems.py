@@ -11,12 +11,12 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from gainboard import errors
+from gainboard.api.models.answers import Problem, ProblemPage
+from gainboard.api.models.texts import MEANINGS
 from gainboard.api.places import BodySchema, described_body, location_of
-from gainboard.api.texts import MEANINGS
 from gainboard.errors import GainboardError
 
 STATUS: Mapping[type[GainboardError], int] = {
@@ -41,28 +41,6 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
 }
 
 router = APIRouter(tags=["problems"])
-
-
-class Problem(BaseModel):
-    """What every answer that is not a success looks like (`application/problem+json`)."""
-
-    model_config = ConfigDict(extra="allow")
-
-    type: str = Field(examples=["/problems/not-found"], description="Stable; leads to an explanation.")
-    title: str = Field(examples=["Not found"])
-    status: int = Field(examples=[404])
-    detail: str = Field(examples=["There is no collection 'web-2026' here."])
-    errors: list[dict[str, Any]] | None = Field(None, description="Every place at fault, where there are several.")
-    errors_total: int | None = Field(None, description="How many faults a file has; `errors` lists the first 100.")
-
-
-class ProblemPage(BaseModel):
-    """What a type of problem means."""
-
-    type: str
-    title: str
-    status: int
-    meaning: str
 
 
 ANYWHERE: tuple[type[GainboardError], ...] = (

@@ -3,44 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import answer, place
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
-from gainboard.api.pages import Page, PagingDep
+from gainboard.api.models.answers import Page
+from gainboard.api.models.qrels import Columns, ShownQrels
+from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.warnings import ShownWarning
 from gainboard.errors import Conflict, FaultyFile, Forbidden, JudgmentsHidden, UnsupportedEncoding
 from gainboard.evaluation import publication, qrels
 from gainboard.store.records import Qrels
 
 router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
 
-Columns = Literal["trec", "topic-document-level", "topic-level-document"]
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
-
-
-class ShownQrels(BaseModel):
-    """One immutable version of the judgments: how many topics, judged and relevant documents it has."""
-
-    version: int
-    state: Literal["draft", "published"] = Field(description="Of a draft only organisers know")
-    published_at: datetime | None = Field(description="The version published last is the one that answers")
-    topics: int
-    judged: int
-    relevant: int
-    per_level: dict[str, int]
-    columns: Columns
-    sha256: str
-    created_at: datetime
-    warnings: list[ShownWarning]
 
 
 def show(found: Qrels) -> ShownQrels:

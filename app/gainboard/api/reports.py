@@ -9,16 +9,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import BaseModel, Field
 
 from gainboard.api.answers import answer, place
 from gainboard.api.asked_reports import NewReport, ReportName
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.jobs import ON_LAUNCH
-from gainboard.api.pages import Page, PagingDep
+from gainboard.api.models.answers import Page
+from gainboard.api.models.reports import ReportKindsAnswer, ShownReport, ShownReportKind
+from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.shown_reports import ReportId, SeenReportDep, ShownReport, show, show_whole
+from gainboard.api.shown_reports import ReportId, SeenReportDep, show, show_whole
 from gainboard.api.waiting import Wait, attended, wait_headers
 from gainboard.errors import Forbidden, JudgmentsHidden, Refused, Unavailable
 from gainboard.reports import reading
@@ -36,23 +37,6 @@ EVENTS: dict[int, dict[str, Any]] = {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }
 }
-
-
-class ShownReportKind(BaseModel):
-    """A kind of report."""
-
-    name: str
-    title: str = Field(description="The paper's")
-    reference: str
-    definition: str
-    params: dict[str, Any] = Field(description="JSON Schema: every parameter with its description, default, limits")
-    example: dict[str, Any] = Field(description="A body that asks for it")
-
-
-class ReportKindsAnswer(BaseModel):
-    """Every kind of report."""
-
-    items: list[ShownReportKind]
 
 
 @router.get("/report-kinds")

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.responses import PlainTextResponse, StreamingResponse
-from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import answer, place
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
-from gainboard.api.pages import Page, PagingDep
+from gainboard.api.models.answers import Page, ShownWarning
+from gainboard.api.models.runs import ShownRun
+from gainboard.api.models.texts import Slug, Text
+from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
-from gainboard.api.texts import Slug, Text
-from gainboard.api.warnings import ShownWarning
 from gainboard.errors import (
     Conflict,
     FaultyFile,
@@ -55,23 +54,6 @@ ON_SUBMIT = (
     KeyReused,
     KeyInUse,
 )
-
-
-class ShownRun(BaseModel):
-    """A stored run. `unjudged_share` is null where the judgments are hidden, or there are none."""
-
-    name: str
-    team: str
-    tag: str = Field(description="The sixth column, as it stood in the file")
-    description: str | None
-    type: str | None
-    pooled: bool
-    topics: int
-    retrieved: int = Field(description="Documents, after truncation to the collection's depth")
-    unjudged_share: float | None
-    sha256: str = Field(description="Of the file, decompressed")
-    created_at: datetime
-    warnings: list[ShownWarning]
 
 
 def show(seen: SeenRun) -> ShownRun:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, IdentifiedDep, WorkspaceDep, accepts
 from gainboard.api.kept import note_origin
+from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
 from gainboard.errors import (
     BadExpression,
@@ -80,34 +81,6 @@ class AskedScores(Asked):
     run: Annotated[list[str] | None, Field(max_length=10_000, description="Runs; all that are seen, if none")] = None
     topics: Annotated[Literal["all"] | None, Field(description="`all`: each topic's score too")] = None
     format: Annotated[Format | None, Field(description="Wins over the Accept header")] = None
-
-
-class ScoredRun(BaseModel):
-    """A run's scores by label; null where a score is undefined."""
-
-    name: str
-    team: str
-    topics_missing: int | None = Field(
-        description="Topics of the qrels that the run lacks, each of which scores 0; of the declared ones, or null, "
-        "while the judgments are hidden"
-    )
-    mean: dict[str, float | None]
-    topics: dict[str, dict[str, float | None]] | None = None
-
-
-class ScoresAnswer(BaseModel):
-    """Scores, and what was left out of them and why."""
-
-    collection: str
-    qrels_version: int
-    metrics: list[str] = Field(description="Labels: each metric with all its parameters")
-    asked: dict[str, str] = Field(description="The label that each expression became")
-    runs: list[ScoredRun]
-    topics_scored: dict[str, int] | None = Field(description="Topics in the mean, by label; null while hidden")
-    topics_undefined: dict[str, list[str]] | None = Field(
-        description="Topics left out, for they have nothing to find; null while hidden"
-    )
-    withheld: dict[str, str] = Field(description="Runs that get no score while the judgments are hidden, and why")
 
 
 CSV: dict[int, dict[str, Any]] = {

@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Path, Request
-from pydantic import BaseModel, Field
 
 from gainboard.api.answers import place
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
-from gainboard.api.exhibits import ShownFigure, ShownTable
+from gainboard.api.models.jobs import Progress, ShownFigure, ShownJob, ShownTable
 from gainboard.evaluation.workspace import Workspace
 from gainboard.jobs import reading
 from gainboard.jobs.reading import SeenJob
 from gainboard.jobs.results import exhibits
-from gainboard.store.job_records import JobState
-
-
-class Progress(BaseModel):
-    """How far the work is, in parts of about equal cost; putting the result together is the last one."""
-
-    done: int
-    total: int
-
-
-class ShownJob(BaseModel):
-    """An analysis outside a request. The same request on the same data is the same job, with the same id."""
-
-    id: str = Field(description="SHA-256 of all that the result depends on")
-    collection: str
-    kind: str
-    state: JobState
-    progress: Progress
-    params: dict[str, Any] = Field(description="As they were settled: expressions as labels, defaults filled in")
-    qrels_version: int
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    result_url: str | None = Field(description="Null until it has succeeded")
-    error: str | None = Field(description="Why it failed")
-    tables: list[ShownTable] | None = Field(description="Null until it has succeeded, and in lists")
-    figures: list[ShownFigure] | None = Field(description="Null until it has succeeded, and in lists")
-
 
 JobId = Annotated[str, Path(alias="job", description="The job's id")]
 

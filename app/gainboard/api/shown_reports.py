@@ -2,77 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Path, Request
-from pydantic import BaseModel, Field
 
 from gainboard.api.answers import place
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
-from gainboard.api.exhibits import ShownFigure, ShownTable
-from gainboard.api.shown_jobs import Progress
+from gainboard.api.models.jobs import Progress
+from gainboard.api.models.reports import NeededJob, NotThere, PaperFigure, PaperTable, ShownReport
 from gainboard.evaluation.workspace import Workspace
 from gainboard.reports import reading
 from gainboard.reports.answers import answer_of, error_of
 from gainboard.reports.kind import find_report_kind
 from gainboard.reports.reading import SeenReport
-from gainboard.store.job_records import JobState, Report
-
-
-class PaperTable(ShownTable):
-    """A table under its number in the paper; `collection` is null where it is about all of them."""
-
-    number: str
-    collection: str | None
-
-
-class PaperFigure(ShownFigure):
-    """A figure under its number in the paper."""
-
-    number: str
-    collection: str | None
-
-
-class NeededJob(BaseModel):
-    """A job whose result the report lays out."""
-
-    collection: str
-    key: str = Field(description="What the report calls it")
-    kind: str
-    id: str
-    state: JobState
-    url: str
-
-
-class NotThere(BaseModel):
-    """Tables or figures of the paper that cannot be had of this collection, and why."""
-
-    collection: str
-    what: str
-    why: str
-
-
-class ShownReport(BaseModel):
-    """A paper's tables and figures for collections here. The same request on the same data is the same report."""
-
-    id: str = Field(description="SHA-256 of all that the report depends on")
-    name: str
-    title: str
-    collections: list[str]
-    state: JobState = Field(description="Of its jobs together; failed as soon as one of them has failed")
-    progress: Progress
-    params: dict[str, Any]
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    result_url: str | None = Field(description="Null until it has succeeded")
-    error: str | None = Field(description="Why it failed")
-    jobs: list[NeededJob]
-    left_out: list[NotThere] = Field(description="What is known to be missing before anything is worked")
-    tables: list[PaperTable] | None = Field(description="Null until it has succeeded, and in lists")
-    figures: list[PaperFigure] | None = Field(description="Null until it has succeeded, and in lists")
-
+from gainboard.store.job_records import Report
 
 ReportId = Annotated[str, Path(alias="report", description="The report's id")]
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, create_model
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.models.sweep import SweepAnswer
 from gainboard.api.problems import documented
 from gainboard.api.scores import Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
@@ -59,33 +60,6 @@ class AskedSweep(Values):  # type: ignore[misc, valid-type]
     qrels: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="A qrels version; the newest if none")] = None
     run: Annotated[list[str] | None, Field(max_length=10_000, description="Runs; all that are seen, if none")] = None
     format: Annotated[Literal["json", "csv"] | None, Field(description="Wins over the Accept header")] = None
-
-
-class ShownPoint(BaseModel):
-    """A metric of the grid."""
-
-    label: str
-    asked: str = Field(description="The expression that it came from; the first one, if several come to the same")
-    parameters: dict[str, str] = Field(description="The values of the grid that it has")
-    topics_scored: int = Field(description="Topics in its means")
-
-
-class SweptRun(BaseModel):
-    """A run's means, in the order of the points; null where one is undefined."""
-
-    name: str
-    team: str
-    means: list[float | None]
-
-
-class SweepAnswer(BaseModel):
-    """Mean scores of runs at every point of a grid."""
-
-    collection: str
-    qrels_version: int
-    grid: dict[str, list[str]]
-    points: list[ShownPoint] = Field(description="Each metric once, though several combinations come to it")
-    runs: list[SweptRun]
 
 
 @router.get(

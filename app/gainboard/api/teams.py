@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
 
 from gainboard.api.answers import answer, place
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.pages import Page, PagingDep
+from gainboard.api.models.answers import Page
+from gainboard.api.models.teams import NewTeam, ShownTeam
+from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.texts import Slug
 from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, UnsupportedMediaType
 from gainboard.evaluation import teams
 from gainboard.store.records import CountedTeam
 
 router = APIRouter(prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented())
-
-
-class NewTeam(BaseModel):
-    """A team of the collection. The first run or token for it would make it, too."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "lemur"}]})
-
-    name: Slug
-
-
-class ShownTeam(BaseModel):
-    """A team. How many tokens it has is shown to organisers alone, and null to others."""
-
-    name: str
-    created_at: datetime
-    runs: int = Field(description="Those that are not withdrawn")
-    tokens: int | None = Field(description="Those that are neither revoked nor expired")
 
 
 def _show(team: CountedTeam, organises: bool) -> ShownTeam:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
 from gainboard.api.answers import answer, place
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.pages import Page, PagingDep
+from gainboard.api.models.answers import Page
+from gainboard.api.models.tokens import CreatedToken, Me, NewToken, Rotation, ShownToken
+from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented, problem
-from gainboard.api.texts import Slug, Text, in_utc
 from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType
 from gainboard.evaluation import tokens
 from gainboard.evaluation.principals import Principal
@@ -23,68 +23,17 @@ from gainboard.evaluation.tokens import NewToken as NewSecret
 from gainboard.evaluation.tokens import Wish
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
-from gainboard.store.records import Role, Token
+from gainboard.store.records import Token
 
 router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented())
 
 
-Expiry = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
 TokenId = Annotated[str, Path(description="The token's id")]
 ON_SECRET = (Forbidden, UnsupportedMediaType, KeyReused, KeyInUse)
 
 
-class NewToken(BaseModel):
-    """Whom the token is for."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"role": "participant", "team": "lemur"}]}
-    )
-
-    role: Role
-    team: Slug | None = Field(None, description="Of a participant; a new name creates the team")
-    holder: Text | None = Field(None, description="Who holds it, in your words; shown to organisers alone")
-    expires_at: Expiry = None
-
-
-class Rotation(BaseModel):
-    """What changes besides the secret: nothing, or when the token ends (null: it does not)."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
-
-    expires_at: Expiry = None
-
-
-class ShownToken(BaseModel):
-    """A token's record; the token itself is not known to the service."""
-
-    id: str
-    role: Role
-    team: str | None
-    holder: str | None
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="To the minute, or an earlier time where the service was busy")
-
-
-class CreatedToken(ShownToken):
-    """A new token: `token` is shown this once."""
-
-    token: str
-
-
 def _show(token: Token) -> ShownToken:
     return ShownToken.model_validate(token, from_attributes=True)
-
-
-class Me(BaseModel):
-    """Who the token is."""
-
-    id: str
-    role: Role
-    collection: str | None = Field(description="The one it belongs to; null: every collection")
-    team: str | None
-    expires_at: datetime | None
 
 
 def shown_once(

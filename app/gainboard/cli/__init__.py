@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import errno
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import get_data, iter_modules
 
 from gainboard import __version__
 from gainboard.cli import commands
-from gainboard.cli.command import Command, Group
+from gainboard.cli.command import Command, Group, short
 from gainboard.errors import GainboardError
 
-__all__ = ["every_command", "main", "parser"]
+__all__ = ["every_command", "main", "parser", "summary"]
 
 _NAMES = sorted(module.name for module in iter_modules(commands.__path__))
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -23,8 +23,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; gives the exit code: 0 done, 1 refused, 2 not understood."""
     given = sys.argv[1:] if arguments is None else arguments
-    # Of a command that is named first no other is imported: scoring files starts without a server's libraries.
-    parsed = parser(given[:1] if given[:1] and given[0] in _NAMES else _NAMES).parse_args(given)
+    parsed = parser(given[:1]).parse_args(given)
     try:
         code: int = parsed.run(parsed)
         sys.stdout.flush()
@@ -45,8 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def parser(names: Iterable[str]) -> argparse.ArgumentParser:
-    """The parser of the commands of these names."""
+def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
+    """Return the parser, in which the commands of these names have their options, and the others a line in the list.
+
+    A command with options must be imported, which takes up to half a second: NumPy, httpx, Pydantic.
+    """
     top = argparse.ArgumentParser(
         prog="gainboard",
         description="Evaluation of information retrieval with graded relevance, as a service and offline.",
@@ -54,12 +56,26 @@ def parser(names: Iterable[str]) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"gainboard {__version__}")
     listed = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for each in every_command(names):
-        each.add_to(listed)
+    for name in _NAMES:
+        if name in names:
+            _command(name).add_to(listed)
+        else:
+            listed.add_parser(name, help=summary(name))
     return top
 
 
-def every_command(names: Iterable[str] = _NAMES) -> list[Command | Group]:
-    """The commands of these names, or all."""
-    found: list[Command | Group] = [import_module(f"{commands.__name__}.{name}").COMMAND for name in names]
+def every_command() -> list[Command | Group]:
+    """Import all commands, in the order of their names."""
+    return [_command(name) for name in _NAMES]
+
+
+def summary(name: str) -> str:
+    """Read the short help of a command from the first line of its module, without importing it."""
+    source = get_data(commands.__name__, f"{name}.py")
+    assert source is not None
+    return short(source.decode().split('"""', 2)[1])
+
+
+def _command(name: str) -> Command | Group:
+    found: Command | Group = import_module(f"{commands.__name__}.{name}").COMMAND
     return found

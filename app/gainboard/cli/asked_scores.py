@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from gainboard.cli.scoring import expressions_of
 from gainboard.exhibits import Cell, Marked
-from gainboard.metrics import query_parameters
+
+if TYPE_CHECKING:
+    from gainboard.metrics.parameters import Parameter
 
 DIGITS = 4
 """Decimals of the scores in a table."""
+_WORD = r"(?:[^\s()]|\((?:[^()]|\([^()]*\))*\))+"
+_WORDS = re.compile(rf"\s*{_WORD}(?:\s+{_WORD})*\s*")
+_DOTTED = re.compile(r"([A-Za-z_]+)\.([0-9]+(?:,[0-9]+)*)")
 
 
 def asking_metrics(parser: argparse.ArgumentParser, default: str = "those of the collection") -> None:
@@ -31,6 +36,13 @@ def asking_metrics(parser: argparse.ArgumentParser, default: str = "those of the
 def metrics_of(parsed: argparse.Namespace) -> list[str]:
     """The expressions that were given, each by itself."""
     return [expression for text in parsed.metrics for expression in expressions_of(text)]
+
+
+def expressions_of(text: str) -> Iterator[str]:
+    """Those of one text, `nDCG@10 P@5` as ir_measures writes several, `P.5,10` as trec_eval does."""
+    for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
+        dotted = _DOTTED.fullmatch(word)
+        yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]
 
 
 def asking_form(parser: argparse.ArgumentParser, forms: Iterable[str]) -> None:
@@ -52,7 +64,7 @@ def asking_qrels(parser: argparse.ArgumentParser) -> None:
 def asking_defaults(parser: argparse.ArgumentParser) -> None:
     """A default for each parameter that any metric has."""
     group = parser.add_argument_group("defaults for parameters that metrics have and expressions leave open")
-    for name, each in query_parameters().items():
+    for name, each in _query_parameters().items():
         text = f"{each.description} It is {each.limits}.".replace("%", "%%")
         group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar=name.upper(), help=text)
 
@@ -60,7 +72,7 @@ def asking_defaults(parser: argparse.ArgumentParser) -> None:
 def asking_values(parser: argparse.ArgumentParser) -> None:
     """Several values for each parameter that any metric has."""
     group = parser.add_argument_group("parameters, each of which may be given several times")
-    for name, each in query_parameters().items():
+    for name, each in _query_parameters().items():
         text = f"{each.description} Each is {each.limits}.".replace("%", "%%")
         option = f"--{name.replace('_', '-')}"
         group.add_argument(option, dest=name, metavar=name.upper(), action="append", help=text)
@@ -68,7 +80,13 @@ def asking_values(parser: argparse.ArgumentParser) -> None:
 
 def parameters_of(parsed: argparse.Namespace) -> dict[str, Any]:
     """Those parameters that were given, each with its value, or with the list of its values."""
-    return {name: given for name in query_parameters() if (given := getattr(parsed, name)) is not None}
+    return {name: given for name in _query_parameters() if (given := getattr(parsed, name)) is not None}
+
+
+def _query_parameters() -> Mapping[str, Parameter]:
+    from gainboard.metrics import query_parameters  # noqa: PLC0415 (with NumPy, which commands about jobs do without)
+
+    return query_parameters()
 
 
 def best_marked(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...]]:

@@ -28,12 +28,12 @@ class Example:
 class Command:
     """One command. `run` does it and gives the exit code, and its docstring is the long help; `help` is the short one.
 
-    `gainboard --help` imports every command, so what takes long to import, `run` imports where it begins.
-    Its own options are read from the arguments by the names that `options` gives them.
+    A command under `gainboard` itself takes its help from its module's docstring. `run` reads its options from the
+    arguments, by the names that `options` gives them.
     """
 
     name: str
-    help: str
+    help: str | None
     run: Callable[[argparse.Namespace], int]
     options: Options = _no_options
     examples: Sequence[Example] = ()
@@ -42,7 +42,7 @@ class Command:
         """Makes its parser one of those in an argparse group of subparsers."""
         parser = commands.add_parser(
             self.name,
-            help=self.help,
+            help=short(self.help),
             description=cleandoc(self.run.__doc__ or ""),
             epilog=_epilog(self.examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -56,15 +56,20 @@ class Group:
     """Commands of one noun: `gainboard NAME COMMAND`."""
 
     name: str
-    help: str
+    help: str | None
     commands: Sequence[Command]
 
     def add_to(self, commands: Any) -> None:
         """As a command is added."""
-        parser = commands.add_parser(self.name, help=self.help, description=f"{self.help[0].upper()}{self.help[1:]}.")
+        parser = commands.add_parser(self.name, help=short(self.help), description=self.help)
         listed = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
         for each in self.commands:
             each.add_to(listed)
+
+
+def short(help: str | None) -> str:
+    """Return a help text as it stands in a list, without a full stop."""
+    return (help or "").rstrip(".")
 
 
 def together(*several: Options) -> Options:

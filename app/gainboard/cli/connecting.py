@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gainboard.cli.configured import Target, target_of
+from gainboard.cli.findings import Warned, fault_lines, warning_lines
 from gainboard.cli.listing import printable
 from gainboard.client import ClientError, Gainboard, NoAnswer, NotGainboard, Problem
-from gainboard.errors import BadSetting
+from gainboard.errors import BadSetting, Fault, GainboardError
 
 RETRIES = 2
 """Somebody waits: less than a second is spent on a server that is not there."""
@@ -74,3 +76,23 @@ def faults(problem: Problem) -> Iterator[str]:
         yield printable(": ".join(str(part) for part in (place, each.get("code"), each.get("message")) if part))
     if (hidden := problem.errors_total - len(problem.errors)) > 0:
         yield f"and {hidden} more"
+
+
+def tell_of_refusal(file: str, refusal: GainboardError) -> None:
+    """Every fault that the service names, or why else the file was refused, on standard error."""
+    for line in fault_lines(file, *_file_faults(refusal)):
+        print(printable(line), file=sys.stderr)
+
+
+def tell_of_warnings(file: str, warnings: Sequence[Warned]) -> None:
+    """What was tolerated, on standard error."""
+    for line in warning_lines(file, warnings):
+        print(printable(line), file=sys.stderr)
+
+
+def _file_faults(refusal: GainboardError) -> tuple[list[Fault], int]:
+    if not isinstance(refusal, Problem):
+        return [Fault("unreadable", refusal.message)], 1
+    if refusal.type != "faulty-file":
+        return [Fault(refusal.type, refusal.detail)], 1
+    return [Fault(each["code"], each["message"], each["line"]) for each in refusal.errors], refusal.errors_total

@@ -15,22 +15,16 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast, get_args
 
+from gainboard.cli.findings import STANDARD_INPUT
 from gainboard.cli.parallel import Count
-from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
+from gainboard.errors import BadSetting
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.reading import RunFile, read_run_file
-from gainboard.trec import FileWarning, Limits, OrderBy, QrelsFile, decompressed, read_qrels
+from gainboard.trec import Limits, OrderBy, QrelsFile, decompressed, read_qrels
 from gainboard.trec.layouts import LAYOUTS
 
-STANDARD_INPUT = "-"
 MOST_LEVELS = 127
 _SUFFIXES = (".gz", ".zst")
-_HINTS = {
-    "ambiguous-columns": "--columns says which they are, and --levels what levels are called (B,A,S)",
-    "bad-level": "--levels says what levels there are",
-    "team-required": "--team says whose run it is",
-}
-"""Which options help against a fault."""
 _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 
 
@@ -133,43 +127,11 @@ def size_of(names: Sequence[str]) -> int:
     return sum(sizes)
 
 
-def require_one_input(names: Sequence[str]) -> None:
-    """Raises BadSetting where two of the files are standard input, which can be read once."""
-    if list(names).count(STANDARD_INPUT) > 1:
-        raise BadSetting("Only one of the files can be -, standard input.")
-
-
 def short_names(names: Sequence[str]) -> list[str]:
     """What to call the runs of files: the files' names without folders and compression where that tells them apart."""
     short = [_without_suffix(Path(name).name) for name in names]
     times = Counter(short)
     return [brief if times[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
-
-
-def faults_of(error: GainboardError) -> tuple[Sequence[Fault], int]:
-    """The faults of a file that was refused, as many as are kept, and how many there are."""
-    if isinstance(error, FaultyFile):
-        return error.faults, error.total
-    code = "unreadable" if isinstance(error, BadSetting) else error.slug
-    return [Fault(code, error.message)], 1
-
-
-def fault_lines(name: str, faults: Sequence[Fault], total: int) -> Iterator[str]:
-    """The faults of a file, as compilers write them."""
-    for fault in faults:
-        place = name if fault.line is None else f"{name}:{fault.line}"
-        yield f"{place}: {fault.code}: {fault.message}"
-    if total > len(faults):
-        yield f"{name}: {total:,} faults, of which these are the first {len(faults)}"
-    for code in sorted({fault.code for fault in faults} & _HINTS.keys()):
-        yield f"{name}: note: {code}: {_HINTS[code]}"
-
-
-def warning_lines(name: str, warnings: Sequence[FileWarning]) -> Iterator[str]:
-    """The warnings of a file, in the same form."""
-    for warning in warnings:
-        count = "" if warning.count is None else f" ({warning.count:,})"
-        yield f"{name}: warning: {warning.code}: {warning.message.removesuffix('.')}{count}"
 
 
 def _without_suffix(name: str) -> str:

@@ -7,12 +7,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.tables import as_text
 from gainboard.exhibits import Column, Table, Value, csv_line
+
+if TYPE_CHECKING:  # commands on files list things, too, and start without Pydantic
+    from pydantic import BaseModel
 
 FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")

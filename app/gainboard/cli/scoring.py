@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.cli.files import Reading, faults_of
+from gainboard.cli.asked_scores import expressions_of
+from gainboard.cli.files import Reading
+from gainboard.cli.findings import faults_of
 from gainboard.cli.parallel import Count
 from gainboard.errors import Fault, GainboardError
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all
@@ -20,9 +21,6 @@ from gainboard.metrics import BoundMetric, JudgedRankings, Scale, expand, mean_a
 from gainboard.trec import FileWarning
 
 Floats = NDArray[np.float64]
-_WORD = r"(?:[^\s()]|\((?:[^()]|\([^()]*\))*\))+"
-_WORDS = re.compile(rf"\s*{_WORD}(?:\s+{_WORD})*\s*")
-_DOTTED = re.compile(r"([A-Za-z_]+)\.([0-9]+(?:,[0-9]+)*)")
 
 
 @dataclass(frozen=True)
@@ -85,10 +83,3 @@ def metrics_of(
     """
     words = [expression for text in given for expression in expressions_of(text)]
     return bind_all(expand(words or DEFAULT_METRICS, scale.highest_level), scale, query, gains="linear")
-
-
-def expressions_of(text: str) -> Iterator[str]:
-    """Those of one text, `nDCG@10 P@5` as ir_measures writes several, `P.5,10` as trec_eval does."""
-    for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
-        dotted = _DOTTED.fullmatch(word)
-        yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]

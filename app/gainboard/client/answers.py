@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gainboard.api.leaderboard import LeaderboardAnswer
-from gainboard.api.scores import ScoresAnswer
-from gainboard.api.sweep import SweepAnswer
+from gainboard.api.models.leaderboard import LeaderboardAnswer
+from gainboard.api.models.scores import ScoresAnswer
+from gainboard.api.models.sweep import SweepAnswer
 from gainboard.client.frames import Column, Framed, Labelled, array, columns_of
 
 ALL = "all"

@@ -6,23 +6,19 @@ from collections.abc import Sequence
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
-from gainboard.client import models
+from gainboard.api.models.answers import Page
+from gainboard.api.models.collections import ShownCollection
+from gainboard.api.models.impact import ImpactAnswer
+from gainboard.api.models.qrels import Columns, ShownQrels
+from gainboard.api.models.teams import ShownTeam
+from gainboard.api.models.tokens import CreatedToken, ShownToken
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, content, model, path, removed, saved
+from gainboard.client.scoring import Parameter
 from gainboard.client.uploads import Source, Upload
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from gainboard.api.collections import ShownCollection
-    from gainboard.api.impact import ImpactAnswer
-    from gainboard.api.qrels import Columns, ShownQrels
-    from gainboard.api.teams import ShownTeam
-    from gainboard.api.tokens import CreatedToken, ShownToken
-    from gainboard.client.scoring import Parameter
-    from gainboard.store.records import OrderBy, Role
+from gainboard.store.records import OrderBy, Role
 
 
 class Settings(TypedDict, total=False):
@@ -56,7 +52,7 @@ class CampaignCalls:
     @listing
     def collections(self) -> Pages[ShownCollection]:
         """The collections that the token sees, by name."""
-        return Pages(models.pages.Page[models.collections.ShownCollection], path("collections"))
+        return Pages(Page[ShownCollection], path("collections"))
 
     @call
     def create_collection(
@@ -64,17 +60,17 @@ class CampaignCalls:
     ) -> Call[ShownCollection]:
         """Make a collection (organisers of the instance). Levels: their names, lowest first, or how many."""
         sent = {"name": name, "levels": levels, **settings}
-        return model(models.collections.ShownCollection, Request("POST", path("collections"), json=sent, once=True))
+        return model(ShownCollection, Request("POST", path("collections"), json=sent, once=True))
 
     @call
     def collection(self, name: str) -> Call[ShownCollection]:
         """One collection."""
-        return model(models.collections.ShownCollection, Request("GET", path("collections", name)))
+        return model(ShownCollection, Request("GET", path("collections", name)))
 
     @call
     def change_collection(self, name: str, **changes: Unpack[Changes]) -> Call[ShownCollection]:
         """Change settings; what is not named stays (organisers)."""
-        return model(models.collections.ShownCollection, Request("PATCH", path("collections", name), json=changes))
+        return model(ShownCollection, Request("PATCH", path("collections", name), json=changes))
 
     @call
     def delete_collection(self, name: str) -> Call[None]:
@@ -88,17 +84,17 @@ class CampaignCalls:
         """Upload a qrels file, of TREC's or NTCIR's form, as the next version; a draft is not published yet."""
         query = {"columns": columns, "draft": draft}
         place = path("collections", collection, "qrels")
-        return model(models.qrels.ShownQrels, Request("PUT", place, query, upload=Upload.of(file)))
+        return model(ShownQrels, Request("PUT", place, query, upload=Upload.of(file)))
 
     @listing
     def qrels(self, collection: str) -> Pages[ShownQrels]:
         """The versions of the qrels, by number; drafts for organisers only."""
-        return Pages(models.pages.Page[models.qrels.ShownQrels], path("collections", collection, "qrels"))
+        return Pages(Page[ShownQrels], path("collections", collection, "qrels"))
 
     @call
     def qrels_version(self, collection: str, version: int) -> Call[ShownQrels]:
         """One version of the qrels."""
-        return model(models.qrels.ShownQrels, Request("GET", path("collections", collection, "qrels", version)))
+        return model(ShownQrels, Request("GET", path("collections", collection, "qrels", version)))
 
     @call
     def qrels_file(self, collection: str, version: int) -> Call[bytes]:
@@ -115,7 +111,7 @@ class CampaignCalls:
     def publish_qrels(self, collection: str, version: int) -> Call[ShownQrels]:
         """Publish a draft, or a version that another one has replaced (organisers)."""
         place = path("collections", collection, "qrels", version, "publish")
-        return model(models.qrels.ShownQrels, Request("POST", place))
+        return model(ShownQrels, Request("POST", place))
 
     @call
     def discard_qrels(self, collection: str, version: int) -> Call[None]:
@@ -138,28 +134,28 @@ class CampaignCalls:
         """What a version of the qrels, such as a draft, changes against another one (organisers)."""
         query = {"against": against, "metric": metrics, "run": runs, "alpha": alpha, **parameters}
         place = path("collections", collection, "qrels", version, "impact")
-        return model(models.impact.ImpactAnswer, Request("GET", place, query))
+        return model(ImpactAnswer, Request("GET", place, query))
 
     @listing
     def teams(self, collection: str) -> Pages[ShownTeam]:
         """The teams whose runs the token sees, by name."""
-        return Pages(models.pages.Page[models.teams.ShownTeam], path("collections", collection, "teams"))
+        return Pages(Page[ShownTeam], path("collections", collection, "teams"))
 
     @call
     def create_team(self, collection: str, name: str) -> Call[ShownTeam]:
         """Make a team (organisers)."""
         place = path("collections", collection, "teams")
-        return model(models.teams.ShownTeam, Request("POST", place, json={"name": name}, once=True))
+        return model(ShownTeam, Request("POST", place, json={"name": name}, once=True))
 
     @call
     def team(self, collection: str, name: str) -> Call[ShownTeam]:
         """One team."""
-        return model(models.teams.ShownTeam, Request("GET", path("collections", collection, "teams", name)))
+        return model(ShownTeam, Request("GET", path("collections", collection, "teams", name)))
 
     @listing
     def tokens(self, collection: str) -> Pages[ShownToken]:
         """The records of the collection's tokens, revoked ones too (organisers)."""
-        return Pages(models.pages.Page[models.tokens.ShownToken], path("collections", collection, "tokens"))
+        return Pages(Page[ShownToken], path("collections", collection, "tokens"))
 
     @call
     def create_token(
@@ -174,18 +170,18 @@ class CampaignCalls:
         """Make a token (organisers). Its `token` is shown this once."""
         sent = {"role": role, "team": team, "holder": holder, "expires_at": expires_at}
         place = path("collections", collection, "tokens")
-        return model(models.tokens.CreatedToken, Request("POST", place, json=sent, once=True))
+        return model(CreatedToken, Request("POST", place, json=sent, once=True))
 
     @call
     def token(self, collection: str, token_id: str) -> Call[ShownToken]:
         """A token's record (organisers)."""
-        return model(models.tokens.ShownToken, Request("GET", path("collections", collection, "tokens", token_id)))
+        return model(ShownToken, Request("GET", path("collections", collection, "tokens", token_id)))
 
     @call
     def rotate_token(self, collection: str, token_id: str, **changes: Unpack[Rotation]) -> Call[CreatedToken]:
         """Put another secret in the place of a token's, which ends at once (organisers). It is shown this once."""
         place = path("collections", collection, "tokens", token_id, "rotate")
-        return model(models.tokens.CreatedToken, Request("POST", place, json=changes, once=True))
+        return model(CreatedToken, Request("POST", place, json=changes, once=True))
 
     @call
     def revoke_token(self, collection: str, token_id: str) -> Call[None]:

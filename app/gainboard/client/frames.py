@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gainboard.client.errors import MissingPackage
+
+if TYPE_CHECKING:  # commands use the client and no array: NumPy would take a third of the time of their start
+    import numpy as np
+    from numpy.typing import NDArray
 
 Column: TypeAlias = "list[str] | list[int] | list[float | None]"
 
@@ -51,6 +52,8 @@ def columns_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str,
 
 def array(rows: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Nested numbers as an array of this shape, None as NaN."""
+    import numpy as np  # noqa: PLC0415
+
     return np.array(rows, np.float64).reshape(shape)
 
 
@@ -64,6 +67,8 @@ def _kind(column: Column) -> type[str] | type[int] | type[float]:
 def _array(column: Column) -> Any:
     if _kind(column) is not float:
         return column
+    import numpy as np  # noqa: PLC0415
+
     return np.array([math.nan if value is None else value for value in column], np.float64)
 
 

@@ -5,22 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from gainboard.client import models
+from gainboard.api.models.answers import Page, ProblemPage
+from gainboard.api.models.audit import AuditPage, ShownEntry
+from gainboard.api.models.health import Health, Ready
+from gainboard.api.models.limits import MyLimits
+from gainboard.api.models.metrics import Catalogue
+from gainboard.api.models.tokens import CreatedOrganiser, Me, ShownOrganiser
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, model, path, removed, saved, text
-
-if TYPE_CHECKING:
-    from gainboard.api.audit import ShownEntry
-    from gainboard.api.health import Health, Ready
-    from gainboard.api.limits import MyLimits
-    from gainboard.api.metrics import Catalogue
-    from gainboard.api.organisers import CreatedOrganiser, ShownOrganiser
-    from gainboard.api.problems import ProblemPage
-    from gainboard.api.tokens import Me
-    from gainboard.evaluation.audit import Action
+from gainboard.store.records import Action
 
 
 class InstanceCalls:
@@ -29,12 +24,12 @@ class InstanceCalls:
     @call
     def health(self) -> Call[Health]:
         """That the service runs, and its version."""
-        return model(models.health.Health, Request("GET", "/healthz"))
+        return model(Health, Request("GET", "/healthz"))
 
     @call
     def readiness(self) -> Call[Ready]:
         """That its database answers too."""
-        return model(models.health.Ready, Request("GET", "/readyz"))
+        return model(Ready, Request("GET", "/readyz"))
 
     @call
     def telemetry(self) -> Call[str]:
@@ -44,27 +39,27 @@ class InstanceCalls:
     @call
     def problem_page(self, type: str) -> Call[ProblemPage]:
         """What a type of problem means, such as `faulty-file`."""
-        return model(models.problems.ProblemPage, Request("GET", f"/problems/{quote(type, safe='')}"))
+        return model(ProblemPage, Request("GET", f"/problems/{quote(type, safe='')}"))
 
     @call
     def metrics(self) -> Call[Catalogue]:
         """Every metric with its parameters, and every preset."""
-        return model(models.metrics.Catalogue, Request("GET", path("metrics")))
+        return model(Catalogue, Request("GET", path("metrics")))
 
     @call
     def me(self) -> Call[Me]:
         """Who the token is."""
-        return model(models.tokens.Me, Request("GET", path("me")))
+        return model(Me, Request("GET", path("me")))
 
     @call
     def limits(self) -> Call[MyLimits]:
         """What is left of quotas and budgets, and the bounds on a file."""
-        return model(models.limits.MyLimits, Request("GET", path("me", "limits")))
+        return model(MyLimits, Request("GET", path("me", "limits")))
 
     @listing
     def organisers(self) -> Pages[ShownOrganiser]:
         """The records of the tokens of organisers of the instance, revoked ones too (they alone)."""
-        return Pages(models.pages.Page[models.organisers.ShownOrganiser], path("tokens"))
+        return Pages(Page[ShownOrganiser], path("tokens"))
 
     @call
     def create_organiser(
@@ -72,12 +67,12 @@ class InstanceCalls:
     ) -> Call[CreatedOrganiser]:
         """Make a token of a further organiser of the instance. Its `token` is shown this once."""
         sent = {"holder": holder, "expires_at": expires_at}
-        return model(models.organisers.CreatedOrganiser, Request("POST", path("tokens"), json=sent, once=True))
+        return model(CreatedOrganiser, Request("POST", path("tokens"), json=sent, once=True))
 
     @call
     def organiser(self, token_id: str) -> Call[ShownOrganiser]:
         """The record of one of them."""
-        return model(models.organisers.ShownOrganiser, Request("GET", path("tokens", token_id)))
+        return model(ShownOrganiser, Request("GET", path("tokens", token_id)))
 
     @call
     def revoke_organiser(self, token_id: str) -> Call[None]:
@@ -93,7 +88,7 @@ class InstanceCalls:
         since: datetime | str | None = None,
     ) -> Pages[ShownEntry]:
         """Changes, oldest first: of a collection (its organisers), or all (organisers of the instance)."""
-        return Pages(models.audit.AuditPage, _audit(collection), {"action": action, "since": since})
+        return Pages(AuditPage, _audit(collection), {"action": action, "since": since})
 
     @call
     def save_audit(

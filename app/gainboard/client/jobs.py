@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from gainboard.client import models
+from gainboard.api.models.answers import Page
+from gainboard.api.models.jobs import KindsAnswer, ShownJob, ShownKind
+from gainboard.api.models.reports import ReportKindsAnswer, ShownReport, ShownReportKind
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, model, path
 from gainboard.client.work import JobWork, ReportWork
-
-if TYPE_CHECKING:
-    from gainboard.api.jobs import ShownKind
-    from gainboard.api.reports import ShownReportKind
-    from gainboard.store.job_records import JobState
+from gainboard.store.job_records import JobState
 
 JobT = TypeVar("JobT", bound=JobWork)
 ReportT = TypeVar("ReportT", bound=ReportWork)
@@ -29,7 +27,7 @@ class WorkCalls(Generic[JobT, ReportT]):
     @call
     def job_kinds(self) -> Call[list[ShownKind]]:
         """Every kind of job, and what may be asked of it."""
-        return _items(models.jobs.KindsAnswer, "job-kinds")
+        return _items(KindsAnswer, "job-kinds")
 
     @call
     def job(self, collection: str, kind: str, /, **params: Any) -> Call[JobT]:
@@ -48,13 +46,13 @@ class WorkCalls(Generic[JobT, ReportT]):
     ) -> Pages[JobT]:
         """The jobs that the token sees, newest first."""
         query = {"collection": collection, "kind": kind, "state": state}
-        page = models.pages.Page[models.shown_jobs.ShownJob]
+        page = Page[ShownJob]
         return Pages(page, path("jobs"), query, lambda shown: self._job(self._connection, shown))
 
     @call
     def report_kinds(self) -> Call[list[ShownReportKind]]:
         """Every kind of report, and what may be asked of it."""
-        return _items(models.reports.ReportKindsAnswer, "report-kinds")
+        return _items(ReportKindsAnswer, "report-kinds")
 
     @call
     def report(self, name: str, collections: str | Sequence[str], /, **params: Any) -> Call[ReportT]:
@@ -72,14 +70,14 @@ class WorkCalls(Generic[JobT, ReportT]):
     def reports(self, *, collection: str | None = None, name: str | None = None) -> Pages[ReportT]:
         """The reports that the token sees, newest first."""
         query = {"collection": collection, "name": name}
-        page = models.pages.Page[models.shown_reports.ShownReport]
+        page = Page[ShownReport]
         return Pages(page, path("reports"), query, lambda shown: self._report(self._connection, shown))
 
     def _asked_job(self, request: Request) -> Call[JobT]:
-        return self._job(self._connection, (yield from model(models.shown_jobs.ShownJob, request)))
+        return self._job(self._connection, (yield from model(ShownJob, request)))
 
     def _asked_report(self, request: Request) -> Call[ReportT]:
-        return self._report(self._connection, (yield from model(models.shown_reports.ShownReport, request)))
+        return self._report(self._connection, (yield from model(ShownReport, request)))
 
 
 def _items(kind: type[Any], place: str) -> Call[list[Any]]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gainboard.client import models
+from gainboard.api.models.answers import Page
+from gainboard.api.models.runs import ShownRun
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, content, model, path, removed, saved, text
 from gainboard.client.uploads import Source, Upload
-
-if TYPE_CHECKING:
-    from gainboard.api.runs import ShownRun
 
 
 class RunCalls:
@@ -37,17 +34,17 @@ class RunCalls:
         """
         query = {"team": team, "name": name, "description": description, "type": type, "pooled": pooled}
         place = path("collections", collection, "runs")
-        return model(models.runs.ShownRun, Request("POST", place, query, upload=Upload.of(file), once=True))
+        return model(ShownRun, Request("POST", place, query, upload=Upload.of(file), once=True))
 
     @listing
     def runs(self, collection: str) -> Pages[ShownRun]:
         """The runs that the token sees, by name."""
-        return Pages(models.pages.Page[models.runs.ShownRun], path("collections", collection, "runs"))
+        return Pages(Page[ShownRun], path("collections", collection, "runs"))
 
     @call
     def run(self, collection: str, name: str) -> Call[ShownRun]:
         """One run."""
-        return model(models.runs.ShownRun, Request("GET", path("collections", collection, "runs", name)))
+        return model(ShownRun, Request("GET", path("collections", collection, "runs", name)))
 
     @call
     def run_file(self, collection: str, name: str) -> Call[bytes]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from gainboard.client import models
+from gainboard.client.answers import Leaderboard, Scores, Sweep
 from gainboard.client.calling import call
 from gainboard.client.requests import Call, Request, model, path, text
-
-if TYPE_CHECKING:
-    from gainboard.client.answers import Leaderboard, Scores, Sweep
 
 Parameter: TypeAlias = "str | float | bool | None"
 Names: TypeAlias = "str | Sequence[str]"
@@ -41,7 +38,7 @@ class ScoreCalls:
         """Scores of runs, all that are seen if none is named; with `topics` those of each topic too."""
         shown = "all" if topics else None
         query = {"metric": metrics, "run": runs, "topics": shown, "qrels": qrels, **parameters}
-        return model(models.answers.Scores, Request("GET", path("collections", collection, "scores"), query))
+        return model(Scores, Request("GET", path("collections", collection, "scores"), query))
 
     @call
     def scores_text(
@@ -75,7 +72,7 @@ class ScoreCalls:
     ) -> Call[Leaderboard]:
         """All runs ranked by their mean under one metric, the first if `by` names none, with those under the others."""
         query = {"metric": metrics, "by": by, "qrels": qrels, **parameters}
-        return model(models.answers.Leaderboard, Request("GET", path("collections", collection, "leaderboard"), query))
+        return model(Leaderboard, Request("GET", path("collections", collection, "leaderboard"), query))
 
     @call
     def sweep(
@@ -90,4 +87,4 @@ class ScoreCalls:
     ) -> Call[Sweep]:
         """Mean scores under every combination of parameters: `gains=["3:2:1", "10:5:1"], beta=[0.1, 1, 10]`."""
         query = {"metric": metrics, "run": runs, "qrels": qrels, **parameters}
-        return model(models.answers.Sweep, Request("GET", path("collections", collection, "sweep"), query))
+        return model(Sweep, Request("GET", path("collections", collection, "sweep"), query))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from gainboard.client import models
+from gainboard.api.models.jobs import Progress, ShownJob
+from gainboard.api.models.reports import ShownReport
 from gainboard.client.calling import Awaited, Blocking, call
 from gainboard.client.errors import NoAnswer, WorkFailed
 from gainboard.client.requests import Call, Request, mapping, model, path, text
+from gainboard.client.tables import Table
 from gainboard.errors import BadInput
-
-if TYPE_CHECKING:
-    from gainboard.api.shown_jobs import Progress, ShownJob
-    from gainboard.api.shown_reports import ShownReport
-    from gainboard.client.tables import Table
-    from gainboard.store.job_records import JobState
+from gainboard.store.job_records import JobState
 
 LONGEST_WAIT = 30.0
 """Seconds that the service waits for an end before it says how far a job is."""
@@ -137,7 +134,7 @@ class Work(Generic[ShownT]):
             name = self.latest.tables[0].name
         # Where there is no table yet, the service says why.
         place = self._path("tables", f"{name}.csv") if name is not None else self._path("result")
-        return models.tables.Table((yield from text(Request("GET", place, accept="text/csv"))))
+        return Table((yield from text(Request("GET", place, accept="text/csv"))))
 
 
 class JobWork(Work["ShownJob"]):
@@ -146,7 +143,7 @@ class JobWork(Work["ShownJob"]):
     _noun = "job"
 
     def _model(self) -> type[ShownJob]:
-        return models.shown_jobs.ShownJob
+        return ShownJob
 
 
 class ReportWork(Work["ShownReport"]):
@@ -155,7 +152,7 @@ class ReportWork(Work["ShownReport"]):
     _noun = "report"
 
     def _model(self) -> type[ShownReport]:
-        return models.shown_reports.ShownReport
+        return ShownReport
 
 
 class Job(JobWork, Blocking):

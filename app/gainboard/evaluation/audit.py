@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.visibility import open_collection
@@ -15,29 +15,8 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import audit
 from gainboard.store.audit import NOTHING, Wanted, canonical, digest, stamp
 from gainboard.store.database import Transaction, at_the_end
-from gainboard.store.records import Collection, Entry
+from gainboard.store.records import Action, Collection, Entry
 
-Action = Literal[
-    "collection-created",
-    "collection-changed",
-    "collection-released",
-    "collection-deleted",
-    "qrels-drafted",
-    "qrels-published",
-    "qrels-discarded",
-    "run-uploaded",
-    "run-withdrawn",
-    "team-created",
-    "token-created",
-    "token-rotated",
-    "token-revoked",
-    "job-launched",
-    "job-cancelled",
-    "report-launched",
-    "report-cancelled",
-    "admin-token-set",
-    "first-token-made",
-]
 FIELDS = tuple(Entry.__annotations__)
 LONGEST = 1000
 """Characters of a detail; of longer ones, such as thousands of topics, the entry has their hash."""

@@ -17,7 +17,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, Collection, Qrels
+from gainboard.store.records import FIXED_BY_DATA, Action, Collection, Qrels
 from gainboard.trec.findings import RESERVED_TOPIC
 
 TIMES = ("opens_at", "closes_at", "releases_at")
@@ -65,7 +65,7 @@ def change(workspace: Workspace, principal: Principal, name: str, values: dict[s
 def _record_change(tx: Transaction, principal: Principal, old: Collection, new: Collection) -> None:
     is_release = old.phase != new.phase == "released"
     if changed := audit.differences(old, new):
-        action: audit.Action = "collection-released" if is_release else "collection-changed"
+        action: Action = "collection-released" if is_release else "collection-changed"
         audit.record(tx, principal, action, new.name, new, settings=changed)
 
 

@@ -13,15 +13,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Final, Literal
+from typing import Any
 
 from gainboard.errors import GainboardError, InvalidRequest
 from gainboard.metrics import Scale, expand, resolve
-from gainboard.store.records import Collection
-
-ScoresShown = Literal["none", "own-mean", "own-per-topic", "all"]
-Parameters = Literal["preset", "free"]
-MOST_PRESETS: Final = 5
+from gainboard.store.records import Collection, Parameters, ScoresShown
 
 
 @dataclass(frozen=True, slots=True)

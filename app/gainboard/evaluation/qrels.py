@@ -18,7 +18,7 @@ from gainboard.evaluation.visibility import open_collection, open_locked, requir
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, qrels
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Qrels
+from gainboard.store.records import Action, Collection, Qrels
 from gainboard.trec import FileWarning, QrelsFile, read_qrels
 
 
@@ -101,7 +101,7 @@ def _add(
         store_judged(tx, collection, judged, added.id)
         if not draft:  # by which nobody else is answered
             collections.touch(tx, collection.id)
-        action: audit.Action = "qrels-drafted" if draft else "qrels-published"
+        action: Action = "qrels-drafted" if draft else "qrels-published"
         audit.record(tx, principal, action, str(added.version), collection, sha256=added.sha256, judged=added.judged)
     workspace.indexes.keep(added.id, index)
     return Published(added, created=True)

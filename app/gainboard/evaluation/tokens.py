@@ -14,7 +14,7 @@ from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import tokens
 from gainboard.store.database import Transaction
-from gainboard.store.records import Role, Token
+from gainboard.store.records import Action, Role, Token
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def create(workspace: Workspace, principal: Principal, name: str, wish: Wish) ->
     return NewToken(record, token)
 
 
-def _record(tx: Transaction, view: View, action: audit.Action, token: Token, **details: Any) -> None:
+def _record(tx: Transaction, view: View, action: Action, token: Token, **details: Any) -> None:
     of_team = {"of_team": token.team} if token.team else {}
     audit.record(tx, view.principal, action, token.id, view.collection, of_role=token.role, **of_team, **details)
 

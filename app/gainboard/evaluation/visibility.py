@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound
 from gainboard.evaluation.names import is_slug
-from gainboard.evaluation.policy import Policy, ScoresShown
+from gainboard.evaluation.policy import Policy
 from gainboard.evaluation.principals import Principal
 from gainboard.store import collections
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, Collection, Run
+from gainboard.store.records import FIXED_BY_DATA, Collection, Run, ScoresShown
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Role = Literal["organiser", "participant", "reader"]
 Phase = Literal["hidden", "released"]
 OrderBy = Literal["score", "score32", "rank"]
+ScoresShown = Literal["none", "own-mean", "own-per-topic", "all"]
+Parameters = Literal["preset", "free"]
+Action = Literal[
+    "collection-created",
+    "collection-changed",
+    "collection-released",
+    "collection-deleted",
+    "qrels-drafted",
+    "qrels-published",
+    "qrels-discarded",
+    "run-uploaded",
+    "run-withdrawn",
+    "team-created",
+    "token-created",
+    "token-rotated",
+    "token-revoked",
+    "job-launched",
+    "job-cancelled",
+    "report-launched",
+    "report-cancelled",
+    "admin-token-set",
+    "first-token-made",
+]
+MOST_PRESETS: Final = 5
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth", "order_by")
 """Settings of a collection under which files are read: they stay what they are once one is stored."""

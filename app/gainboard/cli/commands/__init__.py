@@ -1,1 +1,4 @@
-"""The commands. Each module has one: `COMMAND`, a `Command` or `Group` of the module's name."""
+"""The commands: each module has one, `COMMAND`, under the module's name.
+
+The first line of the module is its docstring and the command's line in `gainboard --help`.
+"""

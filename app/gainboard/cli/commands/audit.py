@@ -1,4 +1,4 @@
-"""`gainboard audit`"""
+"""Verify an exported audit log."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "audit",
-    "verify an exported audit log",
+    __doc__,
     _audit,
     _options,
     [Example("gainboard audit audit.ndjson"), Example("gainboard audit --gaps - < one-collection.ndjson")],

@@ -1,4 +1,4 @@
-"""`gainboard backup`"""
+"""Write all that is stored into one file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "backup",
-    "write all that is stored into one file",
+    __doc__,
     _backup,
     together(stored, _options),
     [

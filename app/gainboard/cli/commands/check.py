@@ -1,4 +1,4 @@
-"""`gainboard check`"""
+"""Check run and qrels files, without a server."""
 
 from __future__ import annotations
 
@@ -11,15 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.files import (
-    Reading,
-    fault_lines,
-    faults_of,
-    reading_options,
-    require_one_input,
-    size_of,
-    warning_lines,
-)
+from gainboard.cli.files import Reading, reading_options, size_of
+from gainboard.cli.findings import fault_lines, faults_of, require_one_input, warning_lines
 from gainboard.cli.parallel import Count, Counted, each_file, processes_for
 from gainboard.cli.scoring import about_topics
 from gainboard.errors import Fault, GainboardError, NameRequired
@@ -168,7 +161,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "check",
-    "check run and qrels files, without a server",
+    __doc__,
     _check,
     together(_options, reading_options),
     [

@@ -1,4 +1,4 @@
-"""`gainboard collection`"""
+"""Make, list and change collections."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _sure(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Group(
     "collection",
-    "make, list and change collections",
+    __doc__,
     [
         Command(
             "create",

@@ -1,4 +1,4 @@
-"""`gainboard completion`"""
+"""Complete commands in a shell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 import shtab
 
-from gainboard.cli import every_command, parser
+from gainboard.cli import parser
 from gainboard.cli.command import Command, Example
 
 _FILES = {"FILE": shtab.FILE, "RUN_FILE": shtab.FILE, "QRELS": shtab.FILE, "DIR": shtab.DIRECTORY}
@@ -16,7 +16,7 @@ _FILES = {"FILE": shtab.FILE, "RUN_FILE": shtab.FILE, "QRELS": shtab.FILE, "DIR"
 def _completion(parsed: argparse.Namespace) -> int:
     """Print what a shell needs to complete commands, options and file names: for bash, put
     `source <(gainboard completion bash)` into ~/.bashrc; for zsh, the output into a file `_gainboard` of $fpath."""
-    whole = parser(each.name for each in every_command())
+    whole = parser()
     _complete_files(whole)
     print(shtab.complete(whole, shell=parsed.shell))
     return 0
@@ -37,7 +37,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "completion",
-    "complete commands in a shell",
+    __doc__,
     _completion,
     _options,
     [

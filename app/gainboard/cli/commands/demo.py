@@ -1,4 +1,4 @@
-"""`gainboard demo`"""
+"""Serve a generated campaign."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _invitation(url: str, moved: str, token: str) -> str:
 
 COMMAND = Command(
     "demo",
-    "serve a generated campaign",
+    __doc__,
     _demo,
     together(stored, listening),
     [Example("gainboard demo", "a generated campaign, served at once")],

@@ -1,4 +1,4 @@
-"""`gainboard doctor`"""
+"""Say what is wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "doctor",
-    "say what is wrong, and what to do",
+    __doc__,
     _doctor,
     together(stored, _options),
     [

@@ -1,4 +1,4 @@
-"""`gainboard job`"""
+"""Run analyses of stored runs that take longer than a request."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _listing(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Group(
     "job",
-    "analyses of stored runs that take longer than a request",
+    __doc__,
     Noun(
         name="job",
         kinds=lambda server: server.gainboard.job_kinds(),

@@ -1,4 +1,4 @@
-"""`gainboard leaderboard`"""
+"""Rank the runs of a collection."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "leaderboard",
-    "rank the runs of a collection",
+    __doc__,
     _leaderboard,
     together(about_collection, asking_metrics, _options, asking_qrels, asking_defaults, formats, connecting),
     [

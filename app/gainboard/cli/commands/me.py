@@ -1,4 +1,4 @@
-"""`gainboard me`"""
+"""Show who the token is, and what is left to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "me",
-    "who the token is, and what is left to it",
+    __doc__,
     _me,
     together(_options, formats, connecting),
     [Example("gainboard me"), Example("gainboard me --limits")],

@@ -1,4 +1,4 @@
-"""`gainboard migrate`"""
+"""Bring the database up to date."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _migrate(parsed: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "migrate",
-    "bring the database up to date",
+    __doc__,
     _migrate,
     stored,
     [

@@ -1,25 +1,24 @@
-"""`gainboard qrels`"""
+"""Upload, list and publish judgments."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from gainboard.api.models.qrels import Columns
 from gainboard.cli.asked_scores import DIGITS, asking_defaults, asking_metrics, asking_run, metrics_of, parameters_of
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.configured import about_collection, connecting
-from gainboard.cli.connecting import Server, connected
-from gainboard.cli.files import STANDARD_INPUT
+from gainboard.cli.connecting import Server, connected, tell_of_refusal, tell_of_warnings
+from gainboard.cli.findings import STANDARD_INPUT
 from gainboard.cli.listing import formats, print_json, print_many, print_rows
-from gainboard.cli.sent import tell_of_refusal, tell_of_warnings
 from gainboard.client import Problem
 from gainboard.errors import BadSetting
-from gainboard.trec.layouts import LAYOUTS
 
 if TYPE_CHECKING:
-    from gainboard.api.impact import ImpactAnswer, ShownMetricImpact
-    from gainboard.api.qrels import ShownQrels
+    from gainboard.api.models.impact import ImpactAnswer, ShownMetricImpact
+    from gainboard.api.models.qrels import ShownQrels
 
 COLUMNS = ("version", "state", "topics", "judged", "relevant", "created_at", "published_at")
 
@@ -136,7 +135,7 @@ def _tell(version: ShownQrels) -> None:
 
 def _file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the judgments; - is standard input")
-    parser.add_argument("--columns", choices=LAYOUTS, help="the layout (default: as its lines fit)")
+    parser.add_argument("--columns", choices=get_args(Columns), help="the layout (default: as its lines fit)")
     parser.add_argument("--draft", action="store_true", help="not to be published yet")
 
 
@@ -158,7 +157,7 @@ _ABOUT = together(about_collection, connecting)
 
 COMMAND = Group(
     "qrels",
-    "upload, list and publish judgments",
+    __doc__,
     [
         Command(
             "put",

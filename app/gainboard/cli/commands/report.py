@@ -1,4 +1,4 @@
-"""`gainboard report`"""
+"""Make the tables and figures of a paper, for collections here."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _listing(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Group(
     "report",
-    "the tables and figures of a paper, for collections here",
+    __doc__,
     Noun(
         name="report",
         kinds=lambda server: server.gainboard.report_kinds(),

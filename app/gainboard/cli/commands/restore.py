@@ -1,4 +1,4 @@
-"""`gainboard restore`"""
+"""Fill an empty database from a backup."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "restore",
-    "fill an empty database from a backup",
+    __doc__,
     _restore,
     together(stored, _options),
     [

@@ -1,4 +1,4 @@
-"""`gainboard runs`"""
+"""List the runs of a collection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _runs(parsed: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "runs",
-    "list the runs of a collection",
+    __doc__,
     _runs,
     together(about_collection, formats, connecting),
     [Example("gainboard runs -c web"), Example("gainboard runs -c web --format csv", "with the hash of each file")],

@@ -1,4 +1,4 @@
-"""`gainboard score`"""
+"""Score run files, without a server."""
 
 from __future__ import annotations
 
@@ -8,17 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gainboard.cli.asked_scores import asking_defaults, asking_form, asking_metrics, parameters_of
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.files import (
-    STANDARD_INPUT,
-    Reading,
-    fault_lines,
-    faults_of,
-    reading_options,
-    require_one_input,
-    short_names,
-    size_of,
-    warning_lines,
-)
+from gainboard.cli.files import Reading, reading_options, short_names, size_of
+from gainboard.cli.findings import STANDARD_INPUT, fault_lines, faults_of, require_one_input, warning_lines
 from gainboard.cli.parallel import Counted, each_file, processes_for
 from gainboard.cli.progress import has_colours
 from gainboard.cli.scored import FORMS, ScoredFiles
@@ -94,7 +85,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "score",
-    "score run files, without a server",
+    __doc__,
     _score,
     together(_options, reading_options, asking_defaults),
     [

@@ -1,4 +1,4 @@
-"""`gainboard scores`"""
+"""Score the stored runs of a collection."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _form(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "scores",
-    "score the stored runs of a collection",
+    __doc__,
     _scores,
     together(about_collection, asking_metrics, asking_run, asking_qrels, _form, asking_defaults, connecting),
     [

@@ -1,4 +1,4 @@
-"""`gainboard serve`"""
+"""Run the service."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _behind_a_proxy(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "serve",
-    "run the service",
+    __doc__,
     _serve,
     together(stored, listening, _behind_a_proxy),
     [

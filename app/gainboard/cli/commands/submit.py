@@ -1,4 +1,4 @@
-"""`gainboard submit`"""
+"""Submit run files to a collection."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.configured import about_collection, connecting
-from gainboard.cli.connecting import Server, connected
-from gainboard.cli.files import STANDARD_INPUT, require_one_input
+from gainboard.cli.connecting import Server, connected, tell_of_refusal, tell_of_warnings
+from gainboard.cli.findings import STANDARD_INPUT, require_one_input
 from gainboard.cli.progress import Progress
-from gainboard.cli.sent import tell_of_refusal, tell_of_warnings
 from gainboard.client import Problem
 from gainboard.errors import BadSetting, GainboardError
 
 if TYPE_CHECKING:
-    from gainboard.api.runs import ShownRun
+    from gainboard.api.models.runs import ShownRun
 
 AT_ONCE = 4
 """Files on their way: while one travels, another is compressed here and a third checked there."""
@@ -92,7 +91,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "submit",
-    "submit run files to a collection",
+    __doc__,
     _submit,
     together(_options, connecting),
     [

@@ -1,4 +1,4 @@
-"""`gainboard sweep`"""
+"""Score stored runs over a grid of parameters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
 
 COMMAND = Command(
     "sweep",
-    "score stored runs over a grid of parameters",
+    __doc__,
     _sweep,
     together(about_collection, asking_metrics, asking_run, asking_qrels, asking_values, formats, connecting),
     [

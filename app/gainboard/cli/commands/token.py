@@ -1,4 +1,4 @@
-"""`gainboard token`"""
+"""Make, list and revoke tokens of a collection or of the instance."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from gainboard.cli.listing import formats, print_many
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
-    from gainboard.api.organisers import CreatedOrganiser
-    from gainboard.api.tokens import CreatedToken
+    from gainboard.api.models.tokens import CreatedOrganiser, CreatedToken
 
 ROLES = ("organiser", "participant", "reader")
 NEVER = "never"
@@ -98,7 +97,7 @@ _OF_BOTH = together(about_collection, _of_instance, connecting)
 
 COMMAND = Group(
     "token",
-    "tokens of a collection or of the instance",
+    __doc__,
     [
         Command(
             "create",

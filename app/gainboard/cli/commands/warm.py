@@ -1,4 +1,4 @@
-"""`gainboard warm`"""
+"""Compile what the fast extra compiles."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ def _warm(parsed: argparse.Namespace) -> int:
     return 0
 
 
-COMMAND = Command("warm", "compile what the fast extra compiles", _warm, stored, [Example("gainboard warm")])
+COMMAND = Command("warm", __doc__, _warm, stored, [Example("gainboard warm")])

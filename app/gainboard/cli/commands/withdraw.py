@@ -1,4 +1,4 @@
-"""`gainboard withdraw`"""
+"""Withdraw runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     "withdraw",
-    "withdraw runs",
+    __doc__,
     _withdraw,
     together(_options, connecting),
     [Example("gainboard withdraw spare -c web")],

@@ -1,0 +1,79 @@
+"""Jobs, their kinds, and the tables and figures of their results."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Self
+
+from pydantic import BaseModel, Field
+
+from gainboard.store.job_records import JobState
+
+
+class ShownTable(BaseModel):
+    """A table, and where it is in each form."""
+
+    name: str
+    caption: str
+    csv: str
+    latex: str
+
+    @classmethod
+    def below(cls, place: str, name: str, caption: str, **more: Any) -> Self:
+        """The table of this name below the address of what it belongs to."""
+        csv, latex = f"{place}/tables/{name}.csv", f"{place}/tables/{name}.tex"
+        return cls(name=name, caption=caption, csv=csv, latex=latex, **more)
+
+
+class ShownFigure(BaseModel):
+    """A figure, and where it is."""
+
+    name: str
+    caption: str
+    svg: str
+
+    @classmethod
+    def below(cls, place: str, name: str, caption: str, **more: Any) -> Self:
+        """The figure of this name below the address of what it belongs to."""
+        return cls(name=name, caption=caption, svg=f"{place}/figures/{name}.svg", **more)
+
+
+class Progress(BaseModel):
+    """How far the work is, in parts of about equal cost; putting the result together is the last one."""
+
+    done: int
+    total: int
+
+
+class ShownJob(BaseModel):
+    """An analysis outside a request. The same request on the same data is the same job, with the same id."""
+
+    id: str = Field(description="SHA-256 of all that the result depends on")
+    collection: str
+    kind: str
+    state: JobState
+    progress: Progress
+    params: dict[str, Any] = Field(description="As they were settled: expressions as labels, defaults filled in")
+    qrels_version: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    result_url: str | None = Field(description="Null until it has succeeded")
+    error: str | None = Field(description="Why it failed")
+    tables: list[ShownTable] | None = Field(description="Null until it has succeeded, and in lists")
+    figures: list[ShownFigure] | None = Field(description="Null until it has succeeded, and in lists")
+
+
+class ShownKind(BaseModel):
+    """A kind of job."""
+
+    name: str
+    definition: str
+    params: dict[str, Any] = Field(description="JSON Schema: every parameter with its description, default, limits")
+    example: dict[str, Any] = Field(description="A body that asks for it")
+
+
+class KindsAnswer(BaseModel):
+    """Every kind of job."""
+
+    items: list[ShownKind]

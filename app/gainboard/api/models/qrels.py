@@ -1,0 +1,28 @@
+"""Versions of the judgments."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from gainboard.api.models.answers import ShownWarning
+
+Columns = Literal["trec", "topic-document-level", "topic-level-document"]
+
+
+class ShownQrels(BaseModel):
+    """One immutable version of the judgments: how many topics, judged and relevant documents it has."""
+
+    version: int
+    state: Literal["draft", "published"] = Field(description="Of a draft only organisers know")
+    published_at: datetime | None = Field(description="The version published last is the one that answers")
+    topics: int
+    judged: int
+    relevant: int
+    per_level: dict[str, int]
+    columns: Columns
+    sha256: str
+    created_at: datetime
+    warnings: list[ShownWarning]
