@@ -17,7 +17,7 @@ import httpx
 from benchmarks.analyses import measure_jobs, measure_kernels
 from benchmarks.data import LEVELS, TREC, Campaign
 from benchmarks.expressions import parameters, shared_with_trec_eval
-from benchmarks.footprint import database_bytes, measure_start, storage
+from benchmarks.footprint import database_bytes, measure_commands, measure_start, storage
 from benchmarks.growth import FACTORS, Curve, growth_table, measure_growth, measure_large
 from benchmarks.leaderboard import measure_leaderboard
 from benchmarks.marco import measure_marco, write_campaign
@@ -130,6 +130,7 @@ def _measure(plan: _Plan) -> tuple[list[Row], list[Curve], list[str]]:
     rows += measure_kernels(plan.seed, plan.repetitions)
     _say("starting servers")
     rows += [measure_start(plan.folder, plan.repetitions, column) for column in columns]
+    rows += measure_commands(plan.repetitions)
     return rows, curves, missing
 
 

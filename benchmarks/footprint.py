@@ -1,8 +1,11 @@
-"""What a run takes up in the database, and how soon a server answers."""
+"""What a run takes up in the database, how soon a server answers, and how soon a command is at work."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from shutil import copytree
@@ -10,6 +13,19 @@ from statistics import median
 
 from benchmarks.report import Row, Target
 from benchmarks.servers import FAST, PLAIN, gainboard
+
+_UNTIL_CONNECTING = """
+import atexit, os, socket, sys, time
+
+def end(*arguments, **options):
+    print(time.process_time(), file=sys.stderr, flush=True)
+    os._exit(0)
+
+socket.create_connection = end
+atexit.register(end)
+from gainboard.cli import main
+main(sys.argv[1:])
+"""
 
 
 def database_bytes(data: Path) -> int:
@@ -33,6 +49,24 @@ def storage(before: int, after: int, raw: int, runs: int) -> Row:
         Target(0.35),
         unit="B",
     )
+
+
+def measure_commands(repetitions: int) -> list[Row]:
+    """The CPU time of a command from its start: to the end of its help, and to its request to a server."""
+    return [
+        Row("CPU of `gainboard --help`", _cpu("--help", repetitions), target=Target(0.15)),
+        Row("CPU of `gainboard me` until its request goes out", _cpu("me", repetitions), target=Target(0.5)),
+    ]
+
+
+def _cpu(command: str, repetitions: int) -> float:
+    """The median over new processes. A request goes out when the command first connects, which ends it here."""
+    environment = {**os.environ, "GAINBOARD_SERVER": "http://127.0.0.1:9"}
+    line = [sys.executable, "-c", _UNTIL_CONNECTING, command]
+    done = [
+        subprocess.run(line, env=environment, capture_output=True, text=True, check=True) for _ in range(repetitions)
+    ]
+    return median(float(each.stderr.splitlines()[-1]) for each in done)
 
 
 def measure_start(folder: Path, repetitions: int, column: str) -> Row:

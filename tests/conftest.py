@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +28,9 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
+from tests import thorough  # noqa: F401 (it sets how many examples property tests look at)
 
+INNER_LOOP = "not outer"
 ADMIN = "the-admin-token-of-the-tests"
 
 
@@ -40,6 +43,42 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One process more than cores for `-n auto`: a third of the time goes into waiting for servers to end."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses among the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs on PostgreSQL as `outer`."""
+    for item in items:
+        parameters: dict[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
+        fixtures: list[str] = getattr(item, "fixturenames", [])
+        if (
+            any(isinstance(value, str) and value == "postgresql" for value in parameters.values())
+            or "postgres_url" in fixtures
+        ):
+            item.add_marker(pytest.mark.outer)
+
+
+_started: list[str] = []
+"""The programs that were started since the last test."""
+
+
+def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.forkpty"):
+        _started.append(f"{event} {arguments[:2]}")
+
+
+sys.addaudithook(_note_start)
+
+
+@pytest.fixture(autouse=True)
+def _inner_loop_starts_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test of the inner loop that starts a process."""
+    yield
+    started = _started.copy()
+    _started.clear()
+    # In a whole session, a process that another test has asked for may be late.
+    if request.config.option.markexpr == INNER_LOOP and started:
+        pytest.fail(f"This test starts a process: mark it with `pytest.mark.outer`. {started[0]}")
 
 
 @pytest.fixture(scope="session")

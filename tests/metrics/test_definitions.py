@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainboard.metrics import BoundMetric, Metric, Scale, every_metric, resolve
+from tests.thorough import examples
 
 from .judged import judged
 from .plain import Topic, plain_score
@@ -70,7 +71,7 @@ def plain(metric: BoundMetric, qrels: dict[str, int], ranking: dict[str, float])
 
 
 @pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(data=st.data())
 def test_a_score_is_what_the_definition_says(metric: Metric, data: st.DataObject) -> None:
     cases = data.draw(st.lists(topics(), min_size=1, max_size=4))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from gainboard.compiled import is_installed
 from gainboard.metrics import BoundMetric, JudgedRankings, Scale, every_metric, mean_all, resolve, score_all
 from gainboard.metrics.twin import SCORING, as_numbers, score_together
+from tests.thorough import examples
 
 from .judged import judged
 from .test_definitions import H, expressions, plain, topics
@@ -37,7 +38,7 @@ def together(metrics: list[BoundMetric], rankings: JudgedRankings) -> Any:
     return table
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(data=st.data())
 def test_scores_worked_together_are_what_the_definitions_say(data: st.DataObject) -> None:
     cases = data.draw(st.lists(topics(), min_size=1, max_size=4))

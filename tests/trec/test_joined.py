@@ -15,6 +15,7 @@ from gainboard.compiled import is_installed
 from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
 from gainboard.metrics import JudgedRun, RetrievalScores
 from gainboard.trec import Joined, Limits, OrderBy, RunReader, joined, read_joined
+from tests.thorough import examples
 
 pytestmark = pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")
 
@@ -74,7 +75,7 @@ def bits(values: Any) -> tuple[np.dtype[Any], bytes]:
     return values.dtype, values.tobytes()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 @given(st.data(), judgments(), st.sampled_from(["score", "score32", "rank"]), st.sampled_from([1, 3, 1000]))
 def test_a_file_of_the_common_kind_is_read_and_joined_to_the_bit_as_plainly(
     data: st.DataObject, levels: Mapping[str, Mapping[bytes, int]], order_by: OrderBy, depth: int

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gainboard.errors import FaultyFile, TooLarge
 from gainboard.trec import Limits, OrderBy, TopicsInterleaved
+from tests.thorough import examples
 from tests.trec.readers import EitherReader as RunReader
 
 SCORE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -197,7 +198,7 @@ FILES = faultless_files() | mutated_files()
 ORDERS = st.sampled_from(["score", "score32", "rank"])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(FILES, ORDERS, st.sampled_from([1, 3, 1000]), st.integers(1, 80))
 def test_every_way_of_reading_agrees_with_the_plain_loop(data: bytes, order_by: OrderBy, depth: int, size: int) -> None:
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
@@ -208,7 +209,7 @@ def test_every_way_of_reading_agrees_with_the_plain_loop(data: bytes, order_by: 
     assert outcome(RunReader(chunks, **options, plain=True)) == right
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(FILES, st.integers(1, 80))
 def test_reading_topic_by_topic_gives_what_gathering_gives_unless_topics_interleave(data: bytes, size: int) -> None:
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
@@ -223,7 +224,7 @@ def test_reading_topic_by_topic_gives_what_gathering_gives_unless_topics_interle
             assert len(stretches) > len(set(stretches))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(FILES, ORDERS, st.integers(1, 80))
 def test_faults_have_the_same_wording_however_the_file_arrives(data: bytes, order_by: OrderBy, size: int) -> None:
     chunks = [data[at : at + size] for at in range(0, len(data), size)]

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from gainboard.api.models.base import Model
 
 ItemT = TypeVar("ItemT")
 
 
-class Page(BaseModel, Generic[ItemT]):
+class Page(Model, Generic[ItemT]):
     """Part of a list; `next_cursor` leads on and is null on the last page."""
 
     items: list[ItemT]
     next_cursor: str | None = Field(description="For `?cursor=`; opaque")
 
 
-class ShownWarning(BaseModel):
+class ShownWarning(Model):
     """Something about a file that its sender should know, though it was accepted."""
 
     code: str
@@ -24,7 +26,7 @@ class ShownWarning(BaseModel):
     count: int | None = None
 
 
-class Problem(BaseModel):
+class Problem(Model):
     """What every answer that is not a success looks like (`application/problem+json`)."""
 
     model_config = ConfigDict(extra="allow")
@@ -37,7 +39,7 @@ class Problem(BaseModel):
     errors_total: int | None = Field(None, description="How many faults a file has; `errors` lists the first 100.")
 
 
-class ProblemPage(BaseModel):
+class ProblemPage(Model):
     """What a type of problem means."""
 
     type: str

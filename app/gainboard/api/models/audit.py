@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gainboard.api.models.answers import Page
+from gainboard.api.models.base import Model
 from gainboard.store.records import Action
 
 
-class ShownEntry(BaseModel):
+class ShownEntry(Model):
     """A change. Whoever made it is known by `token`, the id of theirs; null: by starting the service."""
 
     number: int

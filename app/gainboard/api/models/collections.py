@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
+from gainboard.api.models.base import Model
 from gainboard.api.models.texts import LevelName, Slug, Text, in_utc
 from gainboard.store.records import MOST_PRESETS, OrderBy, Parameters, Phase, ScoresShown
 
@@ -102,7 +103,7 @@ class CollectionChange(BaseModel):
     public: bool = False
 
 
-class Relevant(BaseModel):
+class Relevant(Model):
     """Relevant documents of the newest qrels: R over topics, and their number at each level."""
 
     mean: float
@@ -110,7 +111,7 @@ class Relevant(BaseModel):
     per_level: dict[str, int]
 
 
-class ShownCollection(BaseModel):
+class ShownCollection(Model):
     """A collection. What follows from its judgments is null where they are hidden, or there are none."""
 
     name: str

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gainboard import __version__
+from gainboard.api.models.base import Model
 
 
-class Health(BaseModel):
+class Health(Model):
     """That the service runs, and which version of it."""
 
     status: str = "ok"
     version: str = __version__
 
 
-class Ready(BaseModel):
+class Ready(Model):
     """That the service can answer."""
 
     status: str = "ok"
@@ -30,7 +31,7 @@ class Ready(BaseModel):
     )
 
 
-class Door(BaseModel):
+class Door(Model):
     """Where to go from here."""
 
     name: str = "Gainboard"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from gainboard.api.models.base import Model
 
 Kind = Literal["same_better", "no_difference", "appears", "disappears", "reverses"]
 
 
-class JudgmentChange(BaseModel):
+class JudgmentChange(Model):
     """A document whose judgment differs; a level is null where it is not judged."""
 
     topic: str
@@ -18,7 +20,7 @@ class JudgmentChange(BaseModel):
     new: str | None
 
 
-class JudgmentsImpact(BaseModel):
+class JudgmentsImpact(Model):
     """How the judgments differ."""
 
     added: int
@@ -33,7 +35,7 @@ class JudgmentsImpact(BaseModel):
     topics_changed: list[str]
 
 
-class RunImpact(BaseModel):
+class RunImpact(Model):
     """What becomes of one run under one metric; runs with equal means share a rank."""
 
     name: str
@@ -45,7 +47,7 @@ class RunImpact(BaseModel):
     rank_after: int
 
 
-class ShownFlip(BaseModel):
+class ShownFlip(Model):
     """A pair of runs of which something else is said than before; null: no significant difference."""
 
     runs: tuple[str, str]
@@ -55,7 +57,7 @@ class ShownFlip(BaseModel):
     better_after: str | None
 
 
-class SignificanceImpact(BaseModel):
+class SignificanceImpact(Model):
     """What a test says of all pairs of runs under both versions, over the topics that have a score under both."""
 
     test: str
@@ -65,7 +67,7 @@ class SignificanceImpact(BaseModel):
     flips: list[ShownFlip] = Field(description="The pairs that appear, disappear or reverse")
 
 
-class ShownMetricImpact(BaseModel):
+class ShownMetricImpact(Model):
     """What becomes of all runs under one metric."""
 
     metric: str
@@ -79,7 +81,7 @@ class ShownMetricImpact(BaseModel):
     )
 
 
-class ImpactAnswer(BaseModel):
+class ImpactAnswer(Model):
     """One qrels version held against another: judgments, scores, rankings, significant differences."""
 
     collection: str

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from gainboard.api.models.base import Model
 from gainboard.store.job_records import JobState
 
 
-class ShownTable(BaseModel):
+class ShownTable(Model):
     """A table, and where it is in each form."""
 
     name: str
@@ -25,7 +26,7 @@ class ShownTable(BaseModel):
         return cls(name=name, caption=caption, csv=csv, latex=latex, **more)
 
 
-class ShownFigure(BaseModel):
+class ShownFigure(Model):
     """A figure, and where it is."""
 
     name: str
@@ -38,14 +39,14 @@ class ShownFigure(BaseModel):
         return cls(name=name, caption=caption, svg=f"{place}/figures/{name}.svg", **more)
 
 
-class Progress(BaseModel):
+class Progress(Model):
     """How far the work is, in parts of about equal cost; putting the result together is the last one."""
 
     done: int
     total: int
 
 
-class ShownJob(BaseModel):
+class ShownJob(Model):
     """An analysis outside a request. The same request on the same data is the same job, with the same id."""
 
     id: str = Field(description="SHA-256 of all that the result depends on")
@@ -64,7 +65,7 @@ class ShownJob(BaseModel):
     figures: list[ShownFigure] | None = Field(description="Null until it has succeeded, and in lists")
 
 
-class ShownKind(BaseModel):
+class ShownKind(Model):
     """A kind of job."""
 
     name: str
@@ -73,7 +74,7 @@ class ShownKind(BaseModel):
     example: dict[str, Any] = Field(description="A body that asks for it")
 
 
-class KindsAnswer(BaseModel):
+class KindsAnswer(Model):
     """Every kind of job."""
 
     items: list[ShownKind]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from gainboard.api.models.base import Model
 from gainboard.store.job_records import JobState
 
 
-class LeaderboardRow(BaseModel):
+class LeaderboardRow(Model):
     """One run's place; runs with equal means share a rank, runs without a mean come last."""
 
     rank: int
@@ -24,7 +25,7 @@ class LeaderboardRow(BaseModel):
     )
 
 
-class ShownGroupsJob(BaseModel):
+class ShownGroupsJob(Model):
     """The job of the groups: POST its `kind` and `params` to have it. Its `state` is null if nobody has."""
 
     kind: str
@@ -34,7 +35,7 @@ class ShownGroupsJob(BaseModel):
     url: str = Field(description="Where the job is once it has been asked for")
 
 
-class LeaderboardAnswer(BaseModel):
+class LeaderboardAnswer(Model):
     """Runs ranked by the mean of one metric."""
 
     collection: str

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from gainboard.api.models.base import Model
 
 
-class UploadLimits(BaseModel):
+class UploadLimits(Model):
     """Bounds on one file."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -20,7 +22,7 @@ class UploadLimits(BaseModel):
     ratio: int
 
 
-class ShownQuota(BaseModel):
+class ShownQuota(Model):
     """What may be used, and is; null where it is not bounded."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -31,7 +33,7 @@ class ShownQuota(BaseModel):
     resets_at: datetime | None = None
 
 
-class Team(BaseModel):
+class Team(Model):
     """What is left to the token's team."""
 
     opens_at: datetime | None = Field(description="When the first run is taken")
@@ -42,7 +44,7 @@ class Team(BaseModel):
     bits_left: float | None = Field(description="What the answers that are left can tell at the most")
 
 
-class MyLimits(BaseModel):
+class MyLimits(Model):
     """What is left to this token. Null: nothing is counted against it."""
 
     submissions_left: int | None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from gainboard.api.models.base import Model
 
 
-class ShownParameter(BaseModel):
+class ShownParameter(Model):
     """A parameter of a metric expression."""
 
     name: str
@@ -17,7 +19,7 @@ class ShownParameter(BaseModel):
     description: str
 
 
-class ShownMetric(BaseModel):
+class ShownMetric(Model):
     """A metric."""
 
     name: str
@@ -31,7 +33,7 @@ class ShownMetric(BaseModel):
     parameters: list[ShownParameter]
 
 
-class ShownPreset(BaseModel):
+class ShownPreset(Model):
     """A name for several metrics, wherever metrics are listed."""
 
     name: str
@@ -41,7 +43,7 @@ class ShownPreset(BaseModel):
     expressions: list[str] = Field(description="What takes its place where there are three relevance levels")
 
 
-class Catalogue(BaseModel):
+class Catalogue(Model):
     """Every metric, and every preset."""
 
     items: list[ShownMetric]

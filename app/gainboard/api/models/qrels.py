@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gainboard.api.models.answers import ShownWarning
+from gainboard.api.models.base import Model
 
 Columns = Literal["trec", "topic-document-level", "topic-level-document"]
 
 
-class ShownQrels(BaseModel):
+class ShownQrels(Model):
     """One immutable version of the judgments: how many topics, judged and relevant documents it has."""
 
     version: int

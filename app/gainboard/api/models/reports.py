@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from gainboard.api.models.base import Model
 from gainboard.api.models.jobs import Progress, ShownFigure, ShownTable
 from gainboard.store.job_records import JobState
 
@@ -25,7 +26,7 @@ class PaperFigure(ShownFigure):
     collection: str | None
 
 
-class NeededJob(BaseModel):
+class NeededJob(Model):
     """A job whose result the report lays out."""
 
     collection: str
@@ -36,7 +37,7 @@ class NeededJob(BaseModel):
     url: str
 
 
-class NotThere(BaseModel):
+class NotThere(Model):
     """Tables or figures of the paper that cannot be had of this collection, and why."""
 
     collection: str
@@ -44,7 +45,7 @@ class NotThere(BaseModel):
     why: str
 
 
-class ShownReport(BaseModel):
+class ShownReport(Model):
     """A paper's tables and figures for collections here. The same request on the same data is the same report."""
 
     id: str = Field(description="SHA-256 of all that the report depends on")
@@ -65,7 +66,7 @@ class ShownReport(BaseModel):
     figures: list[PaperFigure] | None = Field(description="Null until it has succeeded, and in lists")
 
 
-class ShownReportKind(BaseModel):
+class ShownReportKind(Model):
     """A kind of report."""
 
     name: str
@@ -76,7 +77,7 @@ class ShownReportKind(BaseModel):
     example: dict[str, Any] = Field(description="A body that asks for it")
 
 
-class ReportKindsAnswer(BaseModel):
+class ReportKindsAnswer(Model):
     """Every kind of report."""
 
     items: list[ShownReportKind]

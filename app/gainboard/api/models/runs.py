@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gainboard.api.models.answers import ShownWarning
+from gainboard.api.models.base import Model
 
 
-class ShownRun(BaseModel):
+class ShownRun(Model):
     """A stored run. `unjudged_share` is null where the judgments are hidden, or there are none."""
 
     name: str

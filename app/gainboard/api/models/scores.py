@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from gainboard.api.models.base import Model
 
 
-class ScoredRun(BaseModel):
+class ScoredRun(Model):
     """A run's scores by label; null where a score is undefined."""
 
     name: str
@@ -18,7 +20,7 @@ class ScoredRun(BaseModel):
     topics: dict[str, dict[str, float | None]] | None = None
 
 
-class ScoresAnswer(BaseModel):
+class ScoresAnswer(Model):
     """Scores, and what was left out of them and why."""
 
     collection: str

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from gainboard.api.models.base import Model
 
 
-class ShownPoint(BaseModel):
+class ShownPoint(Model):
     """A metric of the grid."""
 
     label: str
@@ -14,7 +16,7 @@ class ShownPoint(BaseModel):
     topics_scored: int = Field(description="Topics in its means")
 
 
-class SweptRun(BaseModel):
+class SweptRun(Model):
     """A run's means, in the order of the points; null where one is undefined."""
 
     name: str
@@ -22,7 +24,7 @@ class SweptRun(BaseModel):
     means: list[float | None]
 
 
-class SweepAnswer(BaseModel):
+class SweepAnswer(Model):
     """Mean scores of runs at every point of a grid."""
 
     collection: str

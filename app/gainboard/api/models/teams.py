@@ -6,6 +6,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gainboard.api.models.base import Model
 from gainboard.api.models.texts import Slug
 
 
@@ -17,7 +18,7 @@ class NewTeam(BaseModel):
     name: Slug
 
 
-class ShownTeam(BaseModel):
+class ShownTeam(Model):
     """A team. How many tokens it has is shown to organisers alone, and null to others."""
 
     name: str

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
+from gainboard.api.models.base import Model
 from gainboard.api.models.texts import Slug, Text, in_utc
 from gainboard.store.records import Role
 
@@ -34,7 +35,7 @@ class Rotation(BaseModel):
     expires_at: Expiry = None
 
 
-class ShownToken(BaseModel):
+class ShownToken(Model):
     """A token's record; the token itself is not known to the service."""
 
     id: str
@@ -53,7 +54,7 @@ class CreatedToken(ShownToken):
     token: str
 
 
-class Me(BaseModel):
+class Me(Model):
     """Who the token is."""
 
     id: str
@@ -72,7 +73,7 @@ class NewOrganiser(BaseModel):
     expires_at: Expiry = None
 
 
-class ShownOrganiser(BaseModel):
+class ShownOrganiser(Model):
     """The record of an organiser's token; the token itself is not known to the service."""
 
     id: str
