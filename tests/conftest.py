@@ -31,6 +31,9 @@ from gainboard.store.database import Database
 from tests import thorough  # noqa: F401 (it sets how many examples property tests look at)
 
 INNER_LOOP = "not outer"
+HERE = Path(__file__).parent
+OUTER = ("client", "jobs", "operations", "reports", "trust")
+ON_BOTH_DATABASES = {"database_url", "postgres_url"}
 ADMIN = "the-admin-token-of-the-tests"
 
 
@@ -47,15 +50,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses among the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on PostgreSQL as `outer`."""
+    """Mark as `outer` what runs on two databases, and the folders in which most tests are slow or start processes."""
     for item in items:
-        parameters: dict[str, Any] = item.callspec.params if hasattr(item, "callspec") else {}
         fixtures: list[str] = getattr(item, "fixturenames", [])
-        if (
-            any(isinstance(value, str) and value == "postgresql" for value in parameters.values())
-            or "postgres_url" in fixtures
-        ):
+        if ON_BOTH_DATABASES.intersection(fixtures) or item.path.relative_to(HERE).parts[0] in OUTER:
             item.add_marker(pytest.mark.outer)
+
+
+def pytest_collection_finish() -> None:
+    """Forget what imports have started: NumPy asks `uname`."""
+    _started.clear()
 
 
 _started: list[str] = []

@@ -23,7 +23,10 @@ from typing import NamedTuple
 
 import pytest
 
-pytestmark = pytest.mark.timeout(1200)  # the image's packages are downloaded and its kernels compiled
+pytestmark = [
+    pytest.mark.outer,
+    pytest.mark.timeout(1200),
+]  # the image's packages are downloaded and its kernels compiled
 
 CHECKOUT = Path(__file__).parents[1]
 ABSOLUTE_PATH = re.compile(r"(?<![^\s=])/(?=\w)")

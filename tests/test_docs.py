@@ -82,6 +82,7 @@ def test_the_page_has_the_kinds_of_the_catalogue() -> None:
     assert page == kinds_renewed(page), "renew it: python -m gainboard.jobs.page docs/jobs.md"
 
 
+@pytest.mark.outer
 def test_the_request_of_the_page_is_a_job(sqlite_service: Service) -> None:
     found = re.search(r"<!-- example: ask -->\n```http\n.*\n(.*)\n```", DOCS["jobs.md"])
     assert found is not None
@@ -96,6 +97,7 @@ def test_the_page_has_the_reports_of_the_catalogue() -> None:
     assert page == reports_renewed(page), "renew it: python -m gainboard.reports.page docs/reports.md"
 
 
+@pytest.mark.outer
 def test_the_request_of_the_page_is_a_report(sqlite_service: Service) -> None:
     found = re.search(r"<!-- example: ask -->\n```http\nPOST (\S+)\n(.*)\n```", DOCS["reports.md"])
     assert found is not None

@@ -14,6 +14,8 @@ import pytest
 
 from tests.outside import ROOT, SOURCE, outside
 
+pytestmark = pytest.mark.outer
+
 OWN_APP = "raise SystemExit('this is the app of somebody else')\n"
 
 

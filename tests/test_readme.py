@@ -21,6 +21,8 @@ import pytest
 
 from tests.outside import ROOT, outside
 
+pytestmark = pytest.mark.outer
+
 README = (ROOT / "README.md").read_text()
 PRINTED_BY_IT = "printed.txt"
 PRINTED = "http://127.0.0.1:8000"

@@ -11,6 +11,8 @@ from gainboard.settings import Settings
 from tests import real
 from tests.conftest import ADMIN, Service, serving
 
+pytestmark = pytest.mark.outer
+
 COLUMNS = {
     "map": "AP",
     "recip_rank": "RR",

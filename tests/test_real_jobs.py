@@ -19,6 +19,8 @@ from tests import real
 from tests.conftest import ADMIN, Service, serving
 from tests.waiting import until
 
+pytestmark = pytest.mark.outer
+
 # What the organisers published under these names, and which metric it is.
 COLUMNS = {
     "map": "AP",

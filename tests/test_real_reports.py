@@ -20,6 +20,8 @@ from tests.conftest import ADMIN, Service, running, serving
 from tests.exhibits.compiling import compiles_text
 from tests.waiting import until
 
+pytestmark = pytest.mark.outer
+
 KINDS = [kind.name for kind in every_report_kind()]
 
 

@@ -20,6 +20,8 @@ from gainboard.settings import Settings
 from tests.conftest import ADMIN, Service, serving
 from tests.outside import outside
 
+pytestmark = pytest.mark.outer
+
 OTHER = "another-admin-token-of-the-tests"
 
 

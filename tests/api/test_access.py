@@ -13,6 +13,8 @@ from tests.api.campaign import Campaign, judged, run_text
 from tests.api.laboratory import LONG, REPORT, SHORT, qrels_text, rotated
 from tests.conftest import Service
 
+pytestmark = pytest.mark.outer
+
 WHO = ("anonymous", "bad", "reader", "own", "other", "organiser", "foreign", "admin")
 STATES = ("hidden", "released", "public")
 OPEN = ("200 200 200 200 200 200 200 200",) * 3

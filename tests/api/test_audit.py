@@ -30,6 +30,7 @@ def test_every_route_that_changes_something_is_in_the_table(shared: Service) -> 
     assert sorted(changing) == sorted(CHANGES)
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("route", CHANGES)
 def test_a_change_leaves_one_entry_that_says_who_made_it_and_a_refused_one_none(
     shared: Service, lab: Laboratory, route: str
@@ -70,6 +71,7 @@ def test_what_fails_or_changes_nothing_leaves_none(shared: Service) -> None:
     assert log(shared.organiser) == before
 
 
+@pytest.mark.outer
 def test_an_equal_request_for_a_job_and_a_second_end_of_it_leave_none(shared: Service) -> None:
     lab = Laboratory(shared)
     job = lab.finished(lab.ask())["id"]

@@ -48,6 +48,7 @@ def unlock(database: Database) -> None:
             tx.execute(text(statement))
 
 
+@pytest.mark.outer
 def test_every_change_there_is_leaves_a_chain_that_holds(service: Service) -> None:
     lab = Laboratory(service)
     for route in sorted(CHANGES, key=lambda route: route == "DELETE /v1/collections/{collection}"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused, run_text
 from tests.api.laboratory import SHORT, qrels_text, rotated
 from tests.conftest import Service
@@ -99,6 +101,7 @@ def test_a_discarded_draft_is_gone_and_its_number_too(service: Service) -> None:
     assert len(campaign.get("/qrels").json()["items"]) == 2
 
 
+@pytest.mark.outer
 def test_the_jobs_about_a_discarded_draft_are_gone(service: Service) -> None:
     campaign = Campaign(service, levels=3)
     for number in range(3):

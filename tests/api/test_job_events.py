@@ -17,6 +17,8 @@ from tests.api.campaign import refused
 from tests.api.laboratory import LONG, Laboratory
 from tests.conftest import ADMIN, Service, serving
 
+pytestmark = pytest.mark.outer
+
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:

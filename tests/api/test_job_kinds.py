@@ -15,6 +15,8 @@ from gainboard.jobs.kind import Kind, every_kind
 from tests.api.laboratory import Laboratory, request_of
 from tests.conftest import Service
 
+pytestmark = pytest.mark.outer
+
 each_kind = pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.name)
 
 

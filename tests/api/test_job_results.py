@@ -18,6 +18,8 @@ from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, rotated
 from tests.conftest import ADMIN, Service, running, serving
 
+pytestmark = pytest.mark.outer
+
 FORMS = ("result", "tables/curves.csv", "tables/curves.tex", "figures/curves.svg")
 
 

@@ -12,6 +12,8 @@ from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import LONG, SHORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, serving
 
+pytestmark = pytest.mark.outer
+
 
 @pytest.fixture
 def idle(database_url: str) -> Iterator[Service]:

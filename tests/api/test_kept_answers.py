@@ -20,6 +20,8 @@ from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, judged, refused
 from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, running
 
+pytestmark = pytest.mark.outer
+
 PATHS = ["/leaderboard?metric=AP&metric=Q", "/scores?metric=AP", "/scores?topics=all&format=csv"]
 
 

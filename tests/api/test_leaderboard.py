@@ -81,6 +81,7 @@ def test_one_topic_has_no_interval_and_groups_wait_for_their_job(shared: Service
     assert (row["interval"], row["groups"]) == ({"AP": None}, None)
 
 
+@pytest.mark.outer
 def test_groups_are_there_once_their_job_has_been_asked_for(service: Service) -> None:
     lab = Laboratory(service)
     before = _board(lab, metric=["AP", "Q"], by="Q")
@@ -96,6 +97,7 @@ def test_groups_are_there_once_their_job_has_been_asked_for(service: Service) ->
     assert _board(lab, metric=["AP", "Q"])["groups_job"]["state"] is None  # that is another metric's
 
 
+@pytest.mark.outer
 def test_groups_are_those_of_the_runs_and_judgments_that_are_shown(shared: Service) -> None:
     lab = Laboratory(shared)
     wanted = _board(lab, metric="AP")["groups_job"]

@@ -20,6 +20,8 @@ from gainboard.store.schema import migrate
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN, Campaign, run_text
 from tests.conftest import Service
 
+pytestmark = pytest.mark.outer
+
 
 def at_once(acts: Sequence[Callable[[], httpx.Response]]) -> list[httpx.Response]:
     """The answers to requests that all begin at the same moment, each from a client of its own thread."""

@@ -17,6 +17,8 @@ from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, serving
 
+pytestmark = pytest.mark.outer
+
 DRAWN = "controlling-late-arrival-penalty"
 """A report of several jobs, some of which draw resamples."""
 

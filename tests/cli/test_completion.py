@@ -11,6 +11,8 @@ import shtab
 
 from gainboard.cli import every_command, main
 
+pytestmark = pytest.mark.outer
+
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -88,6 +88,7 @@ def test_a_sound_instance_has_no_problem_and_is_left_as_it_is(address: str, tmp_
     assert looked_at(tmp_path) == before
 
 
+@pytest.mark.outer
 def test_it_looks_while_the_service_runs_and_says_that_it_works_the_jobs(address: str, doctor: Doctor) -> None:
     with serving(Settings.read({}, database_url=address, admin_token=ADMIN, job_slots=1)) as service:
         lab = Laboratory(service)

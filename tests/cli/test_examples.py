@@ -26,6 +26,8 @@ from tests.conftest import ADMIN, Service, serving
 from tests.outside import ROOT, outside
 from tests.test_readme import running
 
+pytestmark = pytest.mark.outer
+
 FOREVER = ("gainboard serve",)
 """How those begin that end when they are told to."""
 ELSEWHERE = {

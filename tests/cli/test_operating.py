@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 from gainboard.cli.listening import listening
 from gainboard.settings import Settings
@@ -24,6 +25,8 @@ from tests.outside import ROOT
 from tests.test_dockerfile import the_last, the_user_line
 from tests.test_readme import PRINTED, needs_curl, running
 from tests.waiting import until
+
+pytestmark = pytest.mark.outer
 
 PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"<!-- (?:command|example): (\w+) -->\n```sh\n(.*?)```", PAGE, re.DOTALL))

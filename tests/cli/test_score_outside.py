@@ -18,6 +18,8 @@ from tests import real
 from tests.cli.test_score import score
 from tests.outside import outside
 
+pytestmark = pytest.mark.outer
+
 HEAVY = ("fastapi", "sqlalchemy", "scipy", "pydantic", "uvicorn", "httpx", "matplotlib", "numba")
 
 

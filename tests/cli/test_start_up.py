@@ -10,6 +10,8 @@ import pytest
 from gainboard.cli import every_command, summary
 from tests.outside import outside
 
+pytestmark = pytest.mark.outer
+
 HEAVY = {"fastapi", "httpx", "numpy", "pydantic", "scipy", "sqlalchemy", "starlette"}
 CLIENT = {"httpx", "pydantic"}
 PROGRAM = """

@@ -13,6 +13,8 @@ import pytest
 
 from gainboard.exhibits import Axis, Figure, HeatMap, Panel, Reference, Series, as_svg
 
+pytestmark = pytest.mark.outer
+
 BLUE = "#0072b2"
 SVG = "{http://www.w3.org/2000/svg}"
 MANY = [f"nDCG(base=2,gains=3:2:1)@{10 * number}" for number in range(1, 25)]

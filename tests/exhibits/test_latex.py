@@ -169,6 +169,7 @@ def test_rows_beyond_the_page_go_on_on_the_next() -> None:
     assert r"\begin{longtable}" in made(60)
 
 
+@pytest.mark.outer
 def test_every_kind_of_table_compiles_and_none_runs_off_its_page() -> None:
     tables = all_kinds()
     packages = packages_of("\n".join(map(as_latex, tables)))

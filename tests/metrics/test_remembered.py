@@ -15,6 +15,8 @@ from gainboard.metrics.remembered import rows_of
 
 from .judged import judged
 
+pytestmark = pytest.mark.outer
+
 H = 3
 
 

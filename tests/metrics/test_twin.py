@@ -21,7 +21,7 @@ from .judged import judged
 from .test_definitions import H, expressions, plain, topics
 from .test_published import GOLDEN, LATER, golden_metric
 
-pytestmark = pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")
+pytestmark = [pytest.mark.outer, pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")]
 
 
 @pytest.fixture(autouse=True, scope="module")

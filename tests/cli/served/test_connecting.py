@@ -11,6 +11,8 @@ from gainboard.cli import main
 from tests.api.campaign import Campaign
 from tests.conftest import Service
 
+pytestmark = pytest.mark.outer
+
 Captured = pytest.CaptureFixture[str]
 
 

@@ -12,6 +12,8 @@ from gainboard.cli import main
 from tests.api.campaign import OTHER_QRELS, QRELS, Campaign
 from tests.conftest import Service
 
+pytestmark = pytest.mark.outer
+
 Captured = pytest.CaptureFixture[str]
 
 

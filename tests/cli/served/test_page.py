@@ -17,6 +17,8 @@ from gainboard.settings import Settings
 from tests.conftest import ADMIN, serving
 from tests.outside import ROOT, outside
 
+pytestmark = pytest.mark.outer
+
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8").partition("## Against a server")[2]
 ORDER = ("organiser", "team", "scores", "work")
 

@@ -14,6 +14,8 @@ from tests.api.campaign import Campaign
 from tests.cli.terminals import in_terminal
 from tests.conftest import ADMIN
 
+pytestmark = pytest.mark.outer
+
 Captured = pytest.CaptureFixture[str]
 
 

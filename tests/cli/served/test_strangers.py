@@ -15,6 +15,8 @@ import pytest
 from gainboard.cli import main
 from tests.api.laboratory import Laboratory
 
+pytestmark = pytest.mark.outer
+
 Captured = pytest.CaptureFixture[str]
 
 

@@ -13,6 +13,8 @@ import pytest
 from gainboard.cli import main
 from tests.api.campaign import RUN, Campaign
 
+pytestmark = pytest.mark.outer
+
 Captured = pytest.CaptureFixture[str]
 FAULTY = "1 Q0 good first 1 broken\n1 Q0 good 1 1 broken\n1 Q0\n"
 

@@ -15,6 +15,8 @@ from tests.api.laboratory import REPORT, Laboratory
 from tests.cli.terminals import in_terminal
 from tests.conftest import ADMIN, Service, serving
 
+pytestmark = pytest.mark.outer
+
 Captured = pytest.CaptureFixture[str]
 STABILITY = ("job", "run", "stability", "-m", "AP", "-m", "Q", "--set", "trials=20")
 
