@@ -93,7 +93,10 @@ def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 
 
 SHELL = re.compile(r"[|<>*$;&]|^(?!gainboard )")
-"""What needs a shell, a variable before the command included. Other lines run in this process: sixty starts of Python took a tenth of all tests."""
+"""What needs a shell, a variable before the command included.
+
+Other lines run in this process: sixty starts of Python took a tenth of all tests.
+"""
 
 
 @pytest.mark.parametrize("line", [line for line in LINES if line not in ELSEWHERE])
