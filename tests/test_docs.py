@@ -14,12 +14,12 @@ import pytest
 
 from gainboard import errors
 from gainboard.errors import BadExpression, BadGains, FaultyFile
-from gainboard.jobs.page import renewed as kinds_renewed
 from gainboard.metrics import Scale, parse_gains, resolve
 from gainboard.metrics.page import renewed
-from gainboard.reports.page import renewed as reports_renewed
 from gainboard.settings import PREFIX, Settings
 from gainboard.trec import Limits, OrderBy, RunReader, decompressed, read_qrels
+from gainboard.work.pages import renewed as kinds_renewed
+from gainboard.work.pages import renewed as reports_renewed
 from tests.api.laboratory import Laboratory
 from tests.conftest import Service
 from tests.metrics.judged import judged
@@ -79,7 +79,7 @@ def test_the_page_has_the_metrics_of_the_catalogue() -> None:
 
 def test_the_page_has_the_kinds_of_the_catalogue() -> None:
     page = DOCS["jobs.md"]
-    assert page == kinds_renewed(page), "renew it: python -m gainboard.jobs.page docs/jobs.md"
+    assert page == kinds_renewed(page), "renew it: python -m gainboard.work.pages docs/jobs.md"
 
 
 @pytest.mark.outer
@@ -94,7 +94,7 @@ def test_the_request_of_the_page_is_a_job(sqlite_service: Service) -> None:
 
 def test_the_page_has_the_reports_of_the_catalogue() -> None:
     page = DOCS["reports.md"]
-    assert page == reports_renewed(page), "renew it: python -m gainboard.reports.page docs/reports.md"
+    assert page == reports_renewed(page), "renew it: python -m gainboard.work.pages docs/reports.md"
 
 
 @pytest.mark.outer

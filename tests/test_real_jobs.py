@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from gainboard.jobs.kind import every_kind
 from gainboard.settings import Settings
 from gainboard.statistics.draws import Draws
+from gainboard.work.job_kinds import every_kind
 from tests import real
 from tests.conftest import ADMIN, Service, serving
 from tests.waiting import until

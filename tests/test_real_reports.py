@@ -13,8 +13,8 @@ import pytest
 from gainboard import demo
 from gainboard.evaluation.principals import authenticate
 from gainboard.main import create_app, open_workspace
-from gainboard.reports.kind import every_report_kind
 from gainboard.settings import Settings
+from gainboard.work.report_kinds import every_report_kind
 from tests import real
 from tests.conftest import ADMIN, Service, running, serving
 from tests.exhibits.compiling import compiles_text

@@ -40,12 +40,12 @@ from gainboard.api.telemetry import IS_INSTALLED, Measured, Telemetry
 from gainboard.errors import BadSetting
 from gainboard.evaluation.organisers import ensure_organiser
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.engine import Engine
-from gainboard.jobs.watch import Watch
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.standing import Standings
+from gainboard.work.engine import Engine
+from gainboard.work.watch import Watch
 
 ROUTERS = (
     health,

@@ -19,17 +19,16 @@ from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.scoring import Question, score
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
-from gainboard.jobs.kind import find_kind
-from gainboard.jobs.launch import launch
-from gainboard.jobs.plan import CHUNK_SECONDS
-from gainboard.jobs.results import content
-from gainboard.jobs.work import Worker
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims, jobs
 from gainboard.store.job_records import Claim, Job
 from gainboard.store.records import Collection
+from gainboard.work.job_kinds import find_kind
+from gainboard.work.orders import launch
+from gainboard.work.plan import CHUNK_SECONDS
+from gainboard.work.results import content
+from gainboard.work.worker import Worker
 from tests.conftest import ADMIN
 
 NAME = "grove"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gainboard.exhibits import as_csv, as_latex
-from gainboard.jobs.kind import every_kind, find_kind
-from gainboard.jobs.work import Worker
+from gainboard.work.job_kinds import every_kind, find_kind
+from gainboard.work.worker import Worker
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory, copied
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gainboard.errors import TooManyJobs
-from gainboard.jobs.kind import every_kind, find_kind
-from gainboard.jobs.launch import MOST_OPEN, settle
+from gainboard.work.job_kinds import every_kind, find_kind
+from gainboard.work.orders import MOST_OPEN, settle
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory, copied
 

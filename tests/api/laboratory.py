@@ -7,8 +7,7 @@ from typing import Any
 
 import httpx
 
-from gainboard.jobs.describe import example
-from gainboard.jobs.kind import Kind
+from gainboard.work.job_kinds import Kind
 from tests.api.campaign import Campaign, run_text
 from tests.conftest import Service
 
@@ -72,5 +71,5 @@ def rotated(number: int) -> str:
 def request_of(kind: Kind[Any]) -> Mapping[str, Any]:
     """The example of a kind, with few draws where it draws."""
     few = {name: FEW for name in ("trials", "resamples") if name in kind.params.model_fields}
-    asked = example(kind)
+    asked = kind.example()
     return {"kind": asked["kind"], "params": {**asked["params"], **few}}

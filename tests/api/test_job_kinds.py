@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gainboard.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
-from gainboard.jobs.kind import Kind, every_kind
+from gainboard.work.job_kinds import Kind, every_kind
 from tests.api.laboratory import Laboratory, request_of
 from tests.conftest import Service
 

@@ -18,8 +18,6 @@ from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.principals import Principal, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.workspace import Recent, Workspace
-from gainboard.jobs.kind import find_kind
-from gainboard.jobs.launch import launch
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import collections as stored
@@ -27,6 +25,8 @@ from gainboard.store import jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Database, Transaction
+from gainboard.work.job_kinds import find_kind
+from gainboard.work.orders import launch
 from tests.api.campaign import OTHER_QRELS, QRELS, judged, run_text
 from tests.api.laboratory import SHORT
 from tests.api.test_races import at_once

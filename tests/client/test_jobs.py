@@ -11,11 +11,10 @@ import pytest
 from gainboard.api.models.jobs import ShownJob
 from gainboard.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.describe import example
-from gainboard.jobs.kind import every_kind
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims
+from gainboard.work.job_kinds import every_kind
 from tests.api.laboratory import LONG, REPORT, SHORT, Laboratory
 from tests.client.conftest import Connect
 from tests.conftest import ADMIN, Service, running
@@ -90,7 +89,7 @@ def test_a_report_is_asked_for_waited_for_and_read(organiser: Gainboard, lab: La
 
 def test_every_kind_is_listed_with_a_request_that_can_be_sent(organiser: Gainboard, lab: Laboratory) -> None:
     kinds = {kind.name: kind.example for kind in organiser.job_kinds()}
-    assert kinds == {kind.name: example(kind) for kind in every_kind()}
+    assert kinds == {kind.name: kind.example() for kind in every_kind()}
     assert REPORT in {kind.name for kind in organiser.report_kinds()}
 
 

@@ -20,10 +20,6 @@ from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
-from gainboard.jobs.kind import find_kind
-from gainboard.jobs.launch import launch
-from gainboard.jobs.work import Worker
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import blobs, claims, jobs
@@ -31,6 +27,9 @@ from gainboard.store.job_records import Claim, Job
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.store.tables import blobs as table_of_blobs
+from gainboard.work.job_kinds import find_kind
+from gainboard.work.orders import launch
+from gainboard.work.worker import Worker
 from tests.api.campaign import run_text
 from tests.conftest import ADMIN
 from tests.waiting import until
@@ -194,7 +193,7 @@ def disconnect(url: str) -> None:
 
 def computing(owner: int | None = None) -> list[int]:
     """The processes that compute for this one or another, oldest first."""
-    return [pid for pid in _children(owner or os.getpid()) if b"gainboard.jobs.process" in _read(pid, "cmdline")]
+    return [pid for pid in _children(owner or os.getpid()) if b"gainboard.work.process" in _read(pid, "cmdline")]
 
 
 def is_there(pid: int) -> bool:

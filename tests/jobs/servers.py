@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from gainboard.jobs.engine import Engine
+from gainboard.work.engine import Engine
 from tests.conftest import ADMIN
 from tests.jobs.bench import Bench, computing, is_there, is_zombie
 from tests.outside import outside

@@ -7,7 +7,7 @@ from itertools import groupby
 
 import pytest
 
-from gainboard.jobs.engine import Engine
+from gainboard.work.engine import Engine
 from tests.jobs.bench import Bench, computing, is_there, is_zombie, undisturbed
 from tests.jobs.servers import kill, working
 from tests.waiting import until

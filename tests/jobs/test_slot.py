@@ -12,10 +12,10 @@ from threading import Event
 import pytest
 
 from gainboard.evaluation.matrices import Matrices
-from gainboard.jobs.process import Reply
-from gainboard.jobs.slot import Slot
-from gainboard.jobs.work import Worker
 from gainboard.store.job_records import Claim
+from gainboard.work.process import Reply
+from gainboard.work.slot import Slot
+from gainboard.work.worker import Worker
 from tests.jobs.bench import Bench, computing, is_there, is_zombie
 from tests.jobs.chunks import claimed
 from tests.waiting import until

@@ -7,11 +7,10 @@ from typing import Any
 
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Figure, Table
-from gainboard.jobs.kind import find_kind
-from gainboard.reports import papers  # noqa: F401 (importing it fills the catalogue)
-from gainboard.reports.kind import About, Found, Needed, find_report_kind
-from gainboard.reports.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
 from gainboard.store import qrels, runs
+from gainboard.work.job_kinds import find_kind
+from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
+from gainboard.work.report_kinds import About, Found, Needed, find_report_kind
 from tests.analyses.laboratory import Laboratory
 
 

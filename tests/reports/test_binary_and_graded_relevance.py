@@ -14,9 +14,9 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Marked, Table
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from gainboard.reports.kind import Found, Needed, find_report_kind
-from gainboard.reports.laid import LeftOut
-from gainboard.reports.papers.binary_and_graded_relevance import measures, schemes
+from gainboard.work.layout.laid import LeftOut
+from gainboard.work.report_kinds import Found, Needed, find_report_kind
+from gainboard.work.reports.binary_and_graded_relevance import measures, schemes
 from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
 from tests.analyses.test_judgments import lines
 from tests.exhibits.compiling import compiles

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gainboard.exhibits import Axis, Column, Figure, Marked, Panel, Series, Share, Table
-from gainboard.reports.composing import compose
-from gainboard.reports.laid import LeftOut, PaperFigure, PaperTable, Remark, mark_where, slug, sorted_by
+from gainboard.work.layout.composing import compose
+from gainboard.work.layout.laid import LeftOut, PaperFigure, PaperTable, Remark, mark_where, slug, sorted_by
 
 COLUMNS = (Column("metric"), Column("tau", digits=2), Column("significant"))
 

@@ -8,10 +8,10 @@ import pytest
 
 from gainboard.exhibits import Cell, Column, Figure, HeatMap, Marked, Panel, Share, Table
 from gainboard.exhibits.tables import value_of
-from gainboard.reports.composing import compose
-from gainboard.reports.laid import Laid
-from gainboard.reports.papers.controlling_late_arrival_penalty import most_sensitive_first
 from gainboard.statistics.correlation import least_significant_tau
+from gainboard.work.layout.composing import compose
+from gainboard.work.layout.laid import Laid
+from gainboard.work.reports.controlling_late_arrival_penalty import most_sensitive_first
 from tests.analyses.laboratory import Laboratory, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, remarks, tables

@@ -7,7 +7,7 @@ import pytest
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from gainboard.reports.papers.q_measure import q_metrics, r_metrics
+from gainboard.work.reports.q_measure import q_metrics, r_metrics
 from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, tables

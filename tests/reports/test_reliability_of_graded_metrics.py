@@ -14,9 +14,9 @@ from scipy import stats
 from gainboard.exhibits import Marked, Panel, as_svg
 from gainboard.exhibits.tables import Cell, value_of
 from gainboard.metrics import Scale, resolve
-from gainboard.reports.composing import compose
-from gainboard.reports.kind import Needed, find_report_kind
-from gainboard.reports.laid import Laid, PaperFigure, PaperTable
+from gainboard.work.layout.composing import compose
+from gainboard.work.layout.laid import Laid, PaperFigure, PaperTable
+from gainboard.work.report_kinds import Needed, find_report_kind
 from tests.analyses.laboratory import Laboratory, beside, planted
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import about, figures, laid, left_out, remarks, tables

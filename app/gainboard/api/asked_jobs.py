@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from fastapi import Body
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from gainboard.jobs import kinds  # noqa: F401 (importing it fills the catalogue)
-from gainboard.jobs.describe import example
-from gainboard.jobs.kind import Kind, every_kind
-from gainboard.jobs.params import Params
+from gainboard.work.job_kinds import Kind, every_kind
+from gainboard.work.params import Params
 
 
 class AskedJob(BaseModel):
@@ -40,6 +38,6 @@ else:
         Union[tuple(_asked(kind) for kind in every_kind())],  # noqa: UP007
         Body(
             discriminator="kind",
-            openapi_examples={kind.name: {"summary": kind.name, "value": example(kind)} for kind in every_kind()},
+            openapi_examples={kind.name: {"summary": kind.name, "value": kind.example()} for kind in every_kind()},
         ),
     ]

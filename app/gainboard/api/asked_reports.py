@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 from fastapi import Body
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
-from gainboard.reports import papers  # noqa: F401 (importing it fills the catalogue)
-from gainboard.reports.describe import example
-from gainboard.reports.kind import ReportKind, ReportParams, every_report_kind
-from gainboard.reports.launch import MOST_COLLECTIONS
+from gainboard.work.outlines import MOST_COLLECTIONS
+from gainboard.work.report_kinds import ReportKind, ReportParams, every_report_kind
 
 Names = Annotated[
     list[Annotated[str, StringConstraints(max_length=128)]], Field(min_length=1, max_length=MOST_COLLECTIONS)
@@ -46,7 +44,7 @@ else:
         Body(
             discriminator="name",
             openapi_examples={
-                kind.name: {"summary": kind.title, "value": example(kind)} for kind in every_report_kind()
+                kind.name: {"summary": kind.title, "value": kind.example()} for kind in every_report_kind()
             },
         ),
     ]

@@ -15,8 +15,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from gainboard.errors import InvalidRequest, UnknownParameter
 from gainboard.evaluation.principals import Principal, authenticate
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.engine import Engine
-from gainboard.jobs.watch import Watch
+from gainboard.work.engine import Engine
+from gainboard.work.watch import Watch
 
 # Whatever waits for nothing is `async`: FastAPI has all else done by a thread, at the price of two changes of threads.
 _bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")

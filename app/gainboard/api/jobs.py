@@ -33,12 +33,11 @@ from gainboard.errors import (
     Unavailable,
     UnsupportedMediaType,
 )
-from gainboard.jobs import reading
-from gainboard.jobs.describe import example, schema
-from gainboard.jobs.kind import every_kind, find_kind
-from gainboard.jobs.launch import launch
-from gainboard.jobs.reading import Wanted
 from gainboard.store.job_records import JobState
+from gainboard.work import seen_jobs
+from gainboard.work.job_kinds import every_kind, find_kind
+from gainboard.work.orders import launch
+from gainboard.work.seen_jobs import Wanted
 
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented())
 
@@ -68,7 +67,7 @@ def list_job_kinds() -> KindsAnswer:
     """Every kind of job: what it computes, and what may be asked of it."""
     return KindsAnswer(
         items=[
-            ShownKind(name=kind.name, definition=kind.definition, params=schema(kind), example=example(kind))
+            ShownKind(name=kind.name, definition=kind.definition, params=kind.schema(), example=kind.example())
             for kind in every_kind()
         ]
     )
@@ -96,7 +95,7 @@ def ask_for_job(
     def act() -> Response:
         job = launch(workspace, principal, collection, find_kind(sent.kind), sent.params)
         engine.wake()
-        seen = reading.find(workspace, principal, job.id)
+        seen = seen_jobs.find_job(workspace, principal, job.id)
         headers = {"Location": place(request, f"/v1/jobs/{job.id}"), **wait_headers(is_over=seen.job.is_over)}
         return answer(show_whole(request, workspace, seen), 200 if seen.job.is_over else 202, **headers)
 
@@ -115,7 +114,7 @@ def list_jobs(
 ) -> Page[ShownJob]:
     """The jobs that this token sees, newest first, without their tables and figures."""
     wanted = Wanted(collection, kind, state)
-    found = reading.listed(workspace, principal, wanted, paging.after_number, paging.wanted)
+    found = seen_jobs.list_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.job.number, lambda each: show(request, each))
 
 
@@ -132,7 +131,7 @@ async def read_job(
     if wait and not seen.job.is_over:
         await attended(request, watch.until_over(seen.job, wait))
         # Whether the principal still sees it is asked again, for the judgments may have been hidden since.
-        seen = await run_in_threadpool(reading.find, workspace, principal, seen.job.id)
+        seen = await run_in_threadpool(seen_jobs.find_job, workspace, principal, seen.job.id)
     return answer(
         await run_in_threadpool(show_whole, request, workspace, seen), 200, **wait_headers(is_over=seen.job.is_over)
     )
@@ -146,7 +145,7 @@ async def follow_job(
     is over. Close the stream then: a browser's EventSource would connect again."""
     async for job in watch.changes(first.job):
         try:
-            seen = await run_in_threadpool(reading.find, workspace, principal, job.id)
+            seen = await run_in_threadpool(seen_jobs.find_job, workspace, principal, job.id)
         except (Refused, Unavailable):
             return  # the judgments were hidden meanwhile, or the database is away: who connects again is told
         shown = await run_in_threadpool(show_whole, request, workspace, replace(seen, job=job))
@@ -163,6 +162,6 @@ def cancel_job(
     job: JobId, request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep
 ) -> Response:
     """Cancel a job that is queued or running (organisers, and the token that asked for it)."""
-    seen, is_cancelled = reading.cancel(workspace, principal, job)
+    seen, is_cancelled = seen_jobs.cancel_job(workspace, principal, job)
     engine.wake()
     return answer(show_whole(request, workspace, seen), 202 if is_cancelled else 200)

@@ -22,7 +22,7 @@ from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.scored import under
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs.groups import GroupsJob, groups_job
+from gainboard.work.groups import GroupsJob, groups_job
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 

@@ -13,7 +13,7 @@ from gainboard.api.problems import documented
 from gainboard.api.shown_reports import SeenReportDep
 from gainboard.errors import JobNotFinished, NoResult
 from gainboard.exhibits import as_latex
-from gainboard.reports import answers
+from gainboard.work import answers
 
 router = APIRouter(prefix="/v1/reports/{report}", tags=["reports"], responses=documented())
 

@@ -22,10 +22,9 @@ from gainboard.api.problems import documented
 from gainboard.api.shown_reports import ReportId, SeenReportDep, show, show_whole
 from gainboard.api.waiting import Wait, attended, wait_headers
 from gainboard.errors import Forbidden, JudgmentsHidden, Refused, Unavailable
-from gainboard.reports import reading
-from gainboard.reports.describe import example, schema
-from gainboard.reports.kind import every_report_kind, find_report_kind
-from gainboard.reports.launch import launch
+from gainboard.work import seen_reports
+from gainboard.work.outlines import launch
+from gainboard.work.report_kinds import every_report_kind, find_report_kind
 
 router = APIRouter(prefix="/v1", tags=["reports"], responses=documented())
 
@@ -49,8 +48,8 @@ def list_report_kinds() -> ReportKindsAnswer:
                 title=kind.title,
                 reference=kind.reference,
                 definition=kind.definition,
-                params=schema(kind),
-                example=example(kind),
+                params=kind.schema(),
+                example=kind.example(),
             )
             for kind in every_report_kind()
         ]
@@ -78,7 +77,7 @@ def ask_for_report(
     def act() -> Response:
         report = launch(workspace, principal, sent.collections, find_report_kind(sent.name), sent.params)
         engine.wake()
-        seen = reading.find(workspace, principal, report.id)
+        seen = seen_reports.find_report(workspace, principal, report.id)
         headers = {"Location": place(request, f"/v1/reports/{report.id}"), **wait_headers(is_over=seen.report.is_over)}
         return answer(show_whole(request, workspace, seen), 200 if seen.report.is_over else 202, **headers)
 
@@ -95,7 +94,7 @@ def list_reports(
     name: Annotated[ReportName | None, Query(description="Only those of this name")] = None,
 ) -> Page[ShownReport]:
     """The reports that this token sees, newest first, without their tables and figures."""
-    found = reading.listed(workspace, principal, collection, name, paging.after_number, paging.wanted)
+    found = seen_reports.list_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.report.number, lambda each: show(request, each))
 
 
@@ -112,7 +111,7 @@ async def read_report(
     if wait and not seen.report.is_over:
         await attended(request, watch.until_over(seen.report, wait))
         # Whether the principal still sees it is asked again, for the judgments may have been hidden since.
-        seen = await run_in_threadpool(reading.find, workspace, principal, seen.report.id)
+        seen = await run_in_threadpool(seen_reports.find_report, workspace, principal, seen.report.id)
     shown = await run_in_threadpool(show_whole, request, workspace, seen)
     return answer(shown, 200, **wait_headers(is_over=seen.report.is_over))
 
@@ -125,7 +124,7 @@ async def follow_report(
     until it is over. Close the stream then: a browser's EventSource would connect again."""
     async for report in watch.changes(first.report):
         try:
-            seen = await run_in_threadpool(reading.find, workspace, principal, report.id)
+            seen = await run_in_threadpool(seen_reports.find_report, workspace, principal, report.id)
         except (Refused, Unavailable):
             return  # the judgments were hidden meanwhile, or the database is away: who connects again is told
         shown = await run_in_threadpool(show_whole, request, workspace, replace(seen, report=report))
@@ -143,6 +142,6 @@ def cancel_report(
 ) -> Response:
     """Cancel a report that is queued or running (organisers of all its collections, and the token that asked for it),
     and those of its jobs that were queued for it and that no other report waits for."""
-    seen, is_cancelled = reading.cancel(workspace, principal, report)
+    seen, is_cancelled = seen_reports.cancel_report(workspace, principal, report)
     engine.wake()
     return answer(show_whole(request, workspace, seen), 202 if is_cancelled else 200)

@@ -14,8 +14,8 @@ from gainboard.api.problems import documented
 from gainboard.api.shown_jobs import SeenJobDep
 from gainboard.errors import InvalidRequest, JobNotFinished, NoResult
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs import results
 from gainboard.store.job_records import Job
+from gainboard.work import results
 
 router = APIRouter(prefix="/v1/jobs/{job}", tags=["jobs"], responses=documented())
 

@@ -10,15 +10,14 @@ from gainboard.api.answers import place
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.models.jobs import Progress, ShownFigure, ShownJob, ShownTable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.jobs import reading
-from gainboard.jobs.reading import SeenJob
-from gainboard.jobs.results import exhibits
+from gainboard.work.results import exhibits
+from gainboard.work.seen_jobs import SeenJob, find_job
 
 JobId = Annotated[str, Path(alias="job", description="The job's id")]
 
 
 def _seen_job(job: JobId, workspace: WorkspaceDep, principal: PrincipalDep) -> SeenJob:
-    return reading.find(workspace, principal, job)
+    return find_job(workspace, principal, job)
 
 
 SeenJobDep = Annotated[SeenJob, Depends(_seen_job)]

@@ -11,17 +11,16 @@ from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.models.jobs import Progress
 from gainboard.api.models.reports import NeededJob, NotThere, PaperFigure, PaperTable, ShownReport
 from gainboard.evaluation.workspace import Workspace
-from gainboard.reports import reading
-from gainboard.reports.answers import answer_of, error_of
-from gainboard.reports.kind import find_report_kind
-from gainboard.reports.reading import SeenReport
 from gainboard.store.job_records import Report
+from gainboard.work.answers import answer_of, error_of
+from gainboard.work.report_kinds import find_report_kind
+from gainboard.work.seen_reports import SeenReport, find_report
 
 ReportId = Annotated[str, Path(alias="report", description="The report's id")]
 
 
 def _seen_report(report: ReportId, workspace: WorkspaceDep, principal: PrincipalDep) -> SeenReport:
-    return reading.find(workspace, principal, report)
+    return find_report(workspace, principal, report)
 
 
 SeenReportDep = Annotated[SeenReport, Depends(_seen_report)]

@@ -1,1 +1,0 @@
-"""The papers' own tables and figures, laid out from the results of jobs."""

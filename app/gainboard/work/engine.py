@@ -1,0 +1,186 @@
+"""The embedded engine: of all processes that serve a database, one has its jobs worked, in processes of its own."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from threading import Event, Thread
+from typing import Literal
+from uuid import uuid4
+
+from gainboard.errors import Unavailable
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import claims
+from gainboard.store.job_records import Claim
+from gainboard.store.ownership import Ownership
+from gainboard.work.process import Reply
+from gainboard.work.slot import Slot
+
+BUSY_SECONDS = 0.2
+"""Between two looks at the table while something is worked: another server's cancellation is only there."""
+IDLE_SECONDS = 0.5
+"""The same while nothing is: another server's jobs are only there."""
+TROUBLE_SECONDS = 1.0
+"""Before the next try, after the database did not answer to this process or to one that works a chunk."""
+
+log = logging.getLogger("gainboard")
+
+
+class Engine:
+    """Runs in a thread from `start` to `stop`, as long as it owns the database's jobs, and waits to own them else.
+
+    Nothing is known here alone: claims, progress and results are in the tables, so that this process may die at
+    any moment. Whoever owns the jobs next gives back what its processes had begun.
+    """
+
+    def __init__(self, workspace: Workspace, slots: int) -> None:
+        self._workspace = workspace
+        self._name = uuid4().hex
+        self._ownership = Ownership(workspace.database)
+        self._news = Event()
+        self._stop = Event()
+        self._owns = self._is_in_doubt = self._is_troubled = False
+        self._replies: list[tuple[Claim, Reply]] = []
+        self._thread: Thread | None = None
+        self._slots = [Slot(workspace.database.url, self._news.set) for _ in range(slots)]
+
+    @property
+    def works(self) -> Literal["here", "elsewhere", "off"]:
+        """Where the database's jobs are worked: by this server, by another or soon by this one, or not by this one."""
+        if not self._slots:
+            return "off"
+        return "here" if self._owns else "elsewhere"
+
+    @property
+    def slots(self) -> int:
+        """How many processes this server may work jobs in."""
+        return len(self._slots)
+
+    def start(self) -> None:
+        """Begins to work jobs, unless there are no slots to do so."""
+        if self._slots:
+            self._thread = Thread(target=self._run, name="jobs", daemon=True)
+            self._thread.start()
+
+    def wake(self) -> None:
+        """There may be a new job, or one less."""
+        self._news.set()
+
+    def stop(self) -> None:
+        """Ends the processes; what they were at is begun again by the next owner, and does not count against it."""
+        self._stop.set()
+        self._news.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._news.clear()
+            self._is_troubled = False
+            try:
+                self._turn()
+            except Exception as error:  # noqa: BLE001 (whatever it is, jobs must not stand still for ever)
+                # What was being written may be there or not.
+                self._is_in_doubt = self._is_troubled = True
+                _report(error)
+            if self._is_troubled:
+                self._stop.wait(TROUBLE_SECONDS)
+            else:
+                self._news.wait(BUSY_SECONDS if self._working() else IDLE_SECONDS)
+        self._leave()
+
+    def _turn(self) -> None:
+        if not self._has_ownership():
+            return
+        self._collect()
+        self._drop_lost()
+        self._put_back_doubtful()
+        for slot in self._slots:
+            if slot.claim is None and not self._begin(slot):
+                slot.retire()
+
+    def _has_ownership(self) -> bool:
+        if self._owns and self._ownership.holds():
+            return True
+        self._owns = False
+        if not self._ownership.acquire():
+            # Whoever owns the jobs has given to others what was being worked here.
+            self._drop_all()
+            return False
+        # Lost and acquired again, it may have been another's between: only what that one left is begun anew.
+        with self._workspace.database.writing() as tx:
+            claims.take_over(tx, self._workspace.now(), self._working())
+        self._owns = True
+        return True
+
+    def _working(self) -> list[str]:
+        return [slot.claim.name for slot in self._slots if slot.claim is not None]
+
+    def _collect(self) -> None:
+        for slot in self._slots:
+            claim = slot.claim
+            if claim is not None and (reply := slot.reply()) is not None:
+                self._replies.append((claim, reply))
+        while self._replies:
+            self._settle(*self._replies[0])
+            del self._replies[0]
+
+    def _settle(self, claim: Claim, reply: Reply) -> None:
+        if reply.outcome == "done":
+            return
+        log.error("chunk %d of job %d: %s", claim.position, claim.job_number, reply.trace or reply.message)
+        with self._workspace.database.writing() as tx:
+            if reply.outcome == "unavailable":
+                self._is_troubled = True
+                claims.put_back(tx, claim, self._workspace.now())
+            else:
+                is_final = reply.outcome == "refused"
+                claims.give_back(tx, claim, self._workspace.now(), reply.message, is_final)
+
+    def _drop_lost(self) -> None:
+        for slot in self._slots:
+            if slot.claim is None:
+                continue
+            with self._workspace.database.reading() as tx:
+                is_lost = claims.is_lost(tx, slot.claim)
+            if is_lost:
+                slot.drop()
+
+    def _put_back_doubtful(self) -> None:
+        if not self._is_in_doubt:
+            return
+        with self._workspace.database.writing() as tx:
+            claims.put_back_all(tx, self._name, self._working())
+        self._is_in_doubt = False
+
+    def _begin(self, slot: Slot) -> bool:
+        with self._workspace.database.reading() as tx:
+            if not claims.is_anything_ready(tx):
+                return False
+        with self._workspace.database.writing() as tx:
+            claim = claims.claim(tx, self._name, self._workspace.now())
+        if claim is not None:
+            slot.give(claim)
+        return claim is not None
+
+    def _drop_all(self) -> None:
+        for slot in self._slots:
+            slot.drop()
+
+    def _leave(self) -> None:
+        self._drop_all()
+        try:
+            # Where the database does not answer, the next owner gives back what is left.
+            with suppress(Unavailable):
+                if self._owns:
+                    with self._workspace.database.writing() as tx:
+                        claims.put_back_all(tx, self._name)
+        finally:
+            self._ownership.release()
+
+
+def _report(error: Exception) -> None:
+    if isinstance(error, Unavailable):
+        log.warning("jobs wait for the database: %s", error.message)
+    else:
+        log.error("unexpected error in the job engine", exc_info=error)

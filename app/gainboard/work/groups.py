@@ -1,0 +1,63 @@
+"""The groups of a leaderboard: which job computes them, and what it has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gainboard.evaluation.leaderboard import Leaderboard
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import jobs
+from gainboard.store.job_records import Job, JobState
+from gainboard.work.job_kinds import find_kind
+from gainboard.work.orders import identity, settle
+from gainboard.work.params import MOST_CHARACTERS
+from gainboard.work.results import parsed
+
+KIND = "bootstrap-sensitivity"
+TUKEY = {"test": "randomised-tukey-hsd", "resamples": 5000, "alphas": [0.05], "seed": 0}
+
+Groups = Mapping[str, list[str]]
+"""The letters of each run by its name: runs that share one do not differ significantly."""
+
+
+@dataclass(frozen=True)
+class GroupsJob:
+    """The job of a leaderboard's groups: what to ask for to have it, and how far it is; `state` None: never asked."""
+
+    kind: str
+    params: Mapping[str, Any]
+    id: str
+    state: JobState | None
+    groups: Groups | None
+
+
+def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
+    """The job of this leaderboard's groups; None where there is nothing to compare. Nothing is begun.
+
+    None, too, where scores are rationed: the job's id is a function of the judgments.
+    """
+    scores = board.scores
+    means = {metric.label: metric.parameters["mean"] for metric in scores.metrics}
+    if scores.disclosure is not None or len(scores.runs) < 2 or means[board.by] != "arithmetic":
+        return None
+    if len(board.by) > MOST_CHARACTERS:
+        return None  # the gains of a hundred levels: nobody could ask for it
+    kind = find_kind(KIND)
+    asked = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}
+    settled = settle(scores.collection, kind.params.model_validate(asked))
+    key = identity(kind, settled, scores.collection, scores.qrels, scores.runs)
+    if (known := workspace.groups.find(key)) is not None:
+        return GroupsJob(KIND, asked, key, "succeeded", known)
+    with workspace.database.reading() as tx:
+        job = jobs.find(tx, key)
+    done = job is not None and job.state == "succeeded"
+    groups = workspace.groups.get(key, lambda: _groups(workspace, job)) if job and done else None
+    return GroupsJob(KIND, asked, key, job.state if job else None, groups)
+
+
+def _groups(workspace: Workspace, job: Job) -> Groups:
+    level = parsed(workspace, job)["metrics"][0]["levels"][0]
+    found: Groups = level["groups"]
+    return found

@@ -1,0 +1,61 @@
+"""test-agreement: whether three ways of comparing runs agree on which pairs differ most surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from gainboard.evaluation.analyses.agreement import Agreement
+from gainboard.exhibits import Column, Figure, Table
+from gainboard.statistics.agreement import AGREEMENTS
+from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.params import Draws, MetricsParams, Seed
+
+
+class AgreementParams(MetricsParams):
+    """Kendall's tau-b between three orders of all pairs of runs, for each metric: by the ASL of the sign test on all
+    topics, by the rarer outcome over topic subsets (minority rate), and by swaps over all differences (Sakai, 2005).
+    """
+
+    fuzziness: Annotated[float, Field(ge=0, le=1)] = Field(0.01, description="Of the minority rate")
+    trials: Draws = Field(1000, description="Topic subsets, and pairs of topic sets")
+    subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        None, description="Topics of a subset; half of them if none"
+    )
+    seed: Seed = 0
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """The three correlations of each metric."""
+    rows = [(metric["metric"], *(metric["kendall"][name] for name in AGREEMENTS)) for metric in result["metrics"]]
+    columns = (Column("metric"), *(Column(name.replace("-", " / "), digits=4) for name in AGREEMENTS))
+    caption = (
+        f"Kendall's tau-b between lists of run pairs, {result['trials']} trials, subsets of {result['subset_size']} "
+        f"topics, fuzziness {result['fuzziness']:g}."
+    )
+    return (Table("agreement", caption, columns, rows),)
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """None: three numbers a metric are a table."""
+    return ()
+
+
+TEST_AGREEMENT = enter(
+    Kind(
+        name="test-agreement",
+        params=AgreementParams,
+        analysis=lambda matrices, asked: Agreement(
+            matrices,
+            asked.metrics,
+            trials=asked.trials,
+            fuzziness=asked.fuzziness,
+            subset_size=asked.subset_size,
+            seed=asked.seed,
+        ),
+        tables=tables,
+        figures=figures,
+    )
+)

@@ -1,0 +1,159 @@
+"""bootstrap-sensitivity: a significance test for every pair of runs under every metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from gainboard.evaluation.analyses.sensitivity import Correction, Sensitivity
+from gainboard.evaluation.matrices import Matrices
+from gainboard.exhibits import Axis, Column, Figure, Marked, Panel, Reference, Series, Share, Table
+from gainboard.statistics import every_test, find_test
+from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.labels import Labels
+from gainboard.work.params import Draws, Expression, MetricsParams, Seed
+
+BASELINE = "AP"
+Test = Literal[tuple(test.name for test in every_test())]  # type: ignore[valid-type]
+Alpha = Annotated[float, Field(gt=0, lt=1)]
+
+
+class SensitivityParams(MetricsParams):
+    """Discriminative power of each metric: the share of all pairs of runs that differ significantly, and the
+    difference of means that this takes (Sakai, SIGIR 2006). Every pair's ASL, effect size and 95 % interval come
+    with it; the curve of all ASLs in decreasing order; and, with Tukey's test, the groups of runs that it does not
+    tell apart.
+    """
+
+    test: Test = Field("paired-bootstrap", description="The significance test")  # type: ignore[valid-type]
+    resamples: Draws | None = Field(None, description="Resamples; the test's own default if none")
+    alphas: Annotated[list[Alpha], Field(min_length=1, max_length=20)] = Field(
+        [0.05, 0.01], description="Significance levels"
+    )
+    correction: Correction = Field(
+        "none",
+        description="For many comparisons; Tukey's test needs none. With max-t, an infinite t counts for its own pair "
+        "only, and `resamples_with_infinite_t` says in how many resamples there is one",
+    )
+    baseline: Expression | None = Field(
+        None, description="The metric to be beaten; AP if it is among the metrics", examples=["AP"]
+    )
+    seed: Seed = 0
+
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        """The metrics, with the baseline among them."""
+        found = super().expressions(label)
+        metrics: list[str] = found["metrics"]
+        own = label(BASELINE)
+        baseline = label(self.baseline) if self.baseline is not None else own if own in metrics else None
+        joined = metrics if baseline is None or baseline in metrics else [*metrics, baseline]
+        return found | {"metrics": joined, "baseline": baseline}
+
+    def settled(self, label: Labels) -> Self:
+        """The same request, the test's own number of resamples filled in, and no seed where nothing is drawn."""
+        own = find_test(self.test).default_resamples
+        settled = {"resamples": self.resamples or own, "alphas": list(dict.fromkeys(self.alphas))}
+        return super().settled(label).model_copy(update=settled | ({"seed": 0} if own is None else {}))
+
+
+def _analysis(matrices: Matrices, asked: SensitivityParams) -> Sensitivity:
+    return Sensitivity(
+        matrices,
+        asked.metrics,
+        test=asked.test,
+        alphas=asked.alphas,
+        resamples=asked.resamples,
+        correction=asked.correction,
+        baseline=asked.baseline,
+        seed=asked.seed,
+    )
+
+
+def _title(result: Result) -> str:
+    drawn = f", {result['resamples']} resamples" if result["resamples"] is not None else ""
+    corrected = f", corrected by {result['correction']}" if result["correction"] != "none" else ""
+    return f"{find_test(result['test']).title}{drawn}{corrected}, {len(result['runs'])} runs, {result['topics']} topics"
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """Sensitivity by metric, the most sensitive first; and all pairs."""
+    return (_sensitivity(result), _pairs(result))
+
+
+def _sensitivity(result: Result) -> Table:
+    by_label = {metric["metric"]: metric["levels"] for metric in result["metrics"]}
+    has_differences = all(level["estimated_difference"] is not None for levels in by_label.values() for level in levels)
+    columns, rows = [Column("metric")], [_marked(result, label) for label in result["by_sensitivity"]]
+    for place, alpha in enumerate(result["alphas"]):
+        group = f"alpha {alpha:g}"
+        levels = [by_label[label][place] for label in result["by_sensitivity"]]
+        columns.append(Column("sensitivity", group=group))
+        for row, level in zip(rows, levels, strict=True):
+            row.append(Share(level["significant_pairs"], level["pairs"]))
+        if has_differences:
+            columns.append(Column("estimated difference", digits=2, group=group))
+            for row, level in zip(rows, levels, strict=True):
+                row.append(level["estimated_difference"])
+    mark = f"more sensitive than {result['baseline']} at every level" if result["baseline"] else ""
+    return Table("sensitivity", f"Discriminative power. {_title(result)}.", columns, rows, mark=mark)
+
+
+def _marked(result: Result, label: str) -> list[Any]:
+    return [Marked(label) if label in result["beats_baseline"] else label]
+
+
+def _pairs(result: Result) -> Table:
+    corrected = result["correction"] != "none"
+    rows = [
+        (
+            metric["metric"],
+            *pair["runs"],
+            pair["difference"],
+            pair["asl"],
+            *((pair["asl_corrected"],) if corrected else ()),
+            pair["effect_size"],
+            *pair["interval"],
+        )
+        for metric in result["metrics"]
+        for pair in metric["pairs"]
+    ]
+    columns = (
+        Column("metric"),
+        Column("first run"),
+        Column("second run"),
+        Column("difference", digits=4),
+        Column("asl", digits=4),
+        *((Column("corrected asl", digits=4),) if corrected else ()),
+        Column("effect size", digits=3),
+        Column("low", group="95 % interval", digits=4),
+        Column("high", group="95 % interval", digits=4),
+    )
+    return Table("pairs", f"All pairs of runs. {_title(result)}.", columns, rows)
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """The ASL curves of all metrics."""
+    series = [
+        Series(metric["metric"], list(range(1, len(metric["asl_curve"]) + 1)), metric["asl_curve"], style="line")
+        for metric in result["metrics"]
+    ]
+    panel = Panel(
+        Axis("run pairs, sorted by ASL"),
+        Axis("ASL", limits=(0, None)),
+        series,
+        [Reference(alpha, f"alpha {alpha:g}") for alpha in result["alphas"]],
+    )
+    return (Figure("asl-curves", f"ASL curves. {_title(result)}.", (panel,)),)
+
+
+BOOTSTRAP_SENSITIVITY = enter(
+    Kind(
+        name="bootstrap-sensitivity",
+        params=SensitivityParams,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+    )
+)

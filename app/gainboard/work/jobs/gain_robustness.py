@@ -1,0 +1,116 @@
+"""gain-robustness: what other gain settings change in stability, swap rate and the ranking of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from gainboard.evaluation.analyses.gain_robustness import GainRobustness
+from gainboard.evaluation.matrices import Matrices
+from gainboard.exhibits import Column, Figure, Table
+from gainboard.metrics import linear_ratio, steep
+from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.jobs import stability, swap_rate
+from gainboard.work.labels import Labels
+from gainboard.work.params import Expression, Metrics
+
+
+def default_settings(highest_level: int) -> list[str]:
+    """The paper's four, for three relevance levels; elsewhere what comes nearest: linear, flat, steep, adjusted."""
+    linear, flat = linear_ratio(highest_level), ":".join("1" * highest_level)
+    return [linear, flat, steep(highest_level), f"adjust({linear})"]
+
+
+class RobustnessParams(stability.StabilityParams):
+    """Graded metrics under several gain settings: stability, swap rate, and how far each ranks the runs as the first
+    setting does (Sakai, 2005).
+    """
+
+    metrics: Metrics = Field(
+        description="Graded metrics; what they say of gains is put aside", examples=[["Q", "nDCG@10"]]
+    )
+    settings: Annotated[list[Expression], Field(min_length=1, max_length=20)] | None = Field(
+        None,
+        description="Gain settings, the first one to compare the others with; linear, flat, steep and adjusted if none",
+        examples=[["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"]],
+    )
+    labels: dict[str, list[str]] = Field({}, description="Filled in: each metric under each setting")
+
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        """The metrics without their gains, the settings as labels have them, and the labels of each two."""
+        asked = self.settings or default_settings(label.highest_level)
+        settings = list(dict.fromkeys(label.written("Q", "gains", setting) for setting in asked))
+        named = label.expanded(self.metrics)
+        metrics = list(dict.fromkeys(label.without(metric, "gains", "metrics") for metric in named))
+        swept = {metric: label.swept(metric, "gains", settings, "metrics") for metric in metrics}
+        return super().expressions(label) | {"metrics": metrics, "settings": settings, "labels": swept}
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """Stability, required differences and correlation with the first setting; then the details of the first two."""
+    return (
+        _correlations(result),
+        *(replace(table, name=f"stability-{table.name}") for table in stability.tables(_part(result, "stability"))),
+        *(replace(table, name=f"swap-rate-{table.name}") for table in swap_rate.tables(_part(result, "swap_rate"))),
+    )
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """The stability and swap-rate curves of all metrics under all settings."""
+    return (
+        *(replace(figure, name="stability-curves") for figure in stability.figures(_part(result, "stability"))),
+        *(replace(figure, name="swap-rate-curves") for figure in swap_rate.figures(_part(result, "swap_rate"))),
+    )
+
+
+def _part(result: Result, name: str) -> Result:
+    return {**result, **result[name]}
+
+
+def _correlations(result: Result) -> Table:
+    rows = [
+        (
+            metric["metric"],
+            setting,
+            *(found["coefficients"][name][0][found["metrics"].index(label)] for name in ("kendall", "spearman")),
+            len(found["swops"][label]),
+        )
+        for metric, found in zip(result["metrics"], result["rank_correlation"], strict=True)
+        for setting, label in zip(result["settings"], metric["labels"], strict=True)
+    ]
+    columns = (
+        Column("metric", section=True),
+        Column("gains"),
+        Column("Kendall's tau-b", digits=4),
+        Column("Spearman's rho", digits=4),
+        Column("swops"),
+    )
+    caption = f"Rankings of {len(result['runs'])} runs under several gain settings, against that under the first one."
+    return Table("correlation-with-first", caption, columns, rows)
+
+
+def _analysis(matrices: Matrices, asked: RobustnessParams) -> GainRobustness:
+    return GainRobustness(
+        matrices,
+        asked.labels,
+        asked.settings or (),
+        trials=asked.trials,
+        fuzziness=asked.fuzziness,
+        subset_size=asked.subset_size,
+        per_pair=asked.per_pair,
+        seed=asked.seed,
+    )
+
+
+GAIN_ROBUSTNESS = enter(
+    Kind(
+        name="gain-robustness",
+        params=RobustnessParams,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+    )
+)

@@ -1,0 +1,102 @@
+"""gain-vectors: gain by rank and precision by recall of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import Field, JsonValue
+
+from gainboard.evaluation.analyses.gain_vectors import GainVectors
+from gainboard.evaluation.matrices import Matrices
+from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.metrics import without
+from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.labels import Labels
+from gainboard.work.params import Params
+
+CURVES = ("CG", "DCG", "nCG", "nDCG")
+RECALL = tuple(tenths / 10 for tenths in range(11))
+SETTLED = ("gains", "base", "rel")
+
+
+class GainVectorsParams(Params):
+    """CG, DCG, nCG and nDCG of each run at every rank, averaged over topics: the gain-by-rank curves of Kekalainen
+    (IPM, 2005); and interpolated precision at the eleven points of recall.
+    """
+
+    cutoff: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(100, description="The last rank of the curves")
+
+    def settled(self, label: Labels) -> Self:
+        """The same request; gains, base and rel, which matter to the curves, with what they come to."""
+        known = label.parameters("nDCG")
+        return super().settled(label).model_copy(update={name: known[name] for name in SETTLED})
+
+    def shown(self) -> dict[str, JsonValue]:
+        return super().shown() | {name: getattr(self, name) for name in SETTLED}
+
+    def metric(self) -> str:
+        """The settled parameters as those of nDCG."""
+        return f"nDCG({','.join(f'{name}={getattr(self, name)}' for name in SETTLED)})@{self.cutoff}"
+
+
+def _analysis(matrices: Matrices, asked: GainVectorsParams) -> GainVectors:
+    return GainVectors(matrices, asked.metric())
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """All curves by rank, and precision by recall."""
+    by_rank = [
+        (run["name"], rank, *(run[name][place] for name in CURVES))
+        for run in result["runs"]
+        for place, rank in enumerate(result["ranks"])
+    ]
+    by_recall = [(run["name"], *run["precision_recall"]) for run in result["runs"]]
+    return (
+        Table(
+            "gain-by-rank",
+            f"Mean gain at each rank, with the parameters of {result['metric']}.",
+            (Column("run"), Column("rank"), *(Column(name, digits=4) for name in CURVES)),
+            by_rank,
+        ),
+        Table(
+            "precision-recall",
+            "Interpolated precision at the eleven points of recall.",
+            (Column("run"), *(Column(f"{recall:g}", digits=4, group="recall") for recall in RECALL)),
+            by_recall,
+        ),
+    )
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """A figure for each curve."""
+    ranks = Axis("rank")
+    curves = [_curve(result, name, name, result["ranks"], ranks) for name in CURVES]
+    recall = Axis("recall", limits=(0, 1))
+    return (*curves, _curve(result, "precision-recall", "interpolated precision", RECALL, recall))
+
+
+def label_of_curve(result: Result, name: str) -> str:
+    """Return the label of CG, DCG, nCG or nDCG with the parameters of the curves, to the last rank."""
+    label: str = result["metric"] if name.endswith("DCG") else without(result["metric"], "base")
+    return label.replace("nDCG", name, 1)
+
+
+def _curve(result: Result, name: str, title: str, x: Sequence[float], axis: Axis) -> Figure:
+    key = name.replace("-", "_")
+    style: Any = "line+points" if name == "precision-recall" else "line"
+    series = [Series(run["name"], x, run[key], style=style) for run in result["runs"]]
+    label = label_of_curve(result, name) if name in CURVES else f"parameters of {result['metric']}"
+    caption = f"{title} by {axis.title}, mean over {result['topics']} topics: {label}."
+    return Figure(name, caption, (Panel(axis, Axis(title, limits=(0, None)), series),))
+
+
+GAIN_VECTORS = enter(
+    Kind(
+        name="gain-vectors",
+        params=GainVectorsParams,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+    )
+)

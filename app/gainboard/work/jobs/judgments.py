@@ -1,0 +1,109 @@
+"""judgments: what a qrels version says, and what another one says of the same documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from pydantic import ConfigDict, Field
+
+from gainboard.evaluation.analyses.judgments import JudgmentCounts
+from gainboard.evaluation.matrices import Matrices
+from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
+from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.labels import Labels
+from gainboard.work.params import Params, Version
+
+UNJUDGED = "not judged"
+
+
+class JudgmentsParams(Params):
+    """The judgments of a qrels version: its topics, the documents judged at each level, and R, the relevant ones of a
+    topic at any level. Documents below level 0 count at level 0: judged, and nonrelevant. `against` crosses the
+    levels of another version with these, document by document, as for a reassessment (Kekalainen, IPM, 2005).
+
+    Runs play no role: a selection of them has no effect, and nor have defaults of metrics' parameters.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{}]})
+
+    against: Version | None = Field(None, description="Another qrels version, which is published")
+
+    def settled(self, label: Labels) -> Self:
+        """The same request; what has no effect on its result is as if it had not been given."""
+        return super().settled(label).model_copy(update={"drop_identical": False})
+
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        return {"runs": "all"}
+
+    def versions(self) -> dict[str, int]:
+        return {"against": self.against} if self.against is not None else {}
+
+
+def _analysis(matrices: Matrices, asked: JudgmentsParams) -> JudgmentCounts:
+    return JudgmentCounts(matrices, asked.against)
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """The levels, the topics, and the two versions crossed."""
+    return (_summary(result), _topics(result), *((_crossed(result),) if "against" in result else ()))
+
+
+def _summary(result: Result) -> Table:
+    relevant = result["relevant"]
+    rows: list[Sequence[Cell]] = [(each["name"], each["documents"], each["mean"]) for each in result["levels"]]
+    total = ("relevant, at any level", relevant["documents"], relevant["mean"])
+    notes = [
+        f"{each['relevant']} are relevant at the {name}: {_some(each['topics'])}."
+        for name in ("minimum", "maximum")
+        for each in [relevant[name]]
+    ]
+    columns = (Column("level"), Column("documents"), Column("mean over topics", digits=1))
+    caption = f"Judged documents of {result['topics']} topics by relevance level; L0 is nonrelevant."
+    return Table("levels", caption, columns, [*rows, total], notes=notes)
+
+
+def _some(topics: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(topics) - most} more" if len(topics) > most else ""
+    return f"topic{'s' if len(topics) > 1 else ''} {', '.join(topics[:most])}{more}"
+
+
+def _topics(result: Result) -> Table:
+    rows = [(each["topic"], each["judged"], each["relevant"], *each["per_level"]) for each in result["by_topic"]]
+    levels = (Column(each["name"], group="level") for each in result["levels"])
+    columns = (Column("topic"), Column("judged"), Column("relevant"), *levels)
+    return Table("topics", "Judged and relevant documents of each topic, and those at each level.", columns, rows)
+
+
+def _crossed(result: Result) -> Table:
+    found = result["against"]
+    rows = [
+        (name, *row, only)
+        for name, row, only in zip(found["levels"], found["crossed"], found["judged_only_there"], strict=True)
+    ]
+    rows.append((UNJUDGED, *found["judged_only_here"], None))
+    group = f"version {result['qrels_version']}"
+    there = f"version {found['qrels_version']}"
+    columns = (Column(there), *(Column(name, group=group) for name in (*found["levels"], UNJUDGED)))
+    caption = (
+        f"Documents by their levels in qrels version {found['qrels_version']} (rows) and {result['qrels_version']}."
+    )
+    return Table("crossed", caption, columns, rows)
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """R by topic, the largest first, with the share of each level."""
+    topics = sorted(result["by_topic"], key=lambda each: (-each["relevant"], each["topic"]))
+    places = list(range(len(topics)))
+    levels = result["levels"]
+    series = [
+        Series(f"{levels[low]['name']} or higher", places, [sum(each["per_level"][low:]) for each in topics])
+        for low in range(1, len(levels))
+    ]
+    axis = Axis("topics, sorted by R", categories=[each["topic"] for each in topics])
+    panel = Panel(axis, Axis("relevant documents", limits=(0, None)), series)
+    caption = f"Relevant documents of each of {result['topics']} topics: at any level (R), and at the higher ones."
+    return (Figure("relevant", caption, (panel,)),)
+
+
+JUDGMENTS = enter(Kind(name="judgments", params=JudgmentsParams, analysis=_analysis, tables=tables, figures=figures))

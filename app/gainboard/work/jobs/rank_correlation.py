@@ -1,0 +1,238 @@
+"""rank-correlation: how alike the rankings are that metrics make of the same runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from gainboard.evaluation.analyses.rank_correlation import Coefficient, RankCorrelation, Sweep
+from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.scoring import MOST_METRICS
+from gainboard.exhibits import Axis, Column, Figure, HeatMap, Panel, Series, Table
+from gainboard.work.entries import Entry, label_of, named_versions, settled_entries, settled_entry
+from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.labels import Labels
+from gainboard.work.params import Draws, Params, Seed
+from gainboard.work.sweeps import AskedSweep
+
+NAMES = {
+    "kendall": "Kendall's tau-b",
+    "kendall_a": "Kendall's tau-a",
+    "spearman": "Spearman's rho",
+    "tau_ap": "AP correlation",
+    "rbo": "rank-biased overlap",
+}
+
+
+class CorrelationParams(Params):
+    """Correlation of the rankings of runs by mean score, between all metrics (often the same one under several gain
+    settings). Means are rounded to 12 decimals, and equal ones are ties. `against` adds the swops: pairs of runs that
+    a metric orders otherwise than that one; `sweep` the curve of a parameter; `accuracy` the bootstrap standard error
+    of each tau over topics (Sakai, SIGIR 2006).
+
+    A metric may name a published qrels version, `{"metric": "P@10", "qrels": 1}`, and is then called `P@10 (qrels 1)`:
+    how alike are the rankings by the judgments of two assessors (Kekalainen, IPM, 2005)? Runs are selected by the
+    version of the job, and every metric is scored on the topics that all of these versions judge.
+    """
+
+    metrics: Annotated[list[Entry], Field(min_length=1, max_length=MOST_METRICS)] = Field(
+        description="Metric expressions, each of which may name a qrels version", examples=[["AP", "Q", "nDCG@10"]]
+    )
+    coefficients: Annotated[list[Coefficient], Field(min_length=1, max_length=len(NAMES))] = Field(
+        ["kendall", "spearman"], description="Of tau_ap, the row is the reference"
+    )
+    against: Entry | None = Field(None, description="The metric against which swops are listed")
+    sweep: AskedSweep | None = Field(None, description="A parameter of one metric to be varied")
+    accuracy: bool = Field(False, description="Whether each tau's standard error over topics is computed")
+    resamples: Draws = Field(1000, description="Topic resamples of the accuracy")
+    p: Annotated[float, Field(gt=0, lt=1)] = Field(0.9, description="Persistence of rank-biased overlap")
+    tau_ap_ties: Literal["b"] | None = Field(
+        None,
+        description="`b`: Urbano and Marrero's form for ties, without which tau_ap is undefined where there are any",
+    )
+    seed: Seed = 0
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        if len(set(self.coefficients)) < len(self.coefficients):
+            raise ValueError("a coefficient is named twice")
+        return self
+
+    def settled(self, label: Labels) -> Self:
+        """The same request; what has no effect on its result is as if it had not been given."""
+        used = {"seed", "resamples"} if self.accuracy else set()
+        used |= {"p"} if "rbo" in self.coefficients else set()
+        used |= {"tau_ap_ties"} if "tau_ap" in self.coefficients else set()
+        fields = type(self).model_fields
+        unused = {name: fields[name].default for name in ("seed", "resamples", "p", "tau_ap_ties") if name not in used}
+        return super().settled(label).model_copy(update=unused)
+
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        """The metrics, with `against` among them, and those of the sweep."""
+        against, metrics = settled_entry(self.against, label), settled_entries(self.metrics, label)
+        if against is not None and against not in metrics:
+            metrics.append(against)
+        own = {"metrics": metrics, "against": against, "sweep": self.sweep.settled(label) if self.sweep else None}
+        return super().expressions(label) | own
+
+    def versions(self) -> dict[str, int]:
+        return named_versions(
+            {f"metrics.{place}": each for place, each in enumerate(self.metrics)} | {"against": self.against}
+        )
+
+
+def _analysis(matrices: Matrices, asked: CorrelationParams) -> RankCorrelation:
+    return RankCorrelation(
+        matrices,
+        list(map(label_of, asked.metrics)),
+        coefficients=asked.coefficients,
+        against=label_of(asked.against) if asked.against is not None else None,
+        sweep=Sweep(**asked.sweep.model_dump()) if asked.sweep else None,
+        accuracy=asked.accuracy,
+        resamples=asked.resamples,
+        p=asked.p,
+        tau_ap_ties=asked.tau_ap_ties,
+        seed=asked.seed,
+    )
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """A matrix for each coefficient, the means, and what else was asked for."""
+    return (
+        *(_matrix(result, name) for name in result["coefficients"]),
+        _means(result),
+        *((_swops(result),) if "swops" in result else ()),
+        *((_sweep_table(result),) if "sweep" in result else ()),
+        *((_accuracy(result),) if "accuracy" in result else ()),
+    )
+
+
+def _matrix(result: Result, name: str) -> Table:
+    labels = result["metrics"]
+    rows = [(label, *values) for label, values in zip(labels, result["coefficients"][name], strict=True)]
+    columns = (Column("metric"), *(Column(label, digits=4) for label in labels))
+    caption = f"{NAMES[name]} between the rankings of {len(result['runs'])} runs."
+    return Table(_slug(name), caption, columns, rows)
+
+
+def _slug(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _means(result: Result) -> Table:
+    rows = [(run, *(result["means"][label][place] for label in result["metrics"])) for place, run in _numbered(result)]
+    columns = (Column("run"), *(Column(label, digits=4) for label in result["metrics"]))
+    return Table("means", f"Mean scores, in the order of {result['metrics'][0]}.", columns, rows)
+
+
+def _numbered(result: Result) -> Sequence[tuple[int, str]]:
+    return list(enumerate(result["runs"]))
+
+
+def _swops(result: Result) -> Table:
+    rows = [(label, len(pairs), result["half_ties"][label]) for label, pairs in result["swops"].items()]
+    columns = (Column("metric"), Column("swops"), Column("half ties"))
+    caption = f"Pairs of runs ordered otherwise than by {result['against']}, and pairs that only one of both ties."
+    return Table("swops", caption, columns, rows)
+
+
+def _sweep_table(result: Result) -> Table:
+    sweep = result["sweep"]
+    columns, rows = [Column(sweep["parameter"], align="right")], [[value] for value in sweep["values"]]
+    for label, coefficients in sweep["against"].items():
+        for name, values in coefficients.items():
+            columns.append(Column(NAMES[name], digits=4, group=label))
+            for row, value in zip(rows, values, strict=True):
+                row.append(value)
+    caption = f"{sweep['metric']} under several values of {sweep['parameter']}, against other metrics."
+    return Table("sweep", caption, columns, rows)
+
+
+def _accuracy(result: Result) -> Table:
+    labels, found = result["metrics"], result["accuracy"]
+    rows = [
+        (
+            first,
+            second,
+            found["standard_error"][row][column],
+            found["low"][row][column],
+            found["high"][row][column],
+            found["dropped"][row][column],
+        )
+        for row, first in enumerate(labels)
+        for column, second in enumerate(labels)
+        if row < column
+    ]
+    columns = (
+        Column("first metric"),
+        Column("second metric"),
+        Column("standard error", digits=4),
+        Column("2.5th percentile", digits=4),
+        Column("97.5th percentile", digits=4),
+        Column("resamples dropped"),
+    )
+    return Table("accuracy", f"Kendall's tau-b over {result['resamples']} topic resamples.", columns, rows)
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """A map of each coefficient, the curves of the means with swops marked, and the sweep's curves."""
+    return (
+        *(_map(result, name) for name in result["coefficients"]),
+        _curves(result),
+        *((_sweep_curves(result),) if "sweep" in result else ()),
+    )
+
+
+def _map(result: Result, name: str) -> Figure:
+    labels = result["metrics"]
+    heat = HeatMap(labels, labels, result["coefficients"][name], Axis(NAMES[name], limits=(None, 1)))
+    return Figure(_slug(name), f"{NAMES[name]} between metrics.", (heat,))
+
+
+def _curves(result: Result) -> Figure:
+    places = list(range(len(result["runs"])))
+    series = [
+        Series(label, places, result["means"][label], highlighted=risen(result, label)) for label in result["metrics"]
+    ]
+    first = result["metrics"][0]
+    panel = Panel(Axis(f"runs, sorted by {first}", categories=result["runs"]), Axis("mean score"), series)
+    caption = f"Mean scores of runs in the order of {first}; an increase in a curve is a swop with it."
+    return Figure("means", caption, (panel,), highlight=f"swop with {first}: above the run before")
+
+
+def risen(result: Result, label: str) -> list[int]:
+    """The places in the order of the first metric at which the mean is above the one before: swops with that metric."""
+    means, first = result["means"][label], result["means"][result["metrics"][0]]
+    return [
+        place
+        for place in range(1, len(means))
+        if round(means[place], 12) > round(means[place - 1], 12)
+        and round(first[place], 12) < round(first[place - 1], 12)
+    ]
+
+
+def _sweep_curves(result: Result) -> Figure:
+    sweep = result["sweep"]
+    is_numeric = all(not isinstance(value, str) for value in sweep["values"])
+    values = sweep["values"] if is_numeric else list(range(len(sweep["values"])))
+    names = list(next(iter(sweep["against"].values())))
+    axis = (
+        Axis(sweep["parameter"], scale="log")
+        if is_numeric
+        else Axis(sweep["parameter"], categories=list(map(str, sweep["values"])))
+    )
+    panels = [
+        Panel(
+            axis, Axis(NAMES[name]), [Series(label, values, found[name]) for label, found in sweep["against"].items()]
+        )
+        for name in names
+    ]
+    caption = f"{sweep['metric']} with another {sweep['parameter']}: its correlation with other metrics."
+    return Figure("sweep", caption, panels)
+
+
+RANK_CORRELATION = enter(
+    Kind(name="rank-correlation", params=CorrelationParams, analysis=_analysis, tables=tables, figures=figures)
+)

@@ -1,0 +1,80 @@
+"""The material of an experiment, as papers describe it: topics, runs, and the levels of two qrels versions crossed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gainboard.exhibits import Cell, Column, Table, Value
+from gainboard.work.layout.laid import PaperTable, Remark
+from gainboard.work.report_kinds import Result
+
+# No name of a level has white space in it.
+NONRELEVANT, TOTAL = "nonrelevant (L0)", "all levels"
+
+
+def statistics(judgments: Result, number: str, correlated: int | None, tested: int | None) -> PaperTable:
+    """What a job of kind `judgments` says of the topics, and how many runs were used for what: one row of a table over
+    all collections; a number is None where there was no such experiment."""
+    relevant, levels = judgments["relevant"], judgments["levels"][:0:-1]
+    used = "" if correlated is None else str(correlated)
+    cells: list[tuple[Column, Value]] = [
+        (Column("collection"), judgments["collection"]),
+        (Column("|Q|"), judgments["topics"]),
+        (Column("mean", digits=1, group="R per topic"), relevant["mean"]),
+        (Column("minimum", group="R per topic"), relevant["minimum"]["relevant"]),
+        *((Column(f"R({level['name']})", digits=1), level["mean"]) for level in levels),
+        (Column("#runs used", align="right"), f"{used} ({tested})" if tested is not None else used),
+    ]
+    columns, row = zip(*cells, strict=True)
+    notes = [
+        "Runs used: the best by AP, which are correlated; in parentheses, the best of each team, which are tested."
+    ]
+    table = Table("statistics", "Statistics of the data.", columns, [row], notes=notes)
+    return PaperTable(number, table, is_joined=True)
+
+
+def numbers_of_runs(result: Result, number: str) -> Iterator[PaperTable | Remark]:
+    """The runs that a job is about, and those that it left out as identical to others of their team: one row of a table
+    over all collections, and the names."""
+    kept, left_out = result["runs"], result.get("runs_left_out", ())
+    row = (result["collection"], len(kept) + len(left_out), len(left_out), len(kept))
+    columns = (Column("collection"), Column("runs"), Column("discarded, as identical"), Column("compared"))
+    yield PaperTable(number, Table("runs", "Numbers of runs.", columns, [row]), is_joined=True)
+    if left_out:
+        pairs = ", ".join(f"{each['run']} (as {each['identical_to']})" for each in left_out)
+        yield Remark(f"Runs that rank all documents as an earlier one of their team are discarded: {pairs}.")
+
+
+def crossed_levels(result: Result) -> Table:
+    """From a job of kind `judgments`: a row for each level of the original version that documents have, with the shares
+    of the levels that they have now."""
+    found = result["against"]
+    names = [NONRELEVANT, *found["levels"][1:]]
+    lines = zip(names, found["crossed"], found["there"], found["shares"], strict=True)
+    rows: list[list[Cell]] = [[name, *counts, total, *shares] for name, counts, total, shares in lines if total]
+    rows.append([TOTAL, *found["here"], found["documents"], *found["shares_here"]])
+    columns = [
+        Column("original"),
+        *(Column(name, group="reassessed") for name in (*names, TOTAL)),
+        *(Column(name, digits=1, percent=True, group="share of the row") for name in names),
+    ]
+    return Table("levels", "Original and reassessed levels of documents.", columns, rows, notes=_about_levels(result))
+
+
+def _about_levels(result: Result) -> list[str]:
+    found, (nonrelevant, *relevant) = result["against"], result["against"]["crossed"]
+    kept, both = nonrelevant[0], sum(sum(row[1:]) for row in relevant)
+    only = sum(found["judged_only_there"]), sum(found["judged_only_here"])
+    means = ", ".join(f"{each['mean']:.1f} at {each['name']}" for each in result["levels"][1:])
+    return [
+        f"Original: qrels version {found['qrels_version']}; reassessed: version {result['qrels_version']}. "
+        f"{only[0]} documents are judged by the former only, and {only[1]} by the latter.",
+        f"Of the originally nonrelevant ones {_percent(kept, sum(nonrelevant))} were nonrelevant again, and of the "
+        f"relevant ones {_percent(both, sum(map(sum, relevant)))} relevant at some level.",
+        f"A topic has on average {result['relevant']['mean']:.1f} relevant documents in version "
+        f"{result['qrels_version']}: {means}.",
+    ]
+
+
+def _percent(count: int, of: int) -> str:
+    return f"{count / of:.1%}" if of else "none"

@@ -1,0 +1,75 @@
+"""Tables of Kendall's tau between rankings, from the result of a rank correlation, with the marks of the papers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gainboard.exhibits import Cell, Column, Table, Value
+from gainboard.statistics.correlation import least_significant_tau
+from gainboard.work.layout.laid import PaperTable, mark_where
+from gainboard.work.layout.naming import Names, legend
+from gainboard.work.report_kinds import Result
+
+EQUIVALENT, NOTICEABLE = 0.9, 0.8
+"""From the one on rankings are equivalent, below the other they differ noticeably (Voorhees, SIGIR 2001)."""
+HIGH = 0.9
+ALPHA = 0.01
+
+
+class Taus:
+    """Taus of one result, by the names of its metrics in the order in which they were asked for."""
+
+    def __init__(self, result: Result, names: Sequence[str]) -> None:
+        self._result = result
+        self._places = {name: place for place, name in enumerate(names)}
+
+    def __call__(self, one: str, other: str) -> float | None:
+        tau: float | None = self._result["coefficients"]["kendall"][self._places[one]][self._places[other]]
+        return tau
+
+    def table(
+        self, name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], legend: str = ""
+    ) -> Table:
+        """A table of them, yet to be finished by `mark_taus`; `legend` says what its names mean."""
+        notes = [*([f"{legend}."] if legend else []), self._about(), significance(len(self._result["runs"]))]
+        equivalent = f"{EQUIVALENT} or more: equivalent rankings"
+        noticeable = f"less than {NOTICEABLE}: a noticeable difference"
+        return Table(name, caption, columns, rows, mark=equivalent, second_mark=noticeable, notes=notes)
+
+    def _about(self) -> str:
+        scored = sorted(set(self._result["topics_scored"].values()))
+        topics = f"{scored[0]}" if len(scored) == 1 else f"{scored[0]} to {scored[-1]}"
+        versions = self._result.get("qrels_versions")
+        judged = f" judged by qrels versions {' and '.join(map(str, versions))}" if versions else ""
+        return f"{len(self._result['runs'])} runs, {topics} topics{judged}; Kendall's tau-b."
+
+
+def tau_column(title: str, group: str = "") -> Column:
+    """A column of taus, as papers print them."""
+    return Column(title, digits=3, group=group)
+
+
+def mark_taus(table: Table) -> Table:
+    """The table with what is equivalent in bold, and what differs noticeably in italics."""
+    equivalent = mark_where(lambda tau: round(tau, 12) >= EQUIVALENT)
+    return mark_where(lambda tau: round(tau, 12) < NOTICEABLE, "italic")(equivalent(table))
+
+
+def significance(runs: int) -> str:
+    """From which tau on two rankings of so many runs are significantly correlated, as a note."""
+    least = least_significant_tau(runs, ALPHA)
+    if least is None:
+        return f"No tau between rankings of {runs} runs is significant at {ALPHA} (two-sided)."
+    return (
+        f"Two rankings of {runs} runs are significantly correlated at {ALPHA} (two-sided) from a tau of {least:.3f} on."
+    )
+
+
+def high_taus(
+    number: str, of: str, columns: Sequence[Column], rows: Sequence[Sequence[Value]], result: Result, names: Names
+) -> PaperTable:
+    """A table of taus between the rankings of all runs, those above 0.9 in bold."""
+    caption, meaning = f"Kendall's tau between the rankings of all runs by {of}.", f"higher than {HIGH}"
+    notes = [significance(len(result["runs"])), legend(names)]
+    table = Table("correlations", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
+    return PaperTable(number, table, mark_where(lambda tau: round(tau, 12) > HIGH))

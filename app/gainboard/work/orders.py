@@ -1,0 +1,190 @@
+"""Asking for a job: who may, what it comes to, and whether it is there already."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pydantic import ValidationError
+
+from gainboard.errors import BadExpression, BadGains, InvalidRequest, TooManyJobs
+from gainboard.evaluation import audit
+from gainboard.evaluation.identical import identical_runs
+from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.versions import JudgedVersion, published_versions, select
+from gainboard.evaluation.visibility import View, open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import Scale
+from gainboard.store import jobs, runs
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import Job
+from gainboard.store.records import Collection, Qrels, Run, Token
+from gainboard.work.job_kinds import Kind
+from gainboard.work.labels import Labels
+from gainboard.work.params import Params
+from gainboard.work.places import located
+from gainboard.work.plan import CHUNK_SECONDS, sizes_of_chunks
+
+MOST_OPEN = 200
+"""Jobs of one token that are queued or running: each look for work passes over all that are open."""
+ALGORITHM_VERSION = 2
+"""Counted on whenever a result may come out differently: then what was computed before no longer answers."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A settled request, with all that its result depends on. Equal orders have equal ids."""
+
+    workspace: Workspace = field(repr=False)
+    kind: Kind[Any]
+    params: Params
+    collection: Collection
+    version: JudgedVersion
+    others: Mapping[int, JudgedVersion]
+    candidates: list[Run]
+
+    @property
+    def id(self) -> str:
+        """The job's id."""
+        others = [other.qrels for other in self.others.values()]
+        return identity(self.kind, self.params, self.collection, self.qrels, self.candidates, others)
+
+    @property
+    def qrels(self) -> Qrels:
+        """The version that the job is about."""
+        return self.version.qrels
+
+    @cached_property
+    def matrices(self) -> Matrices:
+        """What the job's analysis starts from. The first use may read runs: outside of transactions."""
+        version, others = self.version, self.others
+        return matrices_of(self.workspace, self.collection, version, others, self.candidates, self.params)
+
+
+def identity(
+    kind: Kind[Any],
+    settled: Params,
+    collection: Collection,
+    version: Qrels,
+    candidates: Sequence[Run],
+    others: Iterable[Qrels] = (),
+) -> str:
+    """A job's id: SHA-256 of the algorithm's version, the settled request, and the files that it is about."""
+    files = [[run.name, run.team, run.sha256] for run in candidates]
+    judgments = [version.version, version.sha256, *sorted([other.version, other.sha256] for other in others)]
+    asked = [kind.name, settled.shown()]
+    known = [ALGORITHM_VERSION, collection.uuid, collection.name, *asked, judgments, files]
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+def settle(collection: Collection, params: Params) -> Params:
+    """The settled request, which may be asked as it is. Raises BadExpression or BadGains, with the place of what
+    cannot be read, and InvalidRequest for what is within its limits only until it is settled."""
+    defaults = params.defaults()
+    labels = Labels(collection, defaults)
+    try:
+        return _askable(params.settled(labels))
+    except (BadExpression, BadGains) as error:
+        scale = Scale(collection.highest_level, collection.depth)
+        raise located(error, labels, params.model_dump(), defaults, scale) from error
+
+
+def _askable(settled: Params) -> Params:
+    # Who works the job reads it as a request: a baseline may be one metric too many, and a label longer than its text.
+    try:
+        type(settled).model_validate(settled.shown())
+    except ValidationError as error:
+        (fault, *_) = error.errors(include_url=False, include_context=False)
+        message = f"Once defaults and labels are filled in: {fault['msg']}."
+        raise InvalidRequest.at(f"body.params.{fault['loc'][0]}", fault["type"].replace("_", "-"), message) from error
+    return settled
+
+
+def order(workspace: Workspace, tx: Transaction, view: View, kind: Kind[Any], params: Params) -> Order:
+    """Settles a request for whoever may see the judgments; raises BadInput on what is asked."""
+    view.require_free_scores()
+    collection = view.collection
+    settled = settle(collection, params)
+    version = select(tx, view, params.qrels)
+    others = published_versions(workspace, tx, collection, params.versions())
+    stored = runs.page(tx, collection.id, team_id=view.only_team)
+    candidates = settled.selection().candidates(stored, collection.name)
+    judged = JudgedVersion.of(workspace, tx, version)
+    return Order(workspace, kind, settled, collection, judged, others, candidates)
+
+
+def launch(
+    workspace: Workspace,
+    principal: Principal,
+    name: str,
+    kind: Kind[Any],
+    params: Params,
+    chunk_seconds: float = CHUNK_SECONDS,
+) -> Job:
+    """The job that answers this request: a new one, or that of an equal request on the same data."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        token = principal.require_token()
+        asked = order(workspace, tx, view, kind, params)
+        if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
+            return known
+    sizes = sized(asked, chunk_seconds)
+    with workspace.database.writing() as tx:
+        require_room(tx, token, 1)
+        job, is_queued = enqueue(workspace, tx, token, asked, sizes)
+        if is_queued:
+            audit.record(tx, principal, "job-launched", job.id, asked.collection, kind=kind.name, params=job.params)
+    return job
+
+
+def sized(asked: Order, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
+    """The sizes of the chunks of what is asked for; raises BadInput where it cannot be done."""
+    return sizes_of_chunks(asked.kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
+
+
+def require_room(tx: Transaction, token: Token, wanted: int) -> None:
+    """Raises TooManyJobs where so many more would be too many for this token."""
+    if (count := jobs.count_open(tx, token.id)) + wanted > MOST_OPEN:
+        raise TooManyJobs(f"This token has {count} jobs queued or running; at most {MOST_OPEN} at once.")
+
+
+def enqueue(
+    workspace: Workspace, tx: Transaction, token: Token, asked: Order, sizes: Sequence[int]
+) -> tuple[Job, bool]:
+    """The job of an order, and whether this queued it."""
+    return jobs.add(
+        tx,
+        workspace.now(),
+        sizes,
+        id=asked.id,
+        collection_id=asked.collection.id,
+        kind=asked.kind.name,
+        params=asked.params.shown(),
+        qrels_id=asked.qrels.id,
+        run_ids=[run.id for run in asked.candidates],
+        token_id=token.id,
+    )
+
+
+def matrices_of(
+    workspace: Workspace,
+    collection: Collection,
+    version: JudgedVersion,
+    others: Mapping[int, JudgedVersion],
+    candidates: Sequence[Run],
+    settled: Params,
+) -> Matrices:
+    """What the request's analysis starts from. `others` are the versions that it names beside its own, by number.
+
+    It reads runs where identical ones are to be left out: outside of transactions.
+    """
+    drop = settled.drop_identical
+    left_out = identical_runs(workspace, collection, version.qrels, candidates) if drop else {}
+    kept = [run for run in candidates if run.name not in left_out]
+    selection = settled.selection()
+    return Matrices(workspace, collection, version.qrels, version.topics, kept, selection, others, left_out)

@@ -1,0 +1,205 @@
+"""Asking for a report: which jobs it takes, and whether it is there already."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from gainboard.errors import BadExpression, BadGains, InvalidRequest
+from gainboard.evaluation import audit
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.versions import select
+from gainboard.evaluation.visibility import View, open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import jobs, qrels, reports, runs
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import Job, Report
+from gainboard.store.records import Token
+from gainboard.store.reports import NewChapter
+from gainboard.work.job_kinds import find_kind
+from gainboard.work.layout.laid import LeftOut
+from gainboard.work.orders import Order, enqueue, order, require_room, sized
+from gainboard.work.params import Params
+from gainboard.work.report_kinds import About, Needed, ReportKind, ReportParams
+
+MOST_COLLECTIONS = 20
+LAYOUT_VERSION = 1
+"""Counted on whenever a plan changes: then a report made of other jobs no longer answers."""
+
+
+@dataclass
+class Outline:
+    """What a report takes in one collection: an order for each job that can be had, and why others cannot."""
+
+    view: View
+    about: About
+    orders: dict[str, Order] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+    shows: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, list[int]] = field(default_factory=dict)
+
+
+def launch(
+    workspace: Workspace, principal: Principal, names: Sequence[str], kind: ReportKind[Any], params: ReportParams
+) -> Report:
+    """The report that answers this request: a new one, or that of an equal request on the same data.
+
+    Raises InvalidRequest where none of its tables and figures could be there, with the reasons.
+    """
+    _require_named(names, params)
+    token = principal.require_token()
+    with workspace.database.reading() as tx:
+        views = [open_collection(tx, principal, name) for name in names]
+        outlines = [_outlined(workspace, tx, view, kind, params) for view in views]
+    for each in outlines:
+        _size(each)
+    if not any(each.orders for each in outlines):
+        raise _nothing_to_show(outlines)
+    return _stored(workspace, principal, token, kind, params, outlines)
+
+
+def _require_named(names: Sequence[str], params: ReportParams) -> None:
+    if len(set(names)) < len(names):
+        raise InvalidRequest.at("body.collections", "repeated", "A collection is named twice.")
+    for field_name in type(params).model_fields:
+        value = getattr(params, field_name)
+        # Whatever a report is told by name, it is told by the name of a collection.
+        if isinstance(value, dict) and (strange := sorted(set(value) - set(names))):
+            message = f"{strange[0]!r} is not among the report's collections."
+            raise InvalidRequest.at(f"body.params.{field_name}.{strange[0]}", "unknown-collection", message)
+
+
+def _outlined(
+    workspace: Workspace, tx: Transaction, view: View, kind: ReportKind[Any], params: ReportParams
+) -> Outline:
+    view.require_free_scores()
+    outline = Outline(view, _about(tx, view, params))
+    for each in kind.plan(outline.about, params):
+        if isinstance(each, LeftOut):
+            outline.left_out.append(each)
+            continue
+        outline.shows[each.key] = each.shows
+        try:
+            outline.orders[each.key] = order(workspace, tx, view, find_kind(each.kind), _asked(each, view, params))
+        except InvalidRequest as error:
+            outline.left_out.append(LeftOut(each.shows, error.message))
+        except (BadExpression, BadGains) as error:
+            # It stands in a parameter of the report, and is located in one of the job.
+            raise InvalidRequest.at("body.params", error.slug, f"{each.shows}: {error.message}") from error
+    return outline
+
+
+def _about(tx: Transaction, view: View, params: ReportParams) -> About:
+    collection = view.collection
+    version = select(tx, view, params.qrels.get(collection.name))
+    stored = runs.page(tx, collection.id, team_id=view.only_team)
+    return About(
+        collection=collection.name,
+        highest_level=collection.highest_level,
+        depth=collection.depth,
+        qrels_version=version.version,
+        versions=tuple(each.version for each in qrels.page(tx, collection.id, drafts=False, after=None, limit=10_000)),
+        topics=version.topics,
+        runs=len(stored),
+        teams=len({run.team_id for run in stored}),
+    )
+
+
+def _asked(needed: Needed, view: View, params: ReportParams) -> Params:
+    """The parameters of a job, with the report's own where the plan says nothing."""
+    model = find_kind(needed.kind).params
+    version = params.qrels.get(view.collection.name)
+    own = {"qrels": version, "seed": params.seed, "drop_identical": params.drop_identical}
+    shared = {name: value for name, value in own.items() if name in model.model_fields}
+    found: Params = model.model_validate({**shared, **needed.params})
+    return found
+
+
+def _size(outline: Outline) -> None:
+    """Takes out the orders that cannot be done: too few runs, too few topics, or too costly."""
+    for key, wanted in list(outline.orders.items()):
+        try:
+            outline.sizes[key] = sized(wanted)
+        except InvalidRequest as error:
+            del outline.orders[key]
+            outline.left_out.append(LeftOut(outline.shows[key], error.message))
+
+
+def _nothing_to_show(outlines: Sequence[Outline]) -> InvalidRequest:
+    faults = [
+        {
+            "location": f"body.collections.{place}",
+            "code": "nothing-to-show",
+            "message": f"{outline.about.collection}, {each.what}: {each.why}",
+        }
+        for place, outline in enumerate(outlines)
+        for each in outline.left_out
+    ]
+    return InvalidRequest("None of the report's tables and figures can be had.", errors=faults)
+
+
+def _stored(
+    workspace: Workspace,
+    principal: Principal,
+    token: Token,
+    kind: ReportKind[Any],
+    params: ReportParams,
+    outlines: Sequence[Outline],
+) -> Report:
+    known = identity(kind, params, outlines)
+    with workspace.database.reading() as tx:
+        if (there := reports.find(tx, known)) and there.state in ("queued", "running", "succeeded"):
+            return there
+    with workspace.database.writing() as tx:
+        require_room(tx, token, _count_new(tx, outlines))
+        queued = _queued(workspace, tx, token, outlines)
+        chapters = [_chapter(each, queued) for each in outlines]
+        values = {"id": known, "name": kind.name, "params": shown(params), "token_id": token.id}
+        report, is_begun = reports.add(tx, workspace.now(), chapters, **values)
+        if is_begun:
+            for each in outlines:
+                audit.record(tx, principal, "report-launched", known, each.view.collection, name=kind.name)
+    return report
+
+
+def _count_new(tx: Transaction, outlines: Sequence[Outline]) -> int:
+    wanted = {each.id for outline in outlines for each in outline.orders.values()}
+    there = jobs.among(tx, wanted).values()
+    return len(wanted) - sum(job.state in ("queued", "running", "succeeded") for job in there)
+
+
+def _queued(
+    workspace: Workspace, tx: Transaction, token: Token, outlines: Sequence[Outline]
+) -> Mapping[str, tuple[Job, bool]]:
+    """The jobs by their ids, each with whether this queued it."""
+    wanted = {each.id: (each, outline.sizes[key]) for outline in outlines for key, each in outline.orders.items()}
+    # In one order for all: of two requests that share jobs, each would hold one that the other waits for.
+    return {known: enqueue(workspace, tx, token, *wanted[known]) for known in sorted(wanted)}
+
+
+def _chapter(outline: Outline, queued: Mapping[str, tuple[Job, bool]]) -> NewChapter:
+    own = {key: queued[each.id] for key, each in outline.orders.items()}
+    left_out = [asdict(each) for each in outline.left_out]
+    return NewChapter(outline.view.collection.id, asdict(outline.about), left_out, own)
+
+
+def shown(params: ReportParams) -> Mapping[str, Any]:
+    """The parameters that a report is known by: the versions of qrels are among the facts about its collections."""
+    return params.model_dump(mode="json", exclude={"qrels"})
+
+
+def identity(kind: ReportKind[Any], params: ReportParams, outlines: Sequence[Outline]) -> str:
+    """A report's id: SHA-256 of its plan's version, its name and parameters, and its jobs, chapter by chapter."""
+    chapters = list(map(list, map(_known, outlines)))
+    known = [LAYOUT_VERSION, kind.name, shown(params), chapters]
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+def _known(outline: Outline) -> Iterator[Any]:
+    yield outline.view.collection.uuid
+    yield asdict(outline.about)
+    yield [asdict(each) for each in outline.left_out]
+    yield {key: each.id for key, each in outline.orders.items()}

@@ -1,0 +1,113 @@
+"""What every job may be asked: metrics, runs, qrels version, and the defaults of metrics' parameters.
+
+A request is *settled* once: every metric expression in it becomes its label, and the defaults have served. What is
+settled says all that the result depends on, and is what a job shows and is known by.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictFloat, StrictInt, StringConstraints
+
+from gainboard.evaluation.scoring import MOST_METRICS
+from gainboard.evaluation.selection import AllRuns, BestPerTeam, NamedRuns, Selection, TopRuns
+from gainboard.work.labels import Labels, as_text
+
+MOST_DRAWS = 100_000
+"""Resamples or trials of one job."""
+MOST_RUNS = 10_000
+
+MOST_CHARACTERS = 1000
+"""Of an expression, as of one that the metric parser reads."""
+
+Expression = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS)]
+Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRICS)]
+Draws = Annotated[int, Field(strict=True, ge=1, le=MOST_DRAWS)]
+Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64, description="Of everything that is drawn")]
+Default = Annotated[str, StringConstraints(max_length=1000)] | StrictInt | StrictFloat
+
+
+class Top(BaseModel):
+    """The best runs by their mean score; ties at the last place are broken by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    top: Annotated[int, Field(strict=True, ge=1, le=MOST_RUNS)]
+    by: Expression = Field(examples=["AP"])
+
+
+class Best(BaseModel):
+    """The best run of each team by its mean score."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    best_per_team: Expression = Field(examples=["AP"])
+
+
+Names = Annotated[list[Annotated[str, StringConstraints(max_length=128)]], Field(min_length=1, max_length=MOST_RUNS)]
+
+
+class Params(BaseModel):
+    """Parameters of every kind of job."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    runs: Literal["all"] | Names | Top | Best = Field(
+        "all", description='`"all"`, names, `{"top": 30, "by": "AP"}` or `{"best_per_team": "AP"}`'
+    )
+    qrels: Version | None = Field(None, description="A qrels version; the newest if none")
+    drop_identical: bool = Field(
+        False,
+        strict=True,
+        description="Whether runs are left out that rank all documents as an earlier run of their team, by name, does",
+    )
+    gains: Default | None = Field(None, description="Default gain setting of the metrics", examples=["3:2:1"])
+    beta: Default | None = Field(None, description="Default beta of the metrics")
+    base: Default | None = Field(None, description="Default log base of the metrics")
+    rel: Default | None = Field(None, description="Default relevance threshold of the metrics")
+
+    def defaults(self) -> dict[str, str]:
+        """The defaults given for parameters of metrics, as text for the metric parser, which knows the limits."""
+        given = {name: getattr(self, name) for name in ("gains", "beta", "base", "rel")}
+        return {name: as_text(value) for name, value in given.items() if value is not None}
+
+    def settled(self, label: Labels) -> Self:
+        """The same request with every metric expression as its label, and no defaults left to apply."""
+        none = dict.fromkeys(("qrels", "gains", "beta", "base", "rel"))
+        return self.model_copy(update=none | self.expressions(label))
+
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        """The fields that hold metric expressions, with labels in their place. Kinds with more of them add theirs."""
+        if isinstance(self.runs, Top):
+            return {"runs": Top(top=self.runs.top, by=label(self.runs.by))}
+        if isinstance(self.runs, Best):
+            return {"runs": Best(best_per_team=label(self.runs.best_per_team))}
+        # A run named twice is there once.
+        return {"runs": self.runs if self.runs == "all" else list(dict.fromkeys(self.runs))}
+
+    def shown(self) -> dict[str, JsonValue]:
+        """The settled request as JSON: what the job shows, and is known by."""
+        return self.model_dump(mode="json", exclude={"qrels", "gains", "beta", "base", "rel"})
+
+    def versions(self) -> dict[str, int]:
+        """The qrels versions that are named beside `qrels`, each under its place. Kinds that compare versions do."""
+        return {}
+
+    def selection(self) -> Selection:
+        """The runs that are asked for."""
+        if isinstance(self.runs, Top):
+            return TopRuns(self.runs.top, self.runs.by)
+        if isinstance(self.runs, Best):
+            return BestPerTeam(self.runs.best_per_team)
+        return AllRuns() if self.runs == "all" else NamedRuns(tuple(self.runs))
+
+
+class MetricsParams(Params):
+    """Parameters of the kinds that compare runs under metrics."""
+
+    metrics: Metrics = Field(description="Metric expressions", examples=[["AP", "Q", "nDCG@10"]])
+
+    def expressions(self, label: Labels) -> dict[str, Any]:
+        return super().expressions(label) | {"metrics": label.each(self.metrics)}

@@ -1,0 +1,249 @@
+"""binary-and-graded-relevance: do graded judgments, and how they are weighted, rank runs otherwise than binary ones?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from gainboard.errors import InvalidRequest, NotFound
+from gainboard.exhibits import Cell, Column, Table
+from gainboard.metrics import linear_ratio
+from gainboard.metrics.numbers import format_number
+from gainboard.work.layout.gain_curves import gain_by_rank, precision_by_recall
+from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
+from gainboard.work.layout.material import crossed_levels, numbers_of_runs
+from gainboard.work.layout.taus import Taus, mark_taus, tau_column
+from gainboard.work.params import Names, Top
+from gainboard.work.report_kinds import About, Found, Needed, ReportKind, ReportParams, Result, Version, enter
+
+MEASURES = ("CG", "DCG", "nDCG")
+BASE = 2
+PRECISIONS, CUTOFFS = (10, 100, 1000), (10, 100)
+"""Document cut-off values of Table 3, and of the other ones."""
+DEEP = {10: "Tables 2-6", 100: "P@100 in Tables 3 and 4, and Tables 5 and 6", 1000: "P@1000 in Table 3"}
+"""What is not there where runs are not as deep."""
+RANKS = 200
+"""Of the curves."""
+FIGURES = {
+    "a": ("", "w1"),
+    "b": ("CG", "w1"),
+    "c": ("CG", "w100"),
+    "d": ("DCG", "w1"),
+    "e": ("DCG", "w100"),
+    "f": ("nDCG", "w1"),
+    "g": ("nDCG", "w100"),
+}
+"""By letter: the measure by rank and its scheme; (a) is precision by recall."""
+
+
+class BinaryAndGradedParams(ReportParams):
+    """Kendall's tau between rankings of the same runs: by precision under the original judgments and under the
+    reassessed ones (Table 3), whose levels Table 1 crosses; by precision and by CG, DCG and nDCG under four weighting
+    schemes (Table 4); and between these (Tables 5 and 6). Curves show gain by rank (Figures 1 and 2).
+
+    The schemes are the paper's w1, w3, w10 and w100: for three levels 1:1:1, 3:2:1, 10:5:1 and 100:10:1. For h levels
+    they are 1:...:1; h:...:2:1; evenly spaced up to 10, with 1 for the lowest; and from 1 to 100 in equal ratios (for
+    two levels 2:1, 10:1 and 100:1). With binary levels all of them are w1. The log base is 2.
+    """
+
+    original: dict[str, Version] = Field(
+        {},
+        description='The qrels version of the original judgments, as `{"web": 1}`; the first other one if none',
+        max_length=100,
+    )
+    drop_identical: bool = Field(True, description="Whether a team's second identical run is left out, as in the paper")
+    curves: Top | Names | dict[str, Names] | None = Field(
+        None,
+        description='Runs of the figures: names, also by collection, or `{"top": 5, "by": "P@100"}`, as if none',
+        examples=[{"top": 5, "by": "P@100"}],
+    )
+
+
+def schemes(highest_level: int) -> dict[str, str]:
+    """Gain settings by the names of the paper's weighting schemes."""
+    flat = {"w1": ":".join("1" * highest_level)}
+    if highest_level == 1:
+        return flat
+    rises = [level / (highest_level - 1) for level in reversed(range(highest_level))]
+    spaced = (max(1.0, round(10 * rise, 2)) for rise in rises)
+    powers = (round(100**rise, 2) for rise in rises)
+    w10, w100 = (":".join(map(format_number, gains)) for gains in (spaced, powers))
+    return {**flat, "w3": linear_ratio(highest_level), "w10": w10, "w100": w100}
+
+
+def measures(about: About) -> dict[str, str]:
+    """Metric expressions of Tables 4 to 6, by names such as `DCG w10 @100`."""
+    cutoffs = [cutoff for cutoff in CUTOFFS if cutoff <= about.depth]
+    found = {f"P @{cutoff}": f"P@{cutoff}" for cutoff in cutoffs}
+    for measure in MEASURES:
+        base = "" if measure == "CG" else f"base={BASE},"
+        for name, gains in schemes(about.highest_level).items():
+            found |= {f"{measure} {name} @{cutoff}": f"{measure}({base}gains={gains})@{cutoff}" for cutoff in cutoffs}
+    return found
+
+
+def precisions(about: About) -> list[str]:
+    """The metrics of Table 3."""
+    return [f"P@{cutoff}" for cutoff in PRECISIONS if cutoff <= about.depth]
+
+
+def original(about: About, asked: BinaryAndGradedParams) -> int | None:
+    """The version of the original judgments; None where there is none but the one in use. Raises NotFound, and
+    InvalidRequest for the one in use."""
+    version = asked.original.get(about.collection)
+    if version is None:
+        return next((each for each in about.versions if each != about.qrels_version), None)
+    if version == about.qrels_version:
+        message = f"The report is of qrels version {version} of {about.collection!r}; name another one as the original."
+        raise InvalidRequest.at(f"body.params.original.{about.collection}", "same-version", message)
+    if version not in about.versions:
+        message = f"{about.collection!r} has no published qrels version {version}."
+        fault = {"location": f"body.params.original.{about.collection}", "code": NotFound.slug, "message": message}
+        raise NotFound(message, errors=[fault])
+    return version
+
+
+def _plan(about: About, asked: BinaryAndGradedParams) -> Iterator[Needed | LeftOut]:
+    yield from _not_shown(about, asked)
+    yield from _needed(about, asked)
+
+
+def _needed(about: About, asked: BinaryAndGradedParams) -> Iterator[Needed]:
+    before, metrics = original(about, asked), precisions(about)
+    yield Needed("judgments", "judgments", {"against": before}, "Table 1")
+    if metrics:
+        yield Needed("measures", "rank-correlation", _kendall(list(measures(about).values())), "Tables 2, 4, 5 and 6")
+    if metrics and before is not None:
+        entries = [*metrics, *({"metric": metric, "qrels": before} for metric in metrics)]
+        yield Needed("versions", "rank-correlation", _kendall(entries), "Table 3")
+    gains = schemes(about.highest_level)
+    for scheme in ("w1", "w100") if "w100" in gains else ("w1",):
+        letters = ", ".join(f"({letter})" for letter, (_, drawn) in FIGURES.items() if drawn == scheme)
+        params = {"runs": _curves(about, asked), "cutoff": min(RANKS, about.depth), "base": BASE}
+        yield Needed(scheme, "gain-vectors", {**params, "gains": gains[scheme]}, f"Figures 1-2 {letters}")
+
+
+def _kendall(metrics: Sequence[Any]) -> dict[str, Any]:
+    return {"metrics": metrics, "coefficients": ["kendall"]}
+
+
+def _curves(about: About, asked: BinaryAndGradedParams) -> Any:
+    best = {"top": 5, "by": f"P@{min(100, about.depth)}"}
+    if isinstance(asked.curves, dict):
+        return asked.curves.get(about.collection, best)
+    return asked.curves.model_dump() if isinstance(asked.curves, Top) else asked.curves or best
+
+
+def _not_shown(about: About, asked: BinaryAndGradedParams) -> Iterator[LeftOut]:
+    if original(about, asked) is None:
+        yield LeftOut("Tables 1 and 3", "There is one published qrels version; they compare two.")
+    if about.highest_level == 1:
+        why = "With one level above 0 all weighting schemes are w1."
+        yield LeftOut("w3, w10 and w100 in Tables 4 and 5, Table 6, and Figures 1-2 (c), (e) and (g)", why)
+    why = f"The collection's runs are cut at rank {about.depth}."
+    for cutoff, what in DEEP.items():
+        if about.depth < cutoff:
+            yield LeftOut(what, why)
+
+
+def _lay_out(found: Found, asked: BinaryAndGradedParams) -> Iterator[Laid]:
+    if "judgments" in found:
+        yield from _judgments(found["judgments"])
+    if "measures" in found:
+        yield from numbers_of_runs(found["measures"], "Table 2")
+    if "versions" in found:
+        yield _of_versions(found["versions"], precisions(found.about))
+    if "measures" in found:
+        yield from _of_measures(found["measures"], found.about)
+    yield from _figures(found)
+    if found.about.highest_level not in (1, 3):
+        gains = "; ".join(f"{name} is {each}" for name, each in schemes(found.about.highest_level).items())
+        yield Remark(f"The paper's weighting schemes are for three levels above 0; here {gains}.")
+
+
+def _judgments(result: Result) -> Iterator[Laid]:
+    if "against" in result:
+        yield PaperTable("Table 1", crossed_levels(result), has_average=False)
+    least = min((each["relevant"] for each in result["by_topic"] if each["relevant"]), default=BASE)
+    if least < BASE:
+        yield Remark(
+            f"The log base {BASE} exceeds the smallest number of relevant documents of a topic, {least}: the discount "
+            "begins below the ranks at which DCG and nDCG of such a topic could have told runs apart."
+        )
+
+
+def _of_versions(result: Result, metrics: Sequence[str]) -> PaperTable:
+    taus = Taus(result, [*metrics, *(f"original {metric}" for metric in metrics)])
+    rows = [(metric, taus(metric, f"original {metric}")) for metric in metrics]
+    caption = "Kendall's tau between rankings by precision under the original and under the reassessed judgments."
+    table = taus.table("versions", caption, [Column("metric"), tau_column("tau")], rows)
+    return PaperTable("Table 3", table, mark_taus)
+
+
+def _of_measures(result: Result, about: About) -> Iterator[Laid]:
+    taus, names = Taus(result, list(measures(about))), list(schemes(about.highest_level))
+    cutoffs = [cutoff for cutoff in CUTOFFS if cutoff <= about.depth]
+    columns = [tau_column(name, f"dcv {cutoff}") for cutoff in cutoffs for name in names]
+    rows = [
+        (measure, *(taus(f"P @{cutoff}", f"{measure} {name} @{cutoff}") for cutoff in cutoffs for name in names))
+        for measure in MEASURES
+    ]
+    caption = "Kendall's tau between rankings by precision and by cumulated gain at document cut-off values (dcv)."
+    legend = "; ".join(f"{name}: {gains}" for name, gains in schemes(about.highest_level).items())
+    table = taus.table("precision", caption, [Column("measure"), *columns], rows, legend)
+    yield PaperTable("Table 4", table, mark_taus)
+    if CUTOFFS[-1] in cutoffs:
+        yield PaperTable("Table 5", _between_measures(taus, names, legend), mark_taus)
+        if len(names) > 1:
+            yield PaperTable("Table 6", _between_schemes(taus, names, legend), mark_taus)
+
+
+def _between_measures(taus: Taus, names: Sequence[str], legend: str) -> Table:
+    def cell(row: str, column: str, one: str, other: str) -> Cell:
+        return taus(f"{row} {one} @{CUTOFFS[-1]}", f"{column} {other} @{CUTOFFS[-1]}") if row != column else None
+
+    columns = [tau_column(name, measure) for measure in MEASURES[1:] for name in names]
+    rows = [
+        (f"{row} {one}", *(cell(row, column, one, other) for column in MEASURES[1:] for other in names))
+        for row in MEASURES[:-1]
+        for one in names
+    ]
+    caption = f"Kendall's tau between rankings by CG, DCG and nDCG at dcv {CUTOFFS[-1]}."
+    return taus.table("measures", caption, [Column("measure"), *columns], rows, legend)
+
+
+def _between_schemes(taus: Taus, names: Sequence[str], legend: str) -> Table:
+    def cell(measure: str, row: int, column: int) -> Cell:
+        one, other = (f"{measure} {names[place]} @{CUTOFFS[-1]}" for place in (row, column))
+        return taus(one, other) if row < column else None
+
+    places = range(1, len(names))
+    rows = [
+        (measure, names[row], *(cell(measure, row, column) for column in places))
+        for measure in MEASURES
+        for row in range(len(names) - 1)
+    ]
+    columns = [Column("measure", section=True), Column("scheme"), *map(tau_column, names[1:])]
+    caption = f"Kendall's tau between rankings under different weighting schemes at dcv {CUTOFFS[-1]}."
+    return taus.table("schemes", caption, columns, rows, legend)
+
+
+def _figures(found: Found) -> Iterator[Laid]:
+    for letter, (measure, scheme) in FIGURES.items():
+        if scheme in found:
+            figure = gain_by_rank(found[scheme], measure, scheme) if measure else precision_by_recall(found[scheme])
+            yield PaperFigure(f"Figures 1-2 ({letter})", figure)
+
+
+BINARY_AND_GRADED_RELEVANCE = enter(
+    ReportKind(
+        name="binary-and-graded-relevance",
+        title="Binary and graded relevance in IR evaluations",
+        reference="Kekalainen, Binary and graded relevance in IR evaluations, IPM 41, 2005",
+        params=BinaryAndGradedParams,
+        plan=_plan,
+        lay_out=_lay_out,
+    )
+)

@@ -1,0 +1,245 @@
+"""controlling-late-arrival-penalty: what beta does to Q-measure and the log base to nDCG, in rankings and in tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_lowercase
+from typing import Annotated
+
+from pydantic import Field
+
+from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Marked, Panel, Reference, Series, Share, Table
+from gainboard.exhibits.tables import Value, is_undefined, value_of
+from gainboard.metrics import linear_ratio, steep
+from gainboard.statistics.correlation import least_significant_tau
+from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
+from gainboard.work.layout.material import statistics
+from gainboard.work.layout.taus import ALPHA, Taus, mark_taus, significance, tau_column
+from gainboard.work.params import MOST_RUNS, Draws
+from gainboard.work.report_kinds import About, Found, Needed, ReportKind, ReportParams, Result, enter
+
+ALPHAS = (0.05, 0.01)
+AP, Q, NDCG, GEN_AP = "AP", "Q(beta=1)", "nDCG(base=2)", "genAP"
+COMPARED = (AP, Q, NDCG, GEN_AP)
+BETAS = {f"Q(beta={beta:g})": beta for beta in (0.1, 1, 10, 100, 1000)}
+BASES = {f"nDCG(base={base:g})": base for base in (2, 5, 10, 50, 100)}
+METRICS = (AP, *BETAS, *BASES, GEN_AP)
+TAU = "Kendall's tau-b"
+Rows = Mapping[str, Sequence[float | None]]
+SENSITIVITY = 2
+"""The column by which Tables 2-3 are sorted."""
+
+
+class LateArrivalParams(ReportParams):
+    """How far a metric can control the penalty on late arrival of relevant documents: Q-measure by beta (0.1 to 1000),
+    nDCG by its log base (2 to 100), compared with each other, AP and genAP. What the judgments are (Table 1); rank
+    correlation of the top runs by AP (Figures 1 to 12); and, for the best run of each team, the curves of achieved
+    significance levels and the sensitivity of 12 metrics under two gain settings at 0.05 and 0.01 (Figures 13 and 14,
+    Tables 2 and 3). The numbers of Figures 1 to 12 come as tables, too.
+
+    The gain settings are 3:2:1 and 10:5:1; with other numbers of levels h:...:2:1 and `exp`, and with binary levels
+    there is one. A remark says which log bases exceed the smallest R, so that nDCG has the defect of section 3.2.
+    """
+
+    top: Annotated[int, Field(strict=True, ge=2, le=MOST_RUNS)] = Field(
+        30, description="Runs whose rankings are correlated: the best by AP"
+    )
+    resamples: Draws = Field(1000, description="Topic resamples of the tests")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A gain setting, and the numbers of its figures: of metrics with each other, of beta and of the log base."""
+
+    gains: str
+    of_metrics: str
+    of_beta: str
+    of_base: str
+
+    def expression(self, metric: str) -> str:
+        """One of the 12 metrics under these gains."""
+        if metric == AP:
+            return metric
+        return f"{metric[:-1]},gains={self.gains})" if metric.endswith(")") else f"{metric}(gains={self.gains})"
+
+
+def settings(highest_level: int) -> list[Setting]:
+    """The paper's two, or what comes nearest to them; with binary levels both would be the same."""
+    first = Setting(linear_ratio(highest_level), "Figures 1-2", "Figures 5-6", "Figures 9-10")
+    second = Setting(steep(highest_level), "Figures 3-4", "Figures 7-8", "Figures 11-12")
+    return [first] if highest_level == 1 else [first, second]
+
+
+def expressions(own: Sequence[Setting]) -> list[str]:
+    """All metrics under all of the settings; AP, which has no gains, once."""
+    return list(dict.fromkeys(setting.expression(metric) for setting in own for metric in METRICS))
+
+
+def plan(about: About, asked: LateArrivalParams) -> Iterator[Needed | LeftOut]:
+    """What the judgments are, and one correlation and one test of all metrics."""
+    metrics = expressions(settings(about.highest_level))
+    top = {"runs": {"top": asked.top, "by": "AP"}, "metrics": metrics, "coefficients": ["kendall"]}
+    best = {"runs": {"best_per_team": "AP"}, "metrics": metrics, "resamples": asked.resamples, "alphas": list(ALPHAS)}
+    yield Needed("judgments", "judgments", {}, "Table 1")
+    yield Needed("correlation", "rank-correlation", top, "Figures 1-12")
+    tests = "Figures 13-14 and Tables 2-3"
+    if about.teams > 1:
+        yield Needed("sensitivity", "bootstrap-sensitivity", best, tests)
+    else:
+        yield LeftOut(tests, f"They compare the best run of each team, and there is {about.teams} team.")
+    if about.highest_level == 1:
+        what = "Figures 3-4, 7-8 and 11-12, Tables 2-3 (c) and (d)"
+        yield LeftOut(what, "With one level above 0 there is nothing for a second gain setting to change.")
+
+
+def lay_out(found: Found, asked: LateArrivalParams) -> Iterator[Laid]:
+    """In the order of the paper, remarks last."""
+    own = settings(found.about.highest_level)
+    if "judgments" in found:
+        correlated, tested = (
+            len(found[key]["runs"]) if key in found else None for key in ("correlation", "sensitivity")
+        )
+        yield statistics(found["judgments"], "Table 1", correlated, tested)
+    if "correlation" in found:
+        taus = Resemblance(found["correlation"], own)
+        for setting in own:
+            yield from taus.between_metrics(setting)
+        for setting in own:
+            yield from taus.swept(setting, setting.of_beta, "Q's beta", BETAS, Q)
+        for setting in own:
+            yield from taus.swept(setting, setting.of_base, "nDCG's log base", BASES, NDCG)
+    if "sensitivity" in found:
+        yield _asl_curves(found["sensitivity"], own)
+        yield _sensitivities(found["sensitivity"], own)
+    if "judgments" in found:
+        yield from _remarks(found["judgments"])
+
+
+class Resemblance:
+    """Rank correlations of the metrics, as figures and as tables of the same numbers."""
+
+    def __init__(self, result: Result, own: Sequence[Setting]) -> None:
+        self._taus = Taus(result, expressions(own))
+        runs = len(result["runs"])
+        least = least_significant_tau(runs, ALPHA)
+        self._significant = [] if least is None else [Reference(least, f"significant at {ALPHA:g}")]
+        self._said = f"The top {runs} runs by AP. {significance(runs)}"
+
+    def between_metrics(self, setting: Setting) -> Iterator[Laid]:
+        """AP, Q-measure, nDCG and genAP with each other."""
+        rows = {metric: self._row(setting, metric, COMPARED) for metric in COMPARED}
+        heat = HeatMap(COMPARED, COMPARED, list(rows.values()), Axis(TAU, limits=(None, 1)), digits=3)
+        yield from self._laid(setting.of_metrics, f"{TAU} between metrics", setting.gains, heat, COMPARED, rows)
+
+    def swept(
+        self, setting: Setting, number: str, parameter: str, values: Mapping[str, float], default: str
+    ) -> Iterator[Laid]:
+        """A metric under several values of its parameter, with AP and with its own default."""
+        rows = {metric: self._row(setting, metric, (AP, default)) for metric in values}
+        against = [f"with {AP}", f"with {default}"]
+        taus = dict(zip(against, zip(*rows.values(), strict=True), strict=True))
+        curves = [Series(label, list(values.values()), each) for label, each in taus.items()]
+        axis = Axis(parameter.partition(" ")[2], scale="log")
+        panel = Panel(axis, Axis(TAU, limits=(None, 1)), curves, self._significant)
+        yield from self._laid(number, f"The effect of {parameter} on {TAU}", setting.gains, panel, against, rows)
+
+    def _row(self, setting: Setting, metric: str, others: Sequence[str]) -> list[float | None]:
+        return [self._taus(setting.expression(metric), setting.expression(other)) for other in others]
+
+    def _laid(
+        self, number: str, caption: str, gains: str, drawn: Panel | HeatMap, headings: Sequence[str], rows: Rows
+    ) -> Iterator[Laid]:
+        ratio = f"gain value ratio = {gains}"
+        yield PaperFigure(number, Figure("taus", f"{caption}: {ratio}. {self._said}", (drawn,)))
+        columns = [Column("metric"), *map(tau_column, headings)]
+        # The ratio is a note, for collections with other numbers of levels have another one in the same average.
+        rows_shown = [[name, *taus] for name, taus in rows.items()]
+        table = self._taus.table("taus", f"{caption}.", columns, rows_shown, ratio.capitalize())
+        yield PaperTable(number, table, mark_taus)
+
+
+def _asl_curves(result: Result, own: Sequence[Setting]) -> PaperFigure:
+    by_expression = dict(zip(expressions(own), result["metrics"], strict=True))
+    curves = {metric: by_expression[own[0].expression(metric)]["asl_curve"] for metric in COMPARED}
+    panel = Panel(
+        Axis("run pairs, sorted by ASL"),
+        Axis("achieved significance level (ASL)", scale="log"),
+        [Series(metric, list(range(1, len(asls) + 1)), asls, style="line") for metric, asls in curves.items()],
+        [Reference(alpha, f"{alpha:g}") for alpha in ALPHAS],
+    )
+    caption = f"Bootstrap ASL curves: gain value ratio = {own[0].gains}. {_tested(result)}"
+    return PaperFigure("Figures 13-14", Figure("asl-curves", caption, (panel,)))
+
+
+def _tested(result: Result) -> str:
+    runs = f"{len(result['runs'])} runs, the best of each team by AP"
+    return f"{runs}; {result['topics']} topics; {result['resamples']} resamples."
+
+
+def _sensitivities(result: Result, own: Sequence[Setting]) -> PaperTable:
+    by_expression = dict(zip(expressions(own), result["metrics"], strict=True))
+    parts = [(setting, place) for setting in own for place in range(len(ALPHAS))]
+    rows: list[list[Value]] = []
+    for letter, (setting, place) in zip(ascii_lowercase, parts, strict=False):
+        part = f"({letter}) gain value ratio = {setting.gains}, ASL < {ALPHAS[place]:g}"
+        for metric in METRICS:
+            level = by_expression[setting.expression(metric)]["levels"][place]
+            share = Share(level["significant_pairs"], level["pairs"])
+            rows.append([part, metric, share, level["estimated_difference"]])
+    columns = (
+        Column("condition", section=True),
+        Column("metric"),
+        Column("sensitivity", percent=True, digits=0),
+        Column("estimated diff.", digits=2),
+    )
+    mark = f"more sensitive than {AP} under every condition"
+    notes = ["AP is the paper's AveP, genAP its genAveP, and base its a.", _tested(result)]
+    table = Table("sensitivity", "Bootstrap sensitivity.", columns, rows, mark=mark, notes=notes)
+    return PaperTable("Tables 2-3", table, most_sensitive_first)
+
+
+def most_sensitive_first(table: Table) -> Table:
+    """Sorts each part by sensitivity, and marks the metrics that are more sensitive than AP in all of them."""
+    parts = {str(row[0]): [each for each in table.rows if each[0] == row[0]] for row in table.rows}
+    marked = set.intersection(*map(_beating, parts.values())) if parts else set()
+    rows = [row for rows in parts.values() for row in sorted(rows, key=_sensitivity, reverse=True)]
+    shown = [[row[0], Marked(value_of(row[1])) if row[1] in marked else row[1], *row[2:]] for row in rows]
+    return replace(table, rows=shown)
+
+
+def _beating(rows: Sequence[Sequence[Cell]]) -> set[Cell]:
+    baseline = next((_sensitivity(row) for row in rows if row[1] == AP), math.inf)
+    return {row[1] for row in rows if _sensitivity(row) > baseline}
+
+
+def _sensitivity(row: Sequence[Cell]) -> float:
+    value = value_of(row[SENSITIVITY])
+    return -math.inf if value is None or is_undefined(value) else float(value)
+
+
+def _remarks(judgments: Result) -> Iterator[Remark]:
+    by_topic = {each["topic"]: each["relevant"] for each in judgments["by_topic"]}
+    if empty := [topic for topic, relevant in by_topic.items() if not relevant]:
+        topics = f"{len(empty)} of {len(by_topic)} topics ({', '.join(empty)})"
+        yield Remark(f"No document is relevant for {topics}, which Table 1 counts, and no metric.")
+    over = {base: sum(0 < relevant < base for relevant in by_topic.values()) for base in BASES.values()}
+    if said := ", ".join(f"{base:g} (in {count} of them)" for base, count in over.items() if count):
+        smallest = min(relevant for relevant in by_topic.values() if relevant)
+        text = f"The smallest R of the topics is {smallest}, and these log bases of nDCG exceed R: {said}."
+        why = "Between ranks R and the base it makes no difference there how late a relevant document arrives"
+        yield Remark(f"{text} {why} (sections 3.2 and 5.3).")
+
+
+CONTROLLING_LATE_ARRIVAL_PENALTY = enter(
+    ReportKind(
+        name="controlling-late-arrival-penalty",
+        title="Controlling the penalty on late arrival of relevant documents",
+        reference="Sakai, Controlling the penalty on late arrival of relevant documents in information retrieval "
+        "evaluation with graded relevance, 2006",
+        params=LateArrivalParams,
+        plan=plan,
+        lay_out=lay_out,
+    )
+)

@@ -1,0 +1,220 @@
+"""q-measure-appendix and reliability-of-q-measure: how alike Q-measure, R-measure and their relatives rank runs.
+
+The same experiments are in two papers, which number and mark their tables each in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.exhibits.tables import MarkStyle, Value
+from gainboard.metrics import linear_ratio, steep
+from gainboard.metrics.numbers import format_number
+from gainboard.work.jobs.rank_correlation import risen
+from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, mark_where
+from gainboard.work.report_kinds import About, Found, Needed, ReportKind, ReportParams, Result, enter
+
+KEY = "correlation"
+COEFFICIENTS = {"spearman": "Spearman", "kendall": "Kendall"}
+HIGH = 0.99
+RELAXED, RIGID, Q, AWP = "Relaxed", "Rigid", "Q-measure", "AWP"
+R_PRECISION, R, R_WP = "R-Precision", "R-measure", "R-WP"
+
+Names = Mapping[str, str]
+"""Metric expressions, or their labels, by what the papers call them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """How a paper numbers its tables and figures, and in which style it sets high correlations."""
+
+    q_tables: str
+    q_average: str
+    r_tables: str
+    r_average: str
+    figures: str
+    style: MarkStyle
+
+    @property
+    def of_r(self) -> str:
+        """The tables of R-measure."""
+        return f"{self.r_tables} and {self.r_average}"
+
+    @property
+    def everything(self) -> str:
+        """All tables and figures."""
+        return f"{self.q_tables}, {self.q_average}, {self.r_tables}, {self.r_average} and {self.figures}"
+
+
+class AppendixParams(ReportParams):
+    """Spearman's and Kendall's rank correlations, over all runs, between relaxed and rigid AP, Q-measure and AWP, and
+    of Q-measure under other gains (Tables 3 to 7); the same for R-Precision, R-measure and R-WP (Tables 8 to 12); and
+    the curves of mean scores in the order of relaxed AP, where an increase is a swop (Figures 4 to 7).
+
+    To relaxed AP every level above 0 is relevant, to rigid AP all but the lowest of these. Q-measure is that of 3:2:1;
+    the other gains are ten times it and a tenth of it (Q-measure with beta 10 and 0.1), 1:1:1 and 10:5:1; with other
+    numbers of levels, h:...:2:1 and the same of it, and `exp` for 10:5:1. With binary levels there is neither rigid AP
+    nor any other gain than these times ten and a tenth, and R-measure is R-Precision.
+    """
+
+
+class ReliabilityParams(ReportParams):
+    """The experiments of `q-measure-appendix` as this paper numbers and marks them: rank correlations of Q-measure and
+    its relatives (Tables 1 to 4), those of R-measure (Tables 5 to 8), and the curves of mean scores in the order of
+    relaxed AP (Figure 1), each collection's and the averages over all.
+    """
+
+
+def other_gains(highest_level: int) -> list[str]:
+    """What the default gains are compared with: ten times them, a tenth of them, flat and steep ones."""
+    levels = range(highest_level, 0, -1)
+    tenfold = ":".join(format_number(10 * level) for level in levels)
+    tenth = ":".join(format_number(level / 10) for level in levels)
+    return [tenfold, tenth, *([_flat(highest_level), steep(highest_level)] if highest_level > 1 else [])]
+
+
+def _flat(highest_level: int) -> str:
+    return ":".join("1" * highest_level)
+
+
+def q_metrics(highest_level: int) -> tuple[Names, Names]:
+    """Relaxed and rigid AP, Q-measure and AWP; and Q-measure under the other gains."""
+    gains = linear_ratio(highest_level)
+    rigid = {RIGID: "AP(rel=2)"} if highest_level > 1 else {}
+    own = {RELAXED: "AP", **rigid, Q: f"Q(beta=1,gains={gains})", AWP: f"AWP(gains={gains})"}
+    return own, {f"Q{other}": f"Q(beta=1,gains={other})" for other in other_gains(highest_level)}
+
+
+def r_metrics(highest_level: int) -> tuple[Names, Names]:
+    """R-Precision, R-measure and R-WP; and R-measure under the other gains but flat ones, which make it R-Precision.
+    With binary levels all of them are, and there are none."""
+    if highest_level == 1:
+        return {}, {}
+    gains = linear_ratio(highest_level)
+    own = {R_PRECISION: "Rprec", R: f"Rmeasure(beta=1,gains={gains})", R_WP: f"RWP(gains={gains})"}
+    others = [other for other in other_gains(highest_level) if other != _flat(highest_level)]
+    return own, {f"R{other}": f"Rmeasure(beta=1,gains={other})" for other in others}
+
+
+def _names(highest_level: int) -> Names:
+    (q, other_q), (r, other_r) = q_metrics(highest_level), r_metrics(highest_level)
+    return {**q, **other_q, **r, **other_r}
+
+
+def _plan(paper: Paper, about: About, asked: ReportParams) -> list[Needed | LeftOut]:
+    params = {"metrics": list(_names(about.highest_level).values()), "coefficients": list(COEFFICIENTS)}
+    needed = Needed(KEY, "rank-correlation", params, paper.everything)
+    if about.highest_level > 1:
+        return [needed]
+    return [needed, LeftOut(paper.of_r, "With one level above 0, R-measure and R-WP are R-Precision on every topic.")]
+
+
+def _lay_out(paper: Paper, found: Found, asked: ReportParams) -> Iterator[Laid]:
+    if KEY not in found:
+        return
+    highest_level = found.about.highest_level
+    (q, other_q), (r, other_r) = q_metrics(highest_level), r_metrics(highest_level)
+    correlations = Correlations(found[KEY], highest_level)
+    tables = [
+        (paper.q_tables, paper.q_average, "(a)", list(q), [name for name in q if name != RELAXED]),
+        (paper.q_tables, paper.q_average, "(b)", [name for name in q if name != AWP], list(other_q)),
+        (paper.r_tables, paper.r_average, "(a)", [RELAXED, Q, *r], list(r)),
+        (paper.r_tables, paper.r_average, "(b)", [RELAXED, R_PRECISION, R], list(other_r)),
+    ]
+    for number, average, part, rows, columns in tables if r else tables[:2]:
+        of = "Q-measure etc." if number == paper.q_tables else "R-measure etc."
+        table = correlations.table(rows, columns, of, paper.style)
+        finish = mark_where(lambda coefficient: coefficient > HIGH, paper.style)
+        yield PaperTable(f"{number} {part}", table, finish, f"{average} {part}")
+        if (number, part) == (paper.q_tables, "(b)"):
+            yield PaperFigure(paper.figures, correlations.curves(list(q), list(other_q)))
+
+
+class Correlations:
+    """The result of the job, under the papers' names."""
+
+    def __init__(self, result: Result, highest_level: int) -> None:
+        self._result = result
+        self._labels: Names = dict(zip(_names(highest_level), result["metrics"], strict=True))
+        self._places = {name: place for place, name in enumerate(self._labels)}
+
+    def table(self, rows: Sequence[str], columns: Sequence[str], of: str, style: MarkStyle) -> Table:
+        """Rows against columns, both coefficients in each cell; on the diagonal and below it nothing, as printed."""
+        headings = [Column(title, digits=4, group=name) for name in columns for title in COEFFICIENTS.values()]
+        cells = [[row, *(value for column in columns for value in self._cell(row, column, columns))] for row in rows]
+        caption = f"Spearman/Kendall rank correlations ({of})."
+        marks = {"bold": "mark", "italic": "second_mark"}
+        meaning = {marks[style]: f"higher than {HIGH}"}
+        notes = [self._legend([*rows, *columns]), f"{len(self._result['runs'])} runs; Kendall's tau-b."]
+        return Table("correlations", caption, [Column("metric"), *headings], cells, notes=notes, **meaning)
+
+    def _cell(self, row: str, column: str, columns: Sequence[str]) -> Iterator[Value]:
+        is_shown = row not in columns or columns.index(row) < columns.index(column)
+        for name in COEFFICIENTS:
+            matrix = self._result["coefficients"][name]
+            yield matrix[self._places[row]][self._places[column]] if is_shown else None
+
+    def _legend(self, names: Sequence[str]) -> str:
+        return "; ".join(f"{name}: {self._labels[name]}" for name in dict.fromkeys(names)) + "."
+
+    def curves(self, *parts: Sequence[str]) -> Figure:
+        """Mean scores of all runs by relaxed AP, the best first; the parts side by side, each with that curve."""
+        systems = list(range(1, len(self._result["runs"]) + 1))
+        panels = [
+            Panel(
+                Axis("system no., in the order of Relaxed"),
+                Axis("mean score"),
+                [self._curve(name, systems) for name in dict.fromkeys([RELAXED, *names])],
+                title=title,
+            )
+            for title, names in zip(("(a)", "(b)"), parts, strict=True)
+        ]
+        best = ", ".join(f"{number} {run}" for number, run in zip(systems, self._result["runs"], strict=True))
+        caption = f"System ranking comparisons with relaxed Average Precision. Systems by number: {best}."
+        return Figure("curves", caption, panels, highlight="swop with Relaxed: an increase")
+
+    def _curve(self, name: str, systems: Sequence[int]) -> Series:
+        label = self._labels[name]
+        return Series(name, systems, self._result["means"][label], highlighted=risen(self._result, label))
+
+
+APPENDIX = Paper(
+    q_tables="Tables 3-6",
+    q_average="Table 7",
+    r_tables="Tables 8-11",
+    r_average="Table 12",
+    figures="Figures 4-7",
+    style="bold",
+)
+RELIABILITY = Paper(
+    q_tables="Tables 1-3",
+    q_average="Table 4",
+    r_tables="Tables 5-7",
+    r_average="Table 8",
+    figures="Figure 1",
+    style="italic",
+)
+
+Q_MEASURE_APPENDIX = enter(
+    ReportKind(
+        name="q-measure-appendix",
+        title="The reliability of Q-measure and R-measure",
+        reference="Sakai, Another appendix to: New performance metrics based on multigrade relevance, NTCIR-4, 2004",
+        params=AppendixParams,
+        plan=partial(_plan, APPENDIX),
+        lay_out=partial(_lay_out, APPENDIX),
+    )
+)
+RELIABILITY_OF_Q_MEASURE = enter(
+    ReportKind(
+        name="reliability-of-q-measure",
+        title="Ranking systems by multigrade relevance: the reliability of Q-measure and R-measure",
+        reference="Sakai, Ranking the NTCIR systems based on multigrade relevance, AIRS 2004",
+        params=ReliabilityParams,
+        plan=partial(_plan, RELIABILITY),
+        lay_out=partial(_lay_out, RELIABILITY),
+    )
+)

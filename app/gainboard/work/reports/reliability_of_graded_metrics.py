@@ -1,0 +1,250 @@
+"""reliability-of-graded-metrics: stability, swap rate and rank correlation of 24 metrics, binary and graded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from string import ascii_uppercase
+from typing import Annotated
+
+from pydantic import Field
+
+from gainboard.exhibits import Column, Figure, Table
+from gainboard.exhibits.tables import Value
+from gainboard.metrics import linear_ratio
+from gainboard.work.jobs import agreement, rank_correlation, stability, swap_rate
+from gainboard.work.jobs.gain_robustness import default_settings
+from gainboard.work.layout.bands import bands
+from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark, mark_where, sorted_by
+from gainboard.work.layout.naming import Names, legend, renamed
+from gainboard.work.layout.taus import Taus, high_taus, significance
+from gainboard.work.params import MOST_RUNS, Draws
+from gainboard.work.report_kinds import About, Found, Needed, ReportKind, ReportParams, Result, enter
+
+CUTOFFS = (10, 100, 1000)
+CUMULATIVE = {"nCG": "", "AnCG": "", "nDCG": "base=2,", "AnDCG": "base=2,"}
+"""The metrics with a cutoff, and what of their parameters comes before the gains."""
+SETTINGS = ("default", "flat", "steep", "adjust")
+HIGH_POWER = 0.2
+RELAXED, RIGID, Q = "Relaxed AveP", "Rigid AveP", "Q-measure"
+GRADED = [Q, "R-measure", *(f"{each}{cutoff}" for each in CUMULATIVE for cutoff in CUTOFFS)]
+LETTERED = {name: f"({letter}) {name}" for letter, name in zip(ascii_uppercase, GRADED, strict=False)}
+"""The rows and columns of Tables 6 and 7, which the paper calls by letters."""
+
+
+class GradedMetricsParams(ReportParams):
+    """How reliable 10 binary metrics (relaxed and rigid AP, R-precision, and precision at 10, 100 and 1000) and 14
+    graded ones are (Q-measure, R-measure; nCG, AnCG, nDCG and AnDCG at 10, 100 and 1000): stability curves (Figures 3
+    and 4, Table 1), differences required for a swap rate of 5 % (Tables 2 and 3), rank correlations and mean scores
+    (Tables 4 to 7, Figure 5), other gain settings (Figure 6, Tables 8 and 9), and whether the sign test, the minority
+    rate and the swap rate agree (Table 10). Stability and swaps are those of the top runs by AP, correlations of all.
+
+    To relaxed metrics every level above 0 is relevant, to rigid ones all but the lowest of these. Gains are 3:2:1;
+    the other settings are 1:1:1, 10:5:1 and `adjust(3:2:1)`; with other numbers of levels, h:...:2:1 and the same of
+    it, and `exp` for 10:5:1. With binary levels there is neither a rigid metric nor any other gain setting, and
+    metrics are left out that are cut beyond the depth of the collection. Table 1 groups metrics in bands of 0.05.
+    """
+
+    top: Annotated[int, Field(strict=True, ge=2, le=MOST_RUNS)] = Field(
+        30, description="Runs of the stability, swap and test experiments: the best by AP"
+    )
+    trials: Draws = Field(1000, description="Topic subsets, and pairs of topic sets")
+    subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        None, description="Topics of a subset; half of them if none"
+    )
+
+
+def binary_metrics(about: About) -> Names:
+    """Relaxed ones, then rigid ones, as far as the collection has levels and depth."""
+    shapes = {"AveP": "AP{}", "R-Prec": "Rprec{}"} | {f"PDoc{cutoff}": f"P{{}}@{cutoff}" for cutoff in _cutoffs(about)}
+    sides = {"Relaxed": "", "Rigid": "(rel=2)"} if about.highest_level > 1 else {"Relaxed": ""}
+    return {
+        f"{side} {name}": shape.format(threshold) for side, threshold in sides.items() for name, shape in shapes.items()
+    }
+
+
+def graded_metrics(about: About, gains: str) -> Names:
+    """Under one gain setting."""
+    blended = {Q: f"Q(beta=1,gains={gains})", "R-measure": f"Rmeasure(beta=1,gains={gains})"}
+    return blended | {
+        f"{name}{cutoff}": f"{name}({base}gains={gains})@{cutoff}"
+        for name, base in CUMULATIVE.items()
+        for cutoff in _cutoffs(about)
+    }
+
+
+def _cutoffs(about: About) -> list[int]:
+    return [cutoff for cutoff in CUTOFFS if cutoff <= about.depth]
+
+
+def _graded(about: About) -> Names:
+    return graded_metrics(about, linear_ratio(about.highest_level))
+
+
+def _every(about: About) -> Names:
+    return {**binary_metrics(about), **_graded(about)}
+
+
+def _novel(about: About) -> list[str]:
+    """AnDCG and nDCG at the largest cutoff: with nothing above 10 documents, none."""
+    return [f"{name}{cutoff}" for cutoff in _cutoffs(about)[-1:] for name in ("AnDCG", "nDCG")]
+
+
+def _tested(about: About) -> Names:
+    """The metrics of Table 10."""
+    every = _every(about)
+    return {name: every[name] for name in (RELAXED, Q, *_novel(about)[:1])}
+
+
+def plan(about: About, asked: GradedMetricsParams) -> Iterator[Needed | LeftOut]:
+    """The experiments; those with other gains only where there are levels to give gains to."""
+    metrics = {"metrics": list(_every(about).values())}
+    drawn = {"runs": {"top": asked.top, "by": "AP"}, "trials": asked.trials, "subset_size": asked.subset_size}
+    kendall = {"coefficients": ["kendall"]}
+    yield Needed("stability", "stability", metrics | drawn, "Figures 3-4 and Table 1")
+    yield Needed("swap", "swap-rate", metrics | drawn, "Tables 2-3")
+    yield Needed("correlation", "rank-correlation", metrics | kendall, "Tables 4-7 and Figure 5")
+    if about.highest_level > 1:
+        settings = default_settings(about.highest_level)
+        gains = {"metrics": list(_graded(about).values()), "settings": settings}
+        yield Needed("gains", "gain-robustness", gains | drawn, "Figure 6 and Table 8")
+        under_each = [metric for setting in settings for metric in graded_metrics(about, setting).values()]
+        yield Needed("gains-correlation", "rank-correlation", {"metrics": under_each} | kendall, "Table 9")
+    tested = {"metrics": list(_tested(about).values())}
+    yield Needed("agreement", "test-agreement", tested | drawn, "Table 10")
+    yield from _impossible(about)
+
+
+def _impossible(about: About) -> Iterator[LeftOut]:
+    if about.highest_level == 1:
+        why = "There is one level of relevance above 0: rigid metrics would have nothing to leave out."
+        yield LeftOut("Rigid metrics in Figures 3 and 5 and Tables 1-5", why)
+        yield LeftOut("Figure 6 and Tables 8-9", "With one level above 0 all gain settings rank alike.")
+    if beyond := [cutoff for cutoff in CUTOFFS if cutoff > about.depth]:
+        cut = " and ".join(map(str, beyond))
+        why = f"The collection is judged on rankings of {about.depth} documents."
+        yield LeftOut(f"Metrics cut at {cut} in Figures 3-5 and Tables 1-9", why)
+
+
+def lay_out(found: Found, asked: GradedMetricsParams) -> Iterator[Laid]:
+    """In the order of the paper. Tables and figures of the jobs serve where they are the paper's, with its names."""
+    parts = {
+        "stability": _stability,
+        "swap": _swaps,
+        "correlation": _correlations,
+        "gains": _gains,
+        "gains-correlation": _gain_correlations,
+        "agreement": _agreement,
+    }
+    for key in filter(found.__contains__, parts):
+        yield from parts[key](found[key], found.about)
+    if {"gains", "swap"} <= set(found):
+        yield from _other_topics(found["gains"], found["swap"])
+
+
+def _stability(result: Result, about: About) -> Iterator[Laid]:
+    every, binary, graded = _every(about), binary_metrics(about), _graded(about)
+    for number, names in (("Figure 3", binary), ("Figure 4", graded)):
+        (figure,) = stability.figures(renamed(result, every, names))
+        yield PaperFigure(number, figure)
+    yield PaperTable("Table 1", bands(renamed(result, every, every)["metrics"], about.collection), is_joined=True)
+
+
+def _swaps(result: Result, about: About) -> Iterator[Laid]:
+    every = _every(about)
+    for part, names in (("(a)", binary_metrics(about)), ("(b)", _graded(about))):
+        own = renamed(result, every, names)
+        table, *_ = swap_rate.tables(own)
+        never = [metric["metric"] for metric in own["metrics"] if metric["discrimination_power"] is None]
+        notes = [f"No difference brings the swap rate to 5 %: {', '.join(never)}."] if never else []
+        caption = "Difference required for a swap rate of at most 5 %, and what share of comparisons reaches it."
+        table = replace(table, caption=caption, notes=[*notes, _size(result), legend(names)])
+        yield PaperTable(f"Tables 2-3 {part}", table, sorted_by(len(table.columns) - 1))
+
+
+def _size(result: Result) -> str:
+    drawn = f"{result['trials']} trials with subsets of {result['subset_size']}"
+    return f"{len(result['runs'])} runs on {result['topics']} topics, {drawn}."
+
+
+def _correlations(result: Result, about: About) -> Iterator[Laid]:
+    binary, graded, every = list(binary_metrics(about)), list(_graded(about)), _every(about)
+    tau = Taus(result, list(every))
+    columns = [Column(name.split()[1], digits=4, group=name.split()[0]) for name in binary]
+    rows: list[list[Value]] = [[row, *(tau(row, column) for column in binary)] for row in graded]
+    yield high_taus("Tables 4-5", "graded metrics and binary ones", columns, rows, result, every)
+    columns = [Column(LETTERED[name], digits=4) for name in graded[1:]]
+    rows = [
+        [LETTERED[row], *(tau(row, column) if above <= place else None for place, column in enumerate(graded[1:]))]
+        for above, row in enumerate(graded[:-1])
+    ]
+    yield high_taus("Tables 6-7", "graded metrics", columns, rows, result, _graded(about))
+    yield PaperFigure("Figure 5", _means(result, about))
+
+
+def _means(result: Result, about: About) -> Figure:
+    every = _every(about)
+    labels = dict(zip(every, result["metrics"], strict=True))
+    names = [name for name in (RELAXED, RIGID, Q, *_novel(about)) if name in every]
+    means = {name: result["means"][labels[name]] for name in names}
+    figure, *_ = rank_correlation.figures({**result, "metrics": names, "means": means, "coefficients": {}})
+    return figure
+
+
+def _gains(result: Result, about: About) -> Iterator[Laid]:
+    """Each setting's curve of Q-measure, and the discrimination power of all metrics."""
+    labels: list[list[str]] = [metric["labels"] for metric in result["metrics"]]
+    curves = {metric["metric"]: metric for metric in result["stability"]["metrics"]}
+    shown = [f"Q{setting.partition('(')[0]}" for setting in result["settings"]]
+    of_q = [{**curves[label], "metric": name} for label, name in zip(labels[0], shown, strict=True)]
+    (figure,) = stability.figures({**result, "metrics": of_q})
+    yield PaperFigure("Figure 6", figure)
+    power = {metric["metric"]: metric["discrimination_power"] for metric in result["swap_rate"]["metrics"]}
+    rows = [[name, *map(power.__getitem__, each)] for name, each in zip(_graded(about), labels, strict=True)]
+    caption = "Discrimination power (share of comparisons beyond the difference required) by gain setting."
+    columns = [Column(name, digits=1, percent=True) for name in SETTINGS]
+    notes = [_settings(about), _size(result)]
+    meaning = f"higher than {HIGH_POWER:.0%}"
+    table = Table("gains", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
+    yield PaperTable("Table 8", table, mark_where(lambda power: round(power, 12) > HIGH_POWER))
+
+
+def _settings(about: About) -> str:
+    named = zip(SETTINGS, default_settings(about.highest_level), strict=True)
+    return f"Gains: {', '.join(f'{name} {gains}' for name, gains in named)}."
+
+
+def _gain_correlations(result: Result, about: About) -> Iterator[Laid]:
+    """Each setting against the first: the job has all metrics under the first setting, then under the second, ..."""
+    names, tau = list(_graded(about)), result["coefficients"]["kendall"]
+    others = range(1, len(SETTINGS))
+    rows = [[name, *(tau[place][other * len(names) + place] for other in others)] for place, name in enumerate(names)]
+    columns = [Column("metric"), *(Column(SETTINGS[other], digits=4) for other in others)]
+    caption = "Kendall's tau of the ranking of all runs under each gain setting with that under the default."
+    notes = [_settings(about), significance(len(result["runs"]))]
+    yield PaperTable("Table 9", Table("gains", caption, columns, rows, notes=notes))
+
+
+def _agreement(result: Result, about: About) -> Iterator[Laid]:
+    tested = _tested(about)
+    (table,) = agreement.tables(renamed(result, tested, tested))
+    caption = f"Kendall's tau-b between lists of run pairs by three tests, fuzziness {result['fuzziness']:g}."
+    yield PaperTable("Table 10", replace(table, caption=caption, notes=[_size(result), legend(tested)]))
+
+
+def _other_topics(gains: Result, swap: Result) -> Iterator[Laid]:
+    if gains["topics"] != swap["topics"]:
+        why = f"only {swap['topics']} of its {gains['topics']} topics, those for which binary metrics are defined too"
+        yield Remark(f"The default column of Table 8 is not that of Tables 2-3 (b), which are of {why}.")
+
+
+RELIABILITY_OF_GRADED_METRICS = enter(
+    ReportKind(
+        name="reliability-of-graded-metrics",
+        title="The reliability of metrics based on graded relevance",
+        reference="Sakai, The reliability of metrics based on graded relevance, AIRS 2005",
+        params=GradedMetricsParams,
+        plan=plan,
+        lay_out=lay_out,
+    )
+)

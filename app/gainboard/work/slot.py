@@ -1,0 +1,157 @@
+"""A slot: one killable process at a time, and the claim it works."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from threading import Event, Thread
+
+import gainboard
+from gainboard.store.job_records import Claim
+from gainboard.work.process import Reply
+
+IDLE_SECONDS = 60.0
+"""After which a process without work ends, and its memory is free."""
+_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
+
+
+class Slot:
+    """Made idle. `wake` is called from another thread whenever there may be news."""
+
+    def __init__(self, url: str, wake: Callable[[], None]) -> None:
+        self._url = url
+        self._wake = wake
+        self._process: subprocess.Popen[str] | None = None
+        self._ended = Event()
+        self._reply: Reply | None = None
+        self._idle_since = time.monotonic()
+        self.claim: Claim | None = None
+
+    def give(self, claim: Claim) -> None:
+        """Has the process work a claim; a new process where there is none."""
+        self.claim, self._reply = claim, None
+        try:
+            try:
+                self._hand_over(claim)
+            except BrokenPipeError:
+                # It has just ended, with nothing to do: not the fault of what would have been next.
+                self.kill()
+                self._hand_over(claim)
+        except OSError as error:
+            self.kill()
+            self._reply = Reply(claim.name, "unavailable", f"No process could be given the work: {error.strerror}.")
+            self._wake()
+
+    def reply(self) -> Reply | None:
+        """What became of the claim, once that is known; the slot is free from then on."""
+        if self.claim is None:
+            return None
+        # First of all, for a process may reply and end between two looks.
+        has_ended = self._ended.is_set()
+        reply = self._reply
+        if reply is None and has_ended:
+            reply = Reply(self.claim.name, "raised", f"The process that computed it ended ({self._code()}).")
+        if reply is not None:
+            self.claim, self._reply = None, None
+            self._idle_since = time.monotonic()
+        return reply
+
+    def kill(self) -> None:
+        """Ends the process, whatever it is doing."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        assert process.stdin is not None
+        with suppress(OSError):  # what it did not read any more
+            process.stdin.close()
+
+    def drop(self) -> None:
+        """Ends the process and forgets the claim, which is another's now or nobody's."""
+        self.kill()
+        self.claim, self._reply = None, None
+
+    def retire(self) -> None:
+        """Ends a process that has had no work for a while."""
+        if self.claim is None and time.monotonic() - self._idle_since > IDLE_SECONDS:
+            self.kill()
+
+    def _hand_over(self, claim: Claim) -> None:
+        if self._process is None or self._ended.is_set():
+            self.kill()
+            self._start()
+        self._send(asdict(claim))
+
+    def _code(self) -> str:
+        code = self._process.returncode if self._process else None
+        return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+
+    def _start(self) -> None:
+        folder = str(Path(gainboard.__file__).parent.parent)
+        paths = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+        self._ended = Event()
+        with _deaf_children():
+            self._process = subprocess.Popen(
+                # -P: nothing in the folder where the service was started is a module of ours.
+                [sys.executable, "-P", "-m", "gainboard.work.process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+                env={**os.environ, **_ONE_THREAD, "PYTHONPATH": paths},
+                start_new_session=True,
+            )
+        Thread(target=self._listen, args=(self._process, self._ended), daemon=True).start()
+        self._send({"url": self._url})
+
+    def _send(self, message: dict[str, object]) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+
+    def _listen(self, process: subprocess.Popen[str], ended: Event) -> None:
+        assert process.stdout is not None
+        try:
+            with process.stdout:
+                for line in process.stdout:
+                    self._hear(line)
+        finally:
+            process.wait()
+            ended.set()
+            self._wake()
+
+    def _hear(self, line: str) -> None:
+        try:
+            reply = Reply(**json.loads(line))
+        except (ValueError, TypeError):
+            return  # cut off by the end of the process
+        if self.claim is not None and reply.claim == self.claim.name:
+            self._reply = reply
+        self._wake()
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Whatever is started here inherits that it does not hear SIGTERM and its like.
+
+    Whoever stops a service may send them to all of its processes: what to end, and what does not count as a
+    failed attempt, is the owner's to say. An owner that dies is noticed by the end of standard input.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

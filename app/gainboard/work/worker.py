@@ -1,0 +1,118 @@
+"""Working a chunk of a job: the one function that every engine calls, in whatever process."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import time
+from contextlib import suppress
+from typing import Any
+
+from pydantic_core import to_json
+
+from gainboard.errors import Unavailable
+from gainboard.evaluation.analyses import Analysis, Arrays
+from gainboard.evaluation.versions import JudgedVersion, published_versions
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import blobs, claims, collections, jobs, qrels, runs
+from gainboard.store.arrays import pack_all, unpack_all
+from gainboard.store.job_records import Claim, Job
+from gainboard.trec.zstd import compress
+from gainboard.work.job_kinds import find_kind
+from gainboard.work.orders import ALGORITHM_VERSION, matrices_of
+
+PROGRESS_SECONDS = 0.5
+"""Between two notes of progress: each is a write transaction."""
+
+
+class Worker:
+    """Works chunks, one after the other. What it has scored for one chunk serves the next one of the same job."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._open: tuple[str, Analysis] | None = None
+
+    def work(self, claim: Claim) -> None:
+        """Works the chunk and stores what it comes to, or the job's result if it is the last one.
+
+        Where the claim no longer holds in the end, nothing is stored.
+        """
+        with self._workspace.database.reading() as tx:
+            job = jobs.job_of(tx, claim)
+        analysis = self._analysis(job)
+        if claim.is_last:
+            _assemble(self._workspace, claim, job, analysis)
+        else:
+            _work_parts(self._workspace, claim, analysis)
+
+    def _analysis(self, job: Job) -> Analysis:
+        if self._open is None or self._open[0] != job.id:
+            # Its matrices may be large, and refer to each other: they would stay until the collector's own time.
+            self._open = None
+            gc.collect()
+            self._open = (job.id, _open_analysis(self._workspace, job))
+        return self._open[1]
+
+
+def _open_analysis(workspace: Workspace, job: Job) -> Analysis:
+    kind = find_kind(job.kind)
+    params = kind.params.model_validate(job.params)
+    with workspace.database.reading() as tx:
+        collection, version = collections.of_id(tx, job.collection_id), qrels.of_id(tx, job.qrels_id)
+        candidates = runs.of_ids(tx, job.run_ids)
+        own = JudgedVersion.of(workspace, tx, version)
+        others = published_versions(workspace, tx, collection, params.versions())
+    analysis: Analysis = kind.analysis(matrices_of(workspace, collection, own, others, candidates, params), params)
+    return analysis
+
+
+def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis) -> None:
+    note = _Progress(workspace, claim)
+    found: list[Arrays] = []
+    for part in range(claim.first_part, claim.first_part + claim.parts):
+        found.append(analysis.work(part))
+        note(len(found))
+    packed = pack_all(found)
+    with workspace.database.writing() as tx:
+        claims.complete(tx, claim, packed)
+
+
+def _assemble(workspace: Workspace, claim: Claim, job: Job, analysis: Analysis) -> None:
+    with workspace.database.reading() as tx:
+        packed = claims.found(tx, job.number)
+    found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
+    body = to_json(_headed(job, analysis, analysis.result(found)), inf_nan_mode="null")
+    sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
+    with workspace.database.writing() as tx:
+        if claims.holds(tx, claim):
+            blobs.put(tx, sha256, len(body), blobs.cut(compressed))
+            claims.finish(tx, claim, sha256, workspace.now())
+
+
+def _headed(job: Job, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:
+    """What every result carries, then its own. No times: an equal job has an equal result."""
+    matrices = analysis.matrices
+    head = {
+        "kind": job.kind,
+        "collection": matrices.collection.name,
+        "qrels_version": matrices.qrels.version,
+        "runs": [run.name for run in matrices.runs],
+        "engine_version": ALGORITHM_VERSION,
+    }
+    left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
+    dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
+    return head | dropped | result
+
+
+class _Progress:
+    def __init__(self, workspace: Workspace, claim: Claim) -> None:
+        self._workspace, self._claim = workspace, claim
+        self._noted = time.monotonic()
+
+    def __call__(self, parts_done: int) -> None:
+        if time.monotonic() - self._noted < PROGRESS_SECONDS:
+            return
+        self._noted = time.monotonic()
+        # What was computed is worth more than a note of it.
+        with suppress(Unavailable), self._workspace.database.writing() as tx:
+            claims.progress(tx, self._claim, parts_done)
