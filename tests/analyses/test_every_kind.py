@@ -146,7 +146,8 @@ def test_every_kind_is_asked_here() -> None:
 @pytest.mark.parametrize("kind", SHAPES)
 def test_results_have_the_shape_that_is_promised(answer: Answer, kind: str) -> None:
     found = answer(kind, **ASKED[kind][0])
-    head = {"kind": kind, "collection": "grove", "qrels_version": 2, "runs": [], "engine_version": 2}
+    head = {"kind": kind, "collection": "grove", "qrels_version": 2, "runs": []}
+    head["engine_version"] = 2 if kind == "bootstrap-sensitivity" else 1
     assert list(missing(head, found)) == []
     assert [found[name] for name in ("kind", "collection", "qrels_version")] == [kind, "grove", 2]
     assert list(missing(SHAPES[kind], found)) == []

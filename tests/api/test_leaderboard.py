@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from gainboard.work.job_kinds import CATALOGUE, find_kind
 from tests.api.campaign import RUN, WORSE, Campaign, judged, refused, run_text
 from tests.api.laboratory import Laboratory, qrels_text, rotated
 from tests.conftest import Service
@@ -107,6 +109,23 @@ def test_groups_are_those_of_the_runs_and_judgments_that_are_shown(shared: Servi
     assert _board(lab, metric="AP", qrels=1)["rows"][0]["groups"]
     lab.submit(rotated(5))
     assert _board(lab, metric="AP", qrels=1)["groups_job"]["state"] is None
+
+
+@pytest.mark.outer
+def test_groups_that_an_earlier_version_computed_are_said_to_be_outdated(
+    shared: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Laboratory(shared)
+    wanted = _board(lab, metric="AP")["groups_job"]
+    before = lab.finished(lab.ask(wanted["kind"], **wanted["params"]))
+    kind = find_kind(wanted["kind"])
+    monkeypatch.setitem(CATALOGUE._kinds, kind.name, replace(kind, changes=kind.changes + 1))
+    board = _board(lab, metric="AP")
+    now = board["groups_job"]
+    assert (now["state"], now["outdated"], board["rows"][0]["groups"]) == (None, True, None)
+    assert now["id"] != wanted["id"]
+    result = lab.organiser.get(before["result_url"]).json()
+    assert result["engine_version"] == kind.engine_version
 
 
 def test_there_are_no_groups_of_a_single_run_or_of_geometric_means(shared: Service) -> None:

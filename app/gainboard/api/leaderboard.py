@@ -98,5 +98,10 @@ def _row(found: Leaderboard, labels: Sequence[str], row: Row) -> Piece:
 def _show(request: Request, grouping: GroupsJob) -> ShownGroupsJob:
     url = place(request, f"/v1/jobs/{grouping.id}")
     return ShownGroupsJob(
-        kind=grouping.kind, params=dict(grouping.params), id=grouping.id, state=grouping.state, url=url
+        kind=grouping.kind,
+        params=dict(grouping.params),
+        id=grouping.id,
+        state=grouping.state,
+        outdated=grouping.outdated,
+        url=url,
     )

@@ -18,7 +18,11 @@ from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.trec_eval import trec_eval_name
 from gainboard.metrics.views import JudgedRankings
 
+SCORING_VERSION = 1
+"""Counted on whenever a score may come out differently, whatever computes it."""
+
 __all__ = [
+    "SCORING_VERSION",
     "UNJUDGED",
     "BoundMetric",
     "GainSetting",

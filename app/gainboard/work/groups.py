@@ -31,6 +31,8 @@ class GroupsJob:
     id: str
     state: JobState | None
     groups: Groups | None
+    outdated: bool
+    """Whether only an earlier version has computed them, under another id."""
 
 
 def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
@@ -49,12 +51,18 @@ def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
     settled = settle(scores.collection, kind.params.model_validate(asked))
     key = identity(kind, settled, scores.collection, scores.qrels, scores.runs)
     if (known := workspace.groups.find(key)) is not None:
-        return GroupsJob(KIND, asked, key, "succeeded", known)
+        return GroupsJob(KIND, asked, key, "succeeded", known, outdated=False)
+    earlier = [
+        identity(kind, settled, scores.collection, scores.qrels, scores.runs, engine_version=version)
+        for version in range(1, kind.engine_version)
+    ]
     with workspace.database.reading() as tx:
-        job = jobs.find(tx, key)
+        found = jobs.among(tx, [key, *earlier])
+    job = found.pop(key, None)
     done = job is not None and job.state == "succeeded"
     groups = workspace.groups.get(key, lambda: _groups(workspace, job)) if job and done else None
-    return GroupsJob(KIND, asked, key, job.state if job else None, groups)
+    outdated = job is None and any(each.state == "succeeded" for each in found.values())
+    return GroupsJob(KIND, asked, key, job.state if job else None, groups, outdated)
 
 
 def _groups(workspace: Workspace, job: Job) -> Groups:

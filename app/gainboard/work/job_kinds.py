@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from gainboard.evaluation.analyses import Analysis
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Figure, Table
+from gainboard.metrics import SCORING_VERSION
 from gainboard.work.catalogue import Catalogue
 from gainboard.work.params import Params
 
@@ -22,10 +23,12 @@ Result = Mapping[str, Any]
 class Kind(Generic[P]):
     """A kind of job: what may be asked of it, which analysis does it, and how its result is shown.
 
-    `analysis` must raise BadInput, before anything is scored, for what cannot be done as asked.
+    `analysis` must raise BadInput, before anything is scored, for what cannot be done as asked. `changes` is counted
+    on whenever a result of this kind may come out differently: what was computed before then no longer answers.
     """
 
     name: str
+    changes: int = 0
     params: type[P]
     analysis: Callable[[Matrices, P], Analysis]
     tables: Callable[[Result], Sequence[Table]]
@@ -35,6 +38,14 @@ class Kind(Generic[P]):
     def definition(self) -> str:
         """What it computes, in prose: the docstring of its request model."""
         return inspect.getdoc(self.params) or ""
+
+    @property
+    def engine_version(self) -> int:
+        """The version of all that computes a result of this kind, which is part of a job's id.
+
+        It grows with every change of the scoring and of the kind: either of them makes new jobs of equal requests.
+        """
+        return SCORING_VERSION + self.changes
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the parameters, with descriptions, defaults and limits."""

@@ -32,8 +32,6 @@ from gainboard.work.plan import CHUNK_SECONDS, sizes_of_chunks
 
 MOST_OPEN = 200
 """Jobs of one token that are queued or running: each look for work passes over all that are open."""
-ALGORITHM_VERSION = 2
-"""Counted on whenever a result may come out differently: then what was computed before no longer answers."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +71,16 @@ def identity(
     version: Qrels,
     candidates: Sequence[Run],
     others: Iterable[Qrels] = (),
+    engine_version: int | None = None,
 ) -> str:
-    """A job's id: SHA-256 of the algorithm's version, the settled request, and the files that it is about."""
+    """Return a job's id: SHA-256 of the kind's version, the settled request, and the files that it is about.
+
+    `engine_version` is the kind's own if None; an earlier one gives the id that an equal request had then.
+    """
     files = [[run.name, run.team, run.sha256] for run in candidates]
     judgments = [version.version, version.sha256, *sorted([other.version, other.sha256] for other in others)]
     asked = [kind.name, settled.shown()]
-    known = [ALGORITHM_VERSION, collection.uuid, collection.name, *asked, judgments, files]
+    known = [engine_version or kind.engine_version, collection.uuid, collection.name, *asked, judgments, files]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 

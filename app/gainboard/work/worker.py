@@ -19,7 +19,7 @@ from gainboard.store.arrays import pack_all, unpack_all
 from gainboard.store.job_records import Claim, Job
 from gainboard.trec.zstd import compress
 from gainboard.work.job_kinds import find_kind
-from gainboard.work.orders import ALGORITHM_VERSION, matrices_of
+from gainboard.work.orders import matrices_of
 
 PROGRESS_SECONDS = 0.5
 """Between two notes of progress: each is a write transaction."""
@@ -97,7 +97,7 @@ def _headed(job: Job, analysis: Analysis, result: dict[str, Any]) -> dict[str, A
         "collection": matrices.collection.name,
         "qrels_version": matrices.qrels.version,
         "runs": [run.name for run in matrices.runs],
-        "engine_version": ALGORITHM_VERSION,
+        "engine_version": find_kind(job.kind).engine_version,
     }
     left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
     dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}

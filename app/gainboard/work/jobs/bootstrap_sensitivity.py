@@ -151,6 +151,7 @@ def figures(result: Result) -> Sequence[Figure]:
 BOOTSTRAP_SENSITIVITY = enter(
     Kind(
         name="bootstrap-sensitivity",
+        changes=1,  # an infinite t counts for its own pair only in max-T
         params=SensitivityParams,
         analysis=_analysis,
         tables=tables,
