@@ -9,11 +9,15 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import null, update
 
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims
+from gainboard.store.job_records import Claim
+from gainboard.store.job_tables import jobs as table_of_jobs
+from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, rotated
 from tests.conftest import ADMIN, Service, running, serving
@@ -168,3 +172,27 @@ def test_results_outlive_the_server_that_worked_them(tmp_path: Path) -> None:
         before = lab.organiser.get(url).content
     with serving(settings) as service:
         assert service.organiser.get(url).content == before
+
+
+def test_a_job_is_shown_without_its_result_being_read(
+    still: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, workspace = still
+    url = lab.ask().headers["location"]
+    worker = Worker(workspace)
+    while (held := _claim(workspace)) is not None:
+        worker.work(held)
+    shown = lab.organiser.get(url).json()
+    assert shown["tables"]
+    with workspace.database.writing() as tx:  # as an earlier version left it
+        tx.execute(update(table_of_jobs).values(exhibits=null()))
+    assert lab.organiser.get(url).json() == shown
+    with workspace.database.writing() as tx:
+        tx.execute(update(table_of_jobs).values(exhibits={"tables": [], "figures": []}))
+    monkeypatch.setattr("gainboard.work.results.made_of", None)
+    assert lab.organiser.get(url).json() == {**shown, "tables": [], "figures": []}
+
+
+def _claim(workspace: Workspace) -> Claim | None:
+    with workspace.database.writing() as tx:
+        return claims.claim(tx, "the tests", workspace.now())

@@ -13,6 +13,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.work.results import exhibits
 from gainboard.work.seen_jobs import SeenJob, find_job
 
+EXHIBITS = ("tables", "figures")
 JobId = Annotated[str, Path(alias="job", description="The job's id")]
 
 
@@ -49,8 +50,12 @@ def show_whole(request: Request, workspace: Workspace, seen: SeenJob) -> ShownJo
     shown = show(request, seen)
     if seen.job.result_sha256 is None:
         return shown
-    found = exhibits(workspace, seen.job)
     own = place(request, f"/v1/jobs/{seen.job.id}")
-    shown.tables = [ShownTable.below(own, each.name, each.caption) for each in found.tables]
-    shown.figures = [ShownFigure.below(own, each.name, each.caption) for each in found.figures]
+    if seen.job.exhibits is not None:
+        tables, figures = ([(each["name"], each["caption"]) for each in seen.job.exhibits[what]] for what in EXHIBITS)
+    else:
+        made = exhibits(workspace, seen.job)
+        tables, figures = ([(each.name, each.caption) for each in some] for some in (made.tables, made.figures))
+    shown.tables = [ShownTable.below(own, name, caption) for name, caption in tables]
+    shown.figures = [ShownFigure.below(own, name, caption) for name, caption in figures]
     return shown

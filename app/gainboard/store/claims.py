@@ -7,7 +7,7 @@ holds: because the job was cancelled, or because the worker was taken for dead a
 from __future__ import annotations
 
 from collections.abc import Collection as Container
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -113,12 +113,21 @@ def found(tx: Transaction, job_number: int) -> list[bytes]:
     return list(tx.execute(query).scalars())
 
 
-def finish(tx: Transaction, held: Claim, sha256: str, now: datetime) -> bool:
-    """The job has its result, and its chunks have served; False where the claim no longer holds."""
+def finish(
+    tx: Transaction,
+    held: Claim,
+    sha256: str,
+    now: datetime,
+    exhibits: Mapping[str, Sequence[Mapping[str, str]]] | None = None,
+) -> bool:
+    """The job has its result, and its chunks have served; False where the claim no longer holds.
+
+    `exhibits` are the names and captions of the result's tables and figures.
+    """
     if not holds(tx, held):
         return False
     tx.execute(delete(chunks).where(chunks.c.job_number == held.job_number))
-    over = {"state": "succeeded", "result_sha256": sha256, "finished_at": now}
+    over = {"state": "succeeded", "result_sha256": sha256, "exhibits": exhibits, "finished_at": now}
     tx.execute(update(table).where(table.c.number == held.job_number).values(**over))
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -33,6 +34,8 @@ class Job:
     parts_done: int
     error: str | None
     result_sha256: str | None
+    exhibits: Mapping[str, Sequence[Mapping[str, str]]] | None
+    """`name` and `caption` of each of the result's `tables` and `figures`; None without a result, and in old ones."""
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

@@ -21,6 +21,7 @@ jobs = Table(
     Column("parts", Integer, nullable=False),
     Column("error", Text),
     Column("result_sha256", ForeignKey("blobs.sha256")),
+    Column("exhibits", JSON),  # names and captions of the result's tables and figures; null in results of up to 0.1
     Column("created_at", UtcTime, nullable=False),
     Column("started_at", UtcTime),
     Column("finished_at", UtcTime),

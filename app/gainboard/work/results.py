@@ -15,7 +15,7 @@ from gainboard.evaluation.workspace import Exhibits, Workspace
 from gainboard.exhibits import Figure, Table
 from gainboard.store import blobs
 from gainboard.store.job_records import Job
-from gainboard.work.job_kinds import find_kind
+from gainboard.work.job_kinds import Kind, find_kind
 
 # A result of many megabytes takes ten times that while it is parsed, so one is at a time.
 _one_at_a_time = Lock()
@@ -65,14 +65,18 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
+def made_of(kind: Kind[Any], body: bytes) -> Exhibits:
+    """Make the tables and figures of a result, from its JSON."""
+    with _collector_at_rest():
+        result = from_json(body)
+        return Exhibits(tuple(kind.tables(result)), tuple(kind.figures(result)))
+
+
 def exhibits(workspace: Workspace, job: Job) -> Exhibits:
     """The tables and figures of the result, from memory where they were used lately. Raises as `require_result`."""
 
     def make() -> Exhibits:
-        kind = find_kind(job.kind)
-        with _collector_at_rest():
-            result = parsed(workspace, job)
-            return Exhibits(tuple(kind.tables(result)), tuple(kind.figures(result)))
+        return made_of(find_kind(job.kind), b"".join(content(workspace, job)))
 
     key = require_result(job)
     if (known := workspace.exhibits.find(key)) is not None:

@@ -1,0 +1,18 @@
+"""A job says which tables and figures its result has.
+
+Revision ID: 0006
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("jobs", sa.Column("exhibits", sa.JSON(), nullable=True))
