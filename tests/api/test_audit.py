@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -20,6 +21,13 @@ from tests.conftest import ADMIN, Service, serving
 
 
 @pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server that works no jobs: none is over before it is cancelled."""
+    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN, job_slots=0)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def lab(shared: Service) -> Laboratory:
     return Laboratory(shared)
 
@@ -30,7 +38,6 @@ def test_every_route_that_changes_something_is_in_the_table(shared: Service) -> 
     assert sorted(changing) == sorted(CHANGES)
 
 
-@pytest.mark.outer
 @pytest.mark.parametrize("route", CHANGES)
 def test_a_change_leaves_one_entry_that_says_who_made_it_and_a_refused_one_none(
     shared: Service, lab: Laboratory, route: str
@@ -72,13 +79,13 @@ def test_what_fails_or_changes_nothing_leaves_none(shared: Service) -> None:
 
 
 @pytest.mark.outer
-def test_an_equal_request_for_a_job_and_a_second_end_of_it_leave_none(shared: Service) -> None:
-    lab = Laboratory(shared)
+def test_an_equal_request_for_a_job_and_a_second_end_of_it_leave_none(sqlite_service: Service) -> None:
+    lab = Laboratory(sqlite_service)
     job = lab.finished(lab.ask())["id"]
-    before = log(shared.organiser)
+    before = log(lab.organiser)
     assert lab.ask().status_code == 200
-    assert shared.organiser.delete(f"/v1/jobs/{job}").status_code == 200
-    assert log(shared.organiser) == before
+    assert lab.organiser.delete(f"/v1/jobs/{job}").status_code == 200
+    assert log(lab.organiser) == before
 
 
 def test_a_release_is_told_from_other_changes_with_what_was_and_what_is(campaign: Campaign) -> None:

@@ -11,7 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from gainboard.api.answers import answer, place
-from gainboard.api.asked_jobs import KindName, NewJob
+from gainboard.api.asked_work import KindName, NewJob
 from gainboard.api.dependencies import CollectionName, EngineDep, PrincipalDep, WatchDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page

@@ -11,7 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from gainboard.api.answers import answer, place
-from gainboard.api.asked_reports import NewReport, ReportName
+from gainboard.api.asked_work import NewReport, ReportName
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.jobs import ON_LAUNCH
