@@ -15,16 +15,19 @@ from benchmarks.report import Row, Target
 from benchmarks.servers import FAST, PLAIN, gainboard
 
 _UNTIL_CONNECTING = """
-import atexit, os, socket, sys, time
+import os, socket, sys, time
 
 def end(*arguments, **options):
     print(time.process_time(), file=sys.stderr, flush=True)
     os._exit(0)
 
 socket.create_connection = end
-atexit.register(end)
 from gainboard.cli import main
-main(sys.argv[1:])
+try:
+    main(sys.argv[1:])
+except SystemExit as ended:
+    end() if ended.code == 0 else sys.exit(1)
+sys.exit(1)
 """
 
 

@@ -62,13 +62,13 @@ def pytest_collection_finish() -> None:
     _started.clear()
 
 
-_started: list[str] = []
-"""The programs that were started since the last test."""
+_started: list[tuple[int, str]] = []
+"""The programs that were started since the last test, each with the thread that started it."""
 
 
 def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.forkpty"):
-        _started.append(f"{event} {arguments[:2]}")
+    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.forkpty", "os.system"):
+        _started.append((threading.get_ident(), f"{event} {arguments[:2]}"))
 
 
 sys.addaudithook(_note_start)
@@ -76,12 +76,15 @@ sys.addaudithook(_note_start)
 
 @pytest.fixture(autouse=True)
 def _inner_loop_starts_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test of the inner loop that starts a process."""
+    """Fail a test of the inner loop that starts a process.
+
+    In a whole session only what its own thread starts: a server that other tests share may start one late.
+    """
     yield
-    started = _started.copy()
+    is_inner_loop = request.config.option.markexpr == INNER_LOOP
+    started = [what for thread, what in _started if is_inner_loop or thread == threading.get_ident()]
     _started.clear()
-    # In a whole session, a process that another test has asked for may be late.
-    if request.config.option.markexpr == INNER_LOOP and started:
+    if started and request.node.get_closest_marker("outer") is None:
         pytest.fail(f"This test starts a process: mark it with `pytest.mark.outer`. {started[0]}")
 
 

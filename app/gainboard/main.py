@@ -36,6 +36,7 @@ from gainboard.api import (
 from gainboard.api.dependencies import known_query
 from gainboard.api.kept import Remembering
 from gainboard.api.middleware import BoundedBody, Conditional, Observed
+from gainboard.api.models.base import build_all
 from gainboard.api.telemetry import IS_INSTALLED, Measured, Telemetry
 from gainboard.errors import BadSetting
 from gainboard.evaluation.organisers import ensure_organiser
@@ -142,6 +143,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
+        build_all()
         application.openapi()  # takes a while the first time, which should not be somebody's first request
         engine.start()
         yield

@@ -1,4 +1,4 @@
-"""A job says which tables and figures its result has.
+"""A job says which version computes it, and which tables and figures its result has.
 
 Revision ID: 0006
 """
@@ -15,4 +15,5 @@ depends_on = None
 
 
 def upgrade() -> None:
+    op.add_column("jobs", sa.Column("engine_version", sa.Integer(), nullable=True))
     op.add_column("jobs", sa.Column("exhibits", sa.JSON(), nullable=True))

@@ -29,7 +29,7 @@ def give_back(bench: Bench, held: Claim, error: str = "it died", is_final: bool 
 def finish(bench: Bench, held: Claim) -> bool:
     """Finishes the job, with the result of another one's file."""
     with bench.workspace.database.writing() as tx:
-        return claims.finish(tx, held, bench.a_blob, bench.workspace.now())
+        return claims.finish(tx, held, bench.a_blob, bench.workspace.now(), {})
 
 
 def take_over(bench: Bench) -> None:

@@ -8,6 +8,7 @@ from itertools import groupby
 import pytest
 
 from gainboard.work.engine import Engine
+from gainboard.work.job_kinds import find_kind
 from tests.jobs.bench import Bench, computing, is_there, is_zombie, undisturbed
 from tests.jobs.servers import kill, working
 from tests.waiting import until
@@ -100,6 +101,13 @@ def test_a_job_that_is_refused_while_it_is_worked_fails_at_once(busy: Bench) -> 
     over = busy.over(job)
     assert over.state == "failed"
     assert "averaged geometrically" in str(over.error)
+    assert "attempts" not in str(over.error)
+
+
+def test_a_job_that_another_version_began_fails_and_says_what_to_do(busy: Bench) -> None:
+    over = busy.over(busy.add([1, 1], engine_version=find_kind("swap-rate").engine_version + 1))
+    assert over.state == "failed"
+    assert "Another version of Gainboard began this job" in str(over.error)
     assert "attempts" not in str(over.error)
 
 

@@ -98,7 +98,7 @@ def test_a_cancellation_waits_for_a_result_that_is_being_stored_and_changes_noth
             cancelling = pool.submit(table.cancel, job)
             with pytest.raises(TimeoutError):
                 cancelling.result(0.1)
-            assert claims.finish(tx, held, table.a_blob, table.workspace.now())
+            assert claims.finish(tx, held, table.a_blob, table.workspace.now(), {})
         cancelling.result()
     assert table.job(job).state == "succeeded"
 

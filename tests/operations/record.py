@@ -33,7 +33,7 @@ SCORES = {"metric": ["AP", "Q", "nDCG@5", "ADM"], "gains": "10:5:1", "topics": "
 RUNS = {f"run-{number}": rotated(number) for number in range(4)}
 PLAIN = {"Accept": "text/plain"}
 SETTINGS = {"name": "old", "title": "Größe ☃", "levels": 3}
-JOB = {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
+JOB: dict[str, Any] = {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
 REPORT = {"name": "q-measure-appendix", "collections": ["old"], "params": {}}
 
 

@@ -23,16 +23,19 @@ from gainboard.store.backup.revisions import upgrade
 from gainboard.store.database import Database
 from gainboard.store.metadata import metadata
 from gainboard.store.schema import migrate
+from gainboard.work.job_kinds import find_kind
 from tests.api.campaign import run_text
 from tests.api.changes import log
 from tests.conftest import ADMIN, Service, serving
-from tests.operations.record import PATH, PLAIN, RECORDED, SCORES
+from tests.operations.record import JOB, PATH, PLAIN, RECORDED, SCORES
 from tests.operations.test_backup import quiet, restored, taken
 from tests.outside import ROOT
 
 VERSIONS = ROOT / "migrations" / "versions"
 REVISIONS = sorted(path.name.partition("_")[0] for path in VERSIONS.glob("0*.py"))
 EARLIER = REVISIONS[:-1]
+IDS_SINCE = "0005"
+"""The first revision whose jobs have the ids that equal requests have now."""
 
 
 def test_what_every_earlier_version_left_is_recorded() -> None:
@@ -83,6 +86,8 @@ def test_what_an_earlier_version_stored_is_answered_as_it_was_and_of_use(migrate
     answered = json.loads((RECORDED / f"{revision}.json").read_text(encoding="utf-8"))
     with serving(Settings.read({}, database_url=migrated, admin_token=ADMIN)) as service:
         assert_answered_as_before(service, answered)
+        if revision >= IDS_SINCE:
+            assert_found_again(service.organiser, answered["job"])
         assert_of_use(service.organiser)
         assert verify(log(service.organiser)).fault is None
 
@@ -114,6 +119,13 @@ def assert_equal(now: Any, then: Any) -> None:
         assert now == pytest.approx(then, abs=1e-12)
     else:
         assert now == then
+
+
+def assert_found_again(organiser: httpx.Client, job: dict[str, Any]) -> None:
+    """A kind that has not changed since answers with the job of an earlier version: equal requests have equal ids."""
+    if find_kind(JOB["kind"]).engine_version == 1:
+        again = organiser.post(f"{PATH}/jobs", json=JOB)
+        assert (again.status_code, f"/v1/jobs/{again.json()['id']}") == (200, job["path"])
 
 
 def assert_of_use(organiser: httpx.Client) -> None:

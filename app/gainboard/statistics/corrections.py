@@ -33,8 +33,9 @@ def max_t(
 
     A pair's level is the share of resamples in which its own t is infinite or the largest finite t of all pairs
     reaches the pair's `observed` t [pairs] (Westfall and Young, Resampling-based multiple testing, 1993). `largest`
-    [resamples] is that largest finite t. `infinite_counts` [pairs] says in how many resamples a pair's t is infinite,
-    and `infinite_resamples` lists those resamples, pair after pair.
+    [resamples] is that largest finite t. `infinite_resamples` lists, pair after pair, the resamples in which a pair's
+    own t is infinite, at least those whose `largest` does not suffice; `infinite_counts` [pairs] says how many are
+    each pair's.
 
     An infinite t counts for its own pair only. Two runs that differ on one topic have one in every resample without
     that topic, a third of all: counted for every pair, one near-duplicate run would leave no difference significant.

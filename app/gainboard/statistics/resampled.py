@@ -36,20 +36,24 @@ def verdict(
         places = [max(1, math.ceil(ratios.shape[1] * alpha - NEAR)) for alpha in alphas]
         found["estimated_differences"] = np.abs(mean_at(at_places(ratios, places)))
     if largest:
-        found |= _for_max_t(ratios, topics)
+        found |= _for_max_t(ratios, observed, topics)
     return found
 
 
-def _for_max_t(ratios: Floats, topics: int) -> Found:
-    """Return `largest`, `infinite_counts` and `infinite_resamples`, which `max_t` explains.
+def _for_max_t(ratios: Floats, observed: Floats, topics: int) -> Found:
+    """Return what `max_t` compares, and `any_infinite` [resamples]: whether the t of any of these pairs is infinite.
 
     The infinite ones are stored as lists: few pairs have any, and a table of all pairs and resamples would be large.
+    Those are left out in which a finite t of these pairs is large enough already: they count without a list.
     """
     is_infinite = ratios >= topics * (1 - NEAR)
+    largest = np.where(is_infinite, 0.0, ratios).max(axis=0)
+    counts_alone = is_infinite & (largest < observed[:, np.newaxis] * (1 - NEAR))
     return {
-        "largest": np.where(is_infinite, 0.0, ratios).max(axis=0),
-        "infinite_counts": is_infinite.sum(axis=1, dtype=np.int32),
-        "infinite_resamples": np.nonzero(is_infinite)[1].astype(np.int32),
+        "largest": largest,
+        "any_infinite": is_infinite.any(axis=0),
+        "infinite_counts": counts_alone.sum(axis=1, dtype=np.int32),
+        "infinite_resamples": np.nonzero(counts_alone)[1].astype(np.int32),
     }
 
 

@@ -43,13 +43,15 @@ class Outcome:
 
     `asl` is float64 [pairs] in [0, 1]. `estimated_differences`, float64 [alphas, pairs], is None unless the test
     is a bootstrap and was asked. So are `observed`, `largest`, `infinite_counts` and `infinite_resamples`, which
-    `max_t` takes. `resamples` is how many there were, all that exist where they could be enumerated; None if none.
+    `max_t` takes, and `any_infinite` [resamples]: where the t of any pair is infinite. `resamples` is how many there
+    were, all that exist where they could be enumerated; None if none.
     """
 
     asl: Floats
     estimated_differences: Floats | None = None
     observed: Floats | None = None
     largest: Floats | None = None
+    any_infinite: NDArray[np.bool_] | None = None
     infinite_counts: NDArray[np.int32] | None = None
     infinite_resamples: NDArray[np.int32] | None = None
     resamples: int | None = None
@@ -59,7 +61,7 @@ def joined(found: Sequence[Found]) -> Found:
     """Fields of `Outcome` for consecutive parts of the pairs, as one: at least one part."""
     return {
         name: np.maximum.reduce([part[name] for part in found])
-        if name == "largest"
+        if name in ("largest", "any_infinite")
         else np.concatenate([part[name] for part in found], axis=-1)
         for name in found[0]
     }

@@ -118,7 +118,7 @@ def finish(
     held: Claim,
     sha256: str,
     now: datetime,
-    exhibits: Mapping[str, Sequence[Mapping[str, str]]] | None = None,
+    exhibits: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> bool:
     """The job has its result, and its chunks have served; False where the claim no longer holds.
 

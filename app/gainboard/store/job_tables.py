@@ -19,6 +19,7 @@ jobs = Table(
     Column("token_id", ForeignKey("tokens.id")),  # whose request it was
     Column("state", String(16), nullable=False, index=True),
     Column("parts", Integer, nullable=False),
+    Column("engine_version", Integer),  # of what computes it; null in jobs of up to schema 0005, whose version was 1
     Column("error", Text),
     Column("result_sha256", ForeignKey("blobs.sha256")),
     Column("exhibits", JSON),  # names and captions of the result's tables and figures; null in results of up to 0.1

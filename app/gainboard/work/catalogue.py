@@ -28,7 +28,9 @@ class Catalogue(Generic[K]):
         self._is_complete = False
 
     def enter(self, kind: K) -> None:
-        """Put a kind into the catalogue."""
+        """Put a kind into the catalogue. Raises ValueError where another one has its name."""
+        if kind.name in self._kinds:
+            raise ValueError(f"two kinds are called {kind.name}")
         self._kinds[kind.name] = kind
 
     def every(self) -> tuple[K, ...]:

@@ -61,7 +61,7 @@ def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
     job = found.pop(key, None)
     done = job is not None and job.state == "succeeded"
     groups = workspace.groups.get(key, lambda: _groups(workspace, job)) if job and done else None
-    outdated = job is None and any(each.state == "succeeded" for each in found.values())
+    outdated = not done and any(each.state == "succeeded" for each in found.values())
     return GroupsJob(KIND, asked, key, job.state if job else None, groups, outdated)
 
 

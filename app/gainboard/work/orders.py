@@ -170,6 +170,7 @@ def enqueue(
         qrels_id=asked.qrels.id,
         run_ids=[run.id for run in asked.candidates],
         token_id=token.id,
+        engine_version=asked.kind.engine_version,
     )
 
 

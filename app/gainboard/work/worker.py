@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from gainboard.errors import Unavailable
+from gainboard.errors import InvalidRequest, Unavailable
 from gainboard.evaluation.analyses import Analysis, Arrays
 from gainboard.evaluation.versions import JudgedVersion, published_versions
 from gainboard.evaluation.workspace import Workspace
@@ -59,6 +59,12 @@ class Worker:
 
 def _open_analysis(workspace: Workspace, job: Job) -> Analysis:
     kind = find_kind(job.kind)
+    if (began := job.engine_version or 1) != kind.engine_version:
+        # Its chunks would come out otherwise than those that are done, and the result would be of neither version.
+        raise InvalidRequest(
+            f"Another version of Gainboard began this job (engine version {began}, here {kind.engine_version}). "
+            "Ask for it again."
+        )
     params = kind.params.model_validate(job.params)
     with workspace.database.reading() as tx:
         collection, version = collections.of_id(tx, job.collection_id), qrels.of_id(tx, job.qrels_id)

@@ -12,3 +12,12 @@ class Model(BaseModel):
     """
 
     model_config = ConfigDict(defer_build=True)
+
+
+def build_all() -> None:
+    """Build what is deferred, for a server: its first requests should not wait for it."""
+    waiting = [Model]
+    while waiting:
+        model = waiting.pop()
+        model.model_rebuild()
+        waiting += model.__subclasses__()

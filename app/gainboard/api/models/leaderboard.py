@@ -32,7 +32,7 @@ class ShownGroupsJob(Model):
     params: dict[str, Any]
     id: str
     state: JobState | None
-    outdated: bool = Field(description="Whether the groups have to be computed again: only an earlier version has")
+    outdated: bool = Field(False, description="Whether only an earlier version has computed the groups")
     url: str = Field(description="Where the job is once it has been asked for")
 
 

@@ -129,9 +129,9 @@ class Sensitivity(Analysis):
 
     def _infinite(self, outcome: Outcome) -> dict[str, int]:
         """Count the resamples in which the t of any pair is infinite; max-T takes them for their own pairs alone."""
-        if outcome.infinite_resamples is None:
+        if outcome.any_infinite is None:
             return {}
-        return {"resamples_with_infinite_t": len(np.unique(outcome.infinite_resamples))}
+        return {"resamples_with_infinite_t": int(outcome.any_infinite.sum())}
 
     def _level(self, decision: Decision, row: int, alpha: float) -> dict[str, Any]:
         significant, pairs = int((decision.asl < alpha).sum()), len(decision.asl)

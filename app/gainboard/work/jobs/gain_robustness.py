@@ -108,6 +108,7 @@ def _analysis(matrices: Matrices, asked: RobustnessParams) -> GainRobustness:
 GAIN_ROBUSTNESS = enter(
     Kind(
         name="gain-robustness",
+        changes=stability.STABILITY.changes + swap_rate.SWAP_RATE.changes,  # whose analyses it runs
         params=RobustnessParams,
         analysis=_analysis,
         tables=tables,
