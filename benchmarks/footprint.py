@@ -1,4 +1,4 @@
-"""What a run takes up in the database, how soon a server answers, and how soon a command is at work."""
+"""The size of a run in the database, and the time that servers and commands take to start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How thorough a session of tests is: under CI, property tests look at all of their examples, and else at a fifth."""
+"""Thoroughness of a session of tests: under CI, property tests look at all of their examples, and else at a fifth."""
 
 from __future__ import annotations
 

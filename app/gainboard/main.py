@@ -36,7 +36,7 @@ from gainboard.api import (
 from gainboard.api.dependencies import known_query
 from gainboard.api.kept import Remembering
 from gainboard.api.middleware import BoundedBody, Conditional, Observed
-from gainboard.api.models.base import build_all
+from gainboard.api.models.answers import build_all
 from gainboard.api.telemetry import IS_INSTALLED, Measured, Telemetry
 from gainboard.errors import BadSetting
 from gainboard.evaluation.organisers import ensure_organiser

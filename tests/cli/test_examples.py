@@ -93,7 +93,7 @@ def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedPr
 
 
 SHELL = re.compile(r"[|<>*$;&]|^(?!gainboard )")
-"""What needs a shell, a variable before the command included.
+"""A line that matches needs a shell, a variable before the command included.
 
 Other lines run in this process: sixty starts of Python took a tenth of all tests.
 """

@@ -1,4 +1,4 @@
-"""What the shell blocks of docs/operating.md show is so: they run as printed, on addresses and tokens that are there.
+"""The shell blocks of docs/operating.md run as printed.
 
 No container engine is at hand, so of its commands only the words are held against the Dockerfile.
 """
@@ -96,7 +96,7 @@ TESTED = {
     "container": test_a_container_has_the_volume_and_the_port_of_the_dockerfile,
     "backup": test_a_backup_of_a_service_that_runs_is_restored_into_a_new_folder,
 }
-"""By the name of each block the test that does what it shows."""
+"""Map the name of each block to the test that does what the block shows."""
 
 
 def test_every_block_of_the_page_has_a_name_and_a_test() -> None:

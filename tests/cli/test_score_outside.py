@@ -50,17 +50,6 @@ def test_a_full_disk_is_told_of_and_nothing_else(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "gainboard: Cannot write: No space left on device.\n")
 
 
-@pytest.mark.parametrize("line", [["--help"], ["--version"], ["nonsense"]])
-def test_help_starts_without_the_libraries_of_a_server(line: list[str]) -> None:
-    code = (
-        "import sys\nfrom gainboard.cli import main\n"
-        f"try: main({line!r})\n"
-        "except SystemExit: print({'fastapi', 'sqlalchemy', 'scipy', 'uvicorn'} & sys.modules.keys())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], env=outside(), capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "set()", done.stderr
-
-
 def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = gainboard("score", "qrels.txt", "-", "-f", "csv", input=(folder / "run.txt").read_text())
     score("run.txt", "-f", "csv")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from fastapi import Body
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
+from gainboard.work.catalogue import AnyKind
 from gainboard.work.job_kinds import Kind, every_kind
 from gainboard.work.outlines import MOST_COLLECTIONS
 from gainboard.work.params import Params
@@ -16,7 +17,6 @@ from gainboard.work.report_kinds import ReportKind, ReportParams, every_report_k
 Names = Annotated[
     list[Annotated[str, StringConstraints(max_length=128)]], Field(min_length=1, max_length=MOST_COLLECTIONS)
 ]
-AnyKind = Kind[Any] | ReportKind[Any]
 
 
 class AskedJob(BaseModel):
@@ -38,18 +38,29 @@ class AskedReport(BaseModel):
     params: ReportParams
 
 
-def _asked(base: type[BaseModel], kind: AnyKind, member: str, params: Any) -> type[BaseModel]:
-    """Make the model of a body that asks for this kind, which it names in its `member`."""
+def _body(
+    base: type[BaseModel], member: str, params: Callable[[Any], Any], summaries: Mapping[AnyKind[Any], str]
+) -> Any:
+    """Make the type of a body: a model for each kind, which the body names in its `member`."""
+    models = [_asked(base, member, params(kind), kind) for kind in summaries]
+    examples: dict[str, Any] = {
+        kind.name: {"summary": summary, "value": kind.example()} for kind, summary in summaries.items()
+    }
+    return Annotated[Union[tuple(models)], Body(discriminator=member, openapi_examples=examples)]  # noqa: UP007
+
+
+def _asked(base: type[BaseModel], member: str, params: Any, kind: AnyKind[Any]) -> type[BaseModel]:
     name = "".join(part.capitalize() for part in kind.name.split("-"))
     fields: dict[str, Any] = {member: (Literal[kind.name], Field()), "params": (kind.params, params)}
     return create_model(f"Asked{name}", __base__=base, __doc__=kind.definition, **fields)
 
 
-def _body(models: Sequence[type[BaseModel]], kinds: Sequence[AnyKind], member: str, summaries: Sequence[str]) -> Any:
-    examples: dict[str, Any] = {
-        kind.name: {"summary": summary, "value": kind.example()} for kind, summary in zip(kinds, summaries, strict=True)
-    }
-    return Annotated[Union[tuple(models)], Body(discriminator=member, openapi_examples=examples)]  # noqa: UP007
+def _of_job(kind: Kind[Any]) -> Any:
+    return Field(description="`/v1/job-kinds` describes them")
+
+
+def _of_report(kind: ReportKind[Any]) -> Any:
+    return Field(kind.params(), description="`/v1/report-kinds` describes them")
 
 
 if TYPE_CHECKING:
@@ -58,19 +69,7 @@ if TYPE_CHECKING:
     NewJob = AskedJob
     NewReport = AskedReport
 else:
-    _JOBS, _REPORTS = every_kind(), every_report_kind()
-    KindName = Literal[tuple(kind.name for kind in _JOBS)]
-    ReportName = Literal[tuple(kind.name for kind in _REPORTS)]
-    _OF_JOBS, _OF_REPORTS = "`/v1/job-kinds` describes them", "`/v1/report-kinds` describes them"
-    NewJob = _body(
-        [_asked(AskedJob, kind, "kind", Field(description=_OF_JOBS)) for kind in _JOBS],
-        _JOBS,
-        "kind",
-        [kind.name for kind in _JOBS],
-    )
-    NewReport = _body(
-        [_asked(AskedReport, kind, "name", Field(kind.params(), description=_OF_REPORTS)) for kind in _REPORTS],
-        _REPORTS,
-        "name",
-        [kind.title for kind in _REPORTS],
-    )
+    KindName = Literal[tuple(kind.name for kind in every_kind())]
+    ReportName = Literal[tuple(kind.name for kind in every_report_kind())]
+    NewJob = _body(AskedJob, "kind", _of_job, {kind: kind.name for kind in every_kind()})
+    NewReport = _body(AskedReport, "name", _of_report, {kind: kind.title for kind in every_report_kind()})

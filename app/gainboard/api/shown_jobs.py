@@ -10,10 +10,9 @@ from gainboard.api.answers import place
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.models.jobs import Progress, ShownFigure, ShownJob, ShownTable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.work.results import exhibits
+from gainboard.work.results import exhibits, names_of
 from gainboard.work.seen_jobs import SeenJob, find_job
 
-EXHIBITS = ("tables", "figures")
 JobId = Annotated[str, Path(alias="job", description="The job's id")]
 
 
@@ -51,11 +50,8 @@ def show_whole(request: Request, workspace: Workspace, seen: SeenJob) -> ShownJo
     if seen.job.result_sha256 is None:
         return shown
     own = place(request, f"/v1/jobs/{seen.job.id}")
-    if seen.job.exhibits is not None:
-        tables, figures = ([(each["name"], each["caption"]) for each in seen.job.exhibits[what]] for what in EXHIBITS)
-    else:
-        made = exhibits(workspace, seen.job)
-        tables, figures = ([(each.name, each.caption) for each in some] for some in (made.tables, made.figures))
-    shown.tables = [ShownTable.below(own, name, caption) for name, caption in tables]
-    shown.figures = [ShownFigure.below(own, name, caption) for name, caption in figures]
+    # Results of earlier versions are read to find the names.
+    named = seen.job.exhibits if seen.job.exhibits is not None else names_of(exhibits(workspace, seen.job))
+    shown.tables = [ShownTable.below(own, **each) for each in named["tables"]]
+    shown.figures = [ShownFigure.below(own, **each) for each in named["figures"]]
     return shown

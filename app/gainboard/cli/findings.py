@@ -1,6 +1,6 @@
-"""What is found in a file, in lines as compilers write them: by a command here, or by the service it was sent to.
+"""Faults and warnings of a file, in lines as compilers write them.
 
-Commands of both sorts use this, so it imports neither what reads files nor the client.
+Commands on files and commands against a server use this module, so it imports neither what reads files nor the client.
 """
 
 from __future__ import annotations

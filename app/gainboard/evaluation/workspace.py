@@ -142,7 +142,7 @@ class Workspace:
     exhibits: Recent[str, Exhibits] = field(default_factory=lambda: Recent(MOST_CELLS, lambda found: found.cells))
     """By the SHA-256 of the result."""
     reports: Recent[str, Any] = field(default_factory=lambda: Recent(MOST_CELLS, lambda found: found.cells))
-    """What reports lay out, which is the ring of work's to say, by their ids."""
+    """The answers of reports by their ids. The ring `work` says what an answer is."""
     groups: Recent[str, Mapping[str, list[str]]] = field(default_factory=lambda: Recent(256))
     """The letters of a leaderboard's runs, by the id of the job."""
 

@@ -33,7 +33,7 @@ class Job:
     parts: int
     parts_done: int
     engine_version: int | None
-    """Of what computes it; None for 1, the version of schemas up to 0005."""
+    """The version of what computes the job. None stands for 1, the version of schemas up to 0005."""
     error: str | None
     result_sha256: str | None
     exhibits: Mapping[str, Sequence[Mapping[str, str]]] | None

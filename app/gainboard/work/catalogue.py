@@ -1,23 +1,47 @@
-"""A catalogue of kinds: a kind is entered by being defined in a file of the catalogue's folder."""
+"""Kinds of jobs and of reports, and the catalogues that they are in.
+
+A kind is entered by being defined in a file of its catalogue's folder.
+"""
 
 from __future__ import annotations
 
+import inspect
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+M = TypeVar("M", bound=BaseModel)
 
 
-class Named(Protocol):
-    """Something that requests ask for by name."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnyKind(ABC, Generic[M]):
+    """A kind of job or of report, which requests ask for by name and with parameters."""
+
+    name: str
+    params: type[M]
 
     @property
-    def name(self) -> str: ...
+    def definition(self) -> str:
+        """The prose that says what the kind computes: the docstring of its request model."""
+        return inspect.getdoc(self.params) or ""
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the parameters, with descriptions, defaults and limits."""
+        return self.params.model_json_schema()
+
+    @abstractmethod
+    def example(self) -> dict[str, Any]:
+        """Return a body that asks for this kind."""
 
 
-K = TypeVar("K", bound=Named)
+K = TypeVar("K", bound=AnyKind[Any])
 
 
-class Catalogue(Generic[K]):
+class KindCatalogue(Generic[K]):
     """The kinds that the modules of one package enter, by name. The modules are imported when a kind is first wanted:
     they import this catalogue in turn.
     """
@@ -27,11 +51,12 @@ class Catalogue(Generic[K]):
         self._kinds: dict[str, K] = {}
         self._is_complete = False
 
-    def enter(self, kind: K) -> None:
-        """Put a kind into the catalogue. Raises ValueError where another one has its name."""
+    def enter(self, kind: K) -> K:
+        """Put a kind into the catalogue, and return it. Raises ValueError where another one has its name."""
         if kind.name in self._kinds:
             raise ValueError(f"two kinds are called {kind.name}")
         self._kinds[kind.name] = kind
+        return kind
 
     def every(self) -> tuple[K, ...]:
         """Return all kinds, in the order of their names."""

@@ -32,7 +32,7 @@ class GroupsJob:
     state: JobState | None
     groups: Groups | None
     outdated: bool
-    """Whether only an earlier version has computed them, under another id."""
+    """True if only an earlier version has computed the groups, under another id."""
 
 
 def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from gainboard.evaluation.analyses import Analysis
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Figure, Table
 from gainboard.metrics import SCORING_VERSION
-from gainboard.work.catalogue import Catalogue
+from gainboard.work.catalogue import AnyKind, KindCatalogue
 from gainboard.work.params import Params
 
 P = TypeVar("P", bound=Params)
@@ -20,24 +19,17 @@ Result = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kind(Generic[P]):
+class Kind(AnyKind[P]):
     """A kind of job: what may be asked of it, which analysis does it, and how its result is shown.
 
     `analysis` must raise BadInput, before anything is scored, for what cannot be done as asked. `changes` is counted
     on whenever a result of this kind may come out differently: what was computed before then no longer answers.
     """
 
-    name: str
     changes: int = 0
-    params: type[P]
     analysis: Callable[[Matrices, P], Analysis]
     tables: Callable[[Result], Sequence[Table]]
     figures: Callable[[Result], Sequence[Figure]]
-
-    @property
-    def definition(self) -> str:
-        """What it computes, in prose: the docstring of its request model."""
-        return inspect.getdoc(self.params) or ""
 
     @property
     def engine_version(self) -> int:
@@ -47,10 +39,6 @@ class Kind(Generic[P]):
         """
         return SCORING_VERSION + self.changes
 
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the parameters, with descriptions, defaults and limits."""
-        return self.params.model_json_schema()
-
     def example(self) -> dict[str, Any]:
         """Return a body that asks for this kind: the model's own example, else that of each required parameter."""
         described = self.schema()
@@ -59,20 +47,5 @@ class Kind(Generic[P]):
         return {"kind": self.name, "params": own[0]}
 
 
-CATALOGUE: Catalogue[Kind[Any]] = Catalogue("gainboard.work.jobs")
-
-
-def enter(kind: Kind[P]) -> Kind[P]:
-    """Put a kind into the catalogue."""
-    CATALOGUE.enter(kind)
-    return kind
-
-
-def every_kind() -> tuple[Kind[Any], ...]:
-    """Return all kinds of jobs, in the order of their names."""
-    return CATALOGUE.every()
-
-
-def find_kind(name: str) -> Kind[Any]:
-    """Return the kind of this name; KeyError if there is none."""
-    return CATALOGUE.find(name)
+CATALOGUE: KindCatalogue[Kind[Any]] = KindCatalogue("gainboard.work.jobs")
+enter, every_kind, find_kind = CATALOGUE.enter, CATALOGUE.every, CATALOGUE.find

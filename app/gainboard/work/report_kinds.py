@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gainboard.work.catalogue import Catalogue
+from gainboard.work.catalogue import AnyKind, KindCatalogue
 from gainboard.work.layout.laid import Laid, LeftOut
 from gainboard.work.params import Seed
 
@@ -79,48 +78,22 @@ class Found(Mapping[str, Result]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReportKind(Generic[P]):
+class ReportKind(AnyKind[P]):
     """A kind of report: what may be asked of it, the jobs of one collection, and how their results are laid out.
 
     `plan` follows from the facts about one collection alone, and `lay_out` from the results of the jobs planned that
     could be had: both are the same at any time. `lay_out` goes in the order of the paper.
     """
 
-    name: str
     title: str
     reference: str
-    params: type[P]
     plan: Callable[[About, P], Iterable[Needed | LeftOut]]
     lay_out: Callable[[Found, P], Iterable[Laid]]
-
-    @property
-    def definition(self) -> str:
-        """What it shows, in prose: the docstring of its request model."""
-        return inspect.getdoc(self.params) or ""
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the parameters, with descriptions, defaults and limits."""
-        return self.params.model_json_schema()
 
     def example(self) -> dict[str, Any]:
         """Return a body that asks for this kind."""
         return {"name": self.name, "collections": ["demo"]}
 
 
-CATALOGUE: Catalogue[ReportKind[Any]] = Catalogue("gainboard.work.reports")
-
-
-def enter(kind: ReportKind[P]) -> ReportKind[P]:
-    """Put a kind of report into the catalogue."""
-    CATALOGUE.enter(kind)
-    return kind
-
-
-def every_report_kind() -> tuple[ReportKind[Any], ...]:
-    """Return all kinds of reports, in the order of their names."""
-    return CATALOGUE.every()
-
-
-def find_report_kind(name: str) -> ReportKind[Any]:
-    """Return the kind of this name; KeyError if there is none."""
-    return CATALOGUE.find(name)
+CATALOGUE: KindCatalogue[ReportKind[Any]] = KindCatalogue("gainboard.work.reports")
+enter, every_report_kind, find_report_kind = CATALOGUE.enter, CATALOGUE.every, CATALOGUE.find

@@ -72,6 +72,12 @@ def made_of(kind: Kind[Any], body: bytes) -> Exhibits:
         return Exhibits(tuple(kind.tables(result)), tuple(kind.figures(result)))
 
 
+def names_of(made: Exhibits) -> dict[str, list[dict[str, str]]]:
+    """Return the names and captions of the tables and figures, as a job has them in `exhibits`."""
+    every: dict[str, Sequence[Table] | Sequence[Figure]] = {"tables": made.tables, "figures": made.figures}
+    return {what: [{"name": each.name, "caption": each.caption} for each in some] for what, some in every.items()}
+
+
 def exhibits(workspace: Workspace, job: Job) -> Exhibits:
     """The tables and figures of the result, from memory where they were used lately. Raises as `require_result`."""
 

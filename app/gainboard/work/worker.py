@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,14 +14,13 @@ from gainboard.errors import InvalidRequest, Unavailable
 from gainboard.evaluation.analyses import Analysis, Arrays
 from gainboard.evaluation.versions import JudgedVersion, published_versions
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Figure, Table
 from gainboard.store import blobs, claims, collections, jobs, qrels, runs
 from gainboard.store.arrays import pack_all, unpack_all
 from gainboard.store.job_records import Claim, Job
 from gainboard.trec.zstd import compress
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import matrices_of
-from gainboard.work.results import made_of
+from gainboard.work.results import made_of, names_of
 
 PROGRESS_SECONDS = 0.5
 """Between two notes of progress: each is a write transaction."""
@@ -93,16 +91,11 @@ def _assemble(workspace: Workspace, claim: Claim, job: Job, analysis: Analysis) 
     body = to_json(_headed(job, analysis, analysis.result(found)), inf_nan_mode="null")
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
     # Here and not where the job is shown: to name them, all of the result is parsed.
-    made = made_of(find_kind(job.kind), body)
-    shown = {"tables": _named(made.tables), "figures": _named(made.figures)}
+    named = names_of(made_of(find_kind(job.kind), body))
     with workspace.database.writing() as tx:
         if claims.holds(tx, claim):
             blobs.put(tx, sha256, len(body), blobs.cut(compressed))
-            claims.finish(tx, claim, sha256, workspace.now(), shown)
-
-
-def _named(exhibits: Sequence[Table] | Sequence[Figure]) -> list[dict[str, str]]:
-    return [{"name": each.name, "caption": each.caption} for each in exhibits]
+            claims.finish(tx, claim, sha256, workspace.now(), named)
 
 
 def _headed(job: Job, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What requests and answers hold, as Pydantic models: all that clients and commands need of the API."""
+"""Pydantic models of requests and answers, which are all that clients and commands need of the API."""

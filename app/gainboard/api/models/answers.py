@@ -1,12 +1,29 @@
-"""What the answers of many routes have in common: pages, warnings, problems."""
+"""Parts of many answers: their base, pages, warnings, problems."""
 
 from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from gainboard.api.models.base import Model
+
+class Model(BaseModel):
+    """Part of an answer, whose validator is built when it is first used: a command imports forty and uses one.
+
+    What a request sends is a plain `BaseModel`: FastAPI needs its validator at once.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+
+def build_all() -> None:
+    """Build what is deferred, for a server: its first requests should not wait for it."""
+    waiting = [Model]
+    while waiting:
+        model = waiting.pop()
+        model.model_rebuild()
+        waiting += model.__subclasses__()
+
 
 ItemT = TypeVar("ItemT")
 

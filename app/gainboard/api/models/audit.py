@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from gainboard.api.models.answers import Page
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model, Page
 from gainboard.store.records import Action
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model
 from gainboard.api.models.texts import LevelName, Slug, Text, in_utc
 from gainboard.store.records import MOST_PRESETS, OrderBy, Parameters, Phase, ScoresShown
 

@@ -1,4 +1,4 @@
-"""Whether the service runs, and where to go from here."""
+"""The state of the service, and the addresses to begin with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from gainboard import __version__
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model
 
 
 class Health(Model):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model
 
 Kind = Literal["same_better", "no_difference", "appears", "disappears", "reverses"]
 

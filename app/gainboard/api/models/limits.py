@@ -1,4 +1,4 @@
-"""What is left to a token, and the bounds on a file."""
+"""Limits: the uploads and scores that are left to a token, and the bounds on a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import ConfigDict, Field
 
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model
 
 
 class UploadLimits(Model):

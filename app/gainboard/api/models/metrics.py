@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model
 
 
 class ShownParameter(Model):

@@ -7,8 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gainboard.api.models.answers import ShownWarning
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model, ShownWarning
 
 Columns = Literal["trec", "topic-document-level", "topic-level-document"]
 

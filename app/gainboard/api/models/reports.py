@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model
 from gainboard.api.models.jobs import Progress, ShownFigure, ShownTable
 from gainboard.store.job_records import JobState
 

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from gainboard.api.models.answers import ShownWarning
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model, ShownWarning
 
 
 class ShownRun(Model):

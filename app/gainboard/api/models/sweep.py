@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model
 
 
 class ShownPoint(Model):

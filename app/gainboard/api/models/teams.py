@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model
 from gainboard.api.models.texts import Slug
 
 

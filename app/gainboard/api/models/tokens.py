@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from gainboard.api.models.base import Model
+from gainboard.api.models.answers import Model
 from gainboard.api.models.texts import Slug, Text, in_utc
 from gainboard.store.records import Role
 

@@ -1,1 +1,1 @@
-"""What reports are laid out with: tables and figures under a paper's numbers, averages over collections, marks."""
+"""The layout of reports: tables and figures under a paper's numbers, averages over collections, marks."""
