@@ -23,7 +23,6 @@ from gainboard.api import (
     organisers,
     problems,
     qrels,
-    report_results,
     reports,
     results,
     runs,
@@ -60,9 +59,7 @@ ROUTERS = (
     sweep,
     leaderboard,
     jobs,
-    results,
     reports,
-    report_results,
     teams,
     tokens,
     organisers,
@@ -171,6 +168,8 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     problems.install(application)
     for resource in ROUTERS:
         application.include_router(resource.router)
+    application.include_router(results.of_jobs)
+    application.include_router(results.of_reports)
     _surround(application, standings, [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()])
     return application
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gainboard.exhibits import as_csv, as_latex
+from gainboard.exhibits import Table, as_csv, as_latex
 from gainboard.work.job_kinds import every_kind, find_kind
 from gainboard.work.worker import Worker
 from tests.analyses.conftest import Answer
@@ -159,6 +159,7 @@ def test_tables_and_figures_are_made_of_the_result_alone(answer: Answer, kind: s
     tables = find_kind(kind).tables(found)
     assert len({table.name for table in tables}) == len(tables)
     for table in tables:
+        assert isinstance(table, Table)
         rows = as_csv(table).splitlines()
         assert len(rows) == len(table.rows) + 1
         assert all(len(row) == len(table.columns) for row in table.rows)

@@ -9,13 +9,14 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import null, update
+from sqlalchemy import delete, null, update
 
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.store.job_records import Claim
+from gainboard.store.job_tables import job_file_parts, job_files
 from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
@@ -174,21 +175,40 @@ def test_results_outlive_the_server_that_worked_them(tmp_path: Path) -> None:
         assert service.organiser.get(url).content == before
 
 
-def test_a_job_is_shown_without_its_result_being_read(
-    still: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_request_parses_a_result(still: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch) -> None:
     lab, workspace = still
     url = lab.ask().headers["location"]
+    report = lab.report().headers["location"]
     worker = Worker(workspace)
     while (held := _claim(workspace)) is not None:
         worker.work(held)
-    with monkeypatch.context() as patched:
-        patched.setattr("gainboard.work.results.made_of", None)
-        shown = lab.organiser.get(url).json()
-    assert shown["tables"]
-    with workspace.database.writing() as tx:  # as an earlier version left it
-        tx.execute(update(table_of_jobs).values(exhibits=null()))
-    assert lab.organiser.get(url).json() == shown
+    monkeypatch.setattr("gainboard.work.results.from_json", None)
+    for work in (url, report):
+        shown = lab.organiser.get(work).json()
+        assert shown["state"] == "succeeded"
+        places = [table[form] for table in shown["tables"] for form in ("csv", "latex")]
+        for place in (f"{work}/result", *places):
+            assert lab.organiser.get(place).status_code == 200
+
+
+def test_what_an_earlier_version_worked_is_shown_as_it_was(tmp_path: Path) -> None:
+    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN)
+    workspace, _ = open_workspace(settings)
+    with running(create_app(workspace, settings)) as service:
+        lab = Laboratory(service)
+        before = lab.finished(lab.ask())
+        shown = {place: service.organiser.get(place).text for place in _places(before)}
+        with workspace.database.writing() as tx:  # it left neither names nor files
+            tx.execute(delete(job_files))
+            tx.execute(delete(job_file_parts))
+            tx.execute(delete(table_of_jobs).where(table_of_jobs.c.id != before["id"]))
+            tx.execute(update(table_of_jobs).values(exhibits=null()))
+        assert service.organiser.get(f"/v1/jobs/{before['id']}").json() == before
+        assert {place: service.organiser.get(place).text for place in _places(before)} == shown
+
+
+def _places(job: Any) -> list[str]:
+    return [job["result_url"], *(table["csv"] for table in job["tables"]), *(each["svg"] for each in job["figures"])]
 
 
 def _claim(workspace: Workspace) -> Claim | None:

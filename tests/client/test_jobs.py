@@ -66,6 +66,7 @@ def test_the_tables_and_figures_of_a_job_are_read(organiser: Gainboard, lab: Lab
     assert table.csv == lab.organiser.get(shown.csv).text == organiser.find_job(job.id).table().csv
     assert table.to_dict().keys() == table.columns().keys()
     assert table.to_numpy().values.shape[0] == table.csv.count("\r\n") - 1
+    assert shown.latex is not None
     assert job.latex(shown.name) == job.latex() == lab.organiser.get(shown.latex).text
     assert job.figure((job.latest.figures or [])[0].name).rstrip().endswith("</svg>")
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
-from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from gainboard.api.answers import answer, place
 from gainboard.api.asked_work import KindName, NewJob
-from gainboard.api.dependencies import CollectionName, EngineDep, PrincipalDep, WatchDep, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page
-from gainboard.api.models.jobs import KindsAnswer, ShownJob, ShownKind
+from gainboard.api.models.jobs import KindsAnswer, Progress, ShownFigure, ShownJob, ShownKind, ShownTable
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.shown_jobs import JobId, SeenJobDep, show, show_whole
-from gainboard.api.waiting import Wait, attended, wait_headers
+from gainboard.api.work import DeskDep, Wait, WorkAnswers, documented_events
 from gainboard.errors import (
     BadExpression,
     BadGains,
@@ -28,16 +24,14 @@ from gainboard.errors import (
     KeyInUse,
     KeyReused,
     NoQrels,
-    Refused,
     TooManyJobs,
-    Unavailable,
     UnsupportedMediaType,
 )
-from gainboard.store.job_records import JobState
-from gainboard.work import seen_jobs
+from gainboard.store.job_records import Job, JobState
 from gainboard.work.job_kinds import every_kind, find_kind
 from gainboard.work.orders import launch
-from gainboard.work.seen_jobs import Wanted
+from gainboard.work.seen import JOBS, JobsWanted, Seen, find_work
+from gainboard.work.seen import list_jobs as list_seen_jobs
 
 router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented())
 
@@ -54,12 +48,40 @@ ON_LAUNCH = (
 )
 FINISHED: dict[int, dict[str, Any]] = {200: {"model": ShownJob, "description": "It has succeeded already"}}
 CANCELLED: dict[int, dict[str, Any]] = {200: {"model": ShownJob, "description": "It was over, and is unchanged"}}
-EVENTS: dict[int, dict[str, Any]] = {
-    200: {
-        "description": "Events named `job`, whose data is the job; the last one is that of its final state",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-    }
-}
+
+
+def show(request: Request, seen: Seen[Job], made: dict[str, Any] | None) -> ShownJob:
+    """Return a job with the tables and figures of its result, or without them."""
+    job, own = seen.work, ANSWERS.address(request, seen.work)
+    return ShownJob(
+        id=job.id,
+        collection=seen.collections[0].name,
+        kind=job.kind,
+        state=job.state,
+        progress=Progress(done=job.parts_done, total=job.parts),
+        params=job.params,
+        qrels_version=job.qrels_version,
+        created_at=job.created_at,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+        result_url=f"{own}/result" if job.result_sha256 else None,
+        pairs_url=f"{own}/pairs" if job.exhibits and job.exhibits.get("pairs") else None,
+        error=job.error,
+        tables=[ShownTable.below(own, **each) for each in made["tables"]] if made else None,
+        figures=[ShownFigure.below(own, **each) for each in made["figures"]] if made else None,
+    )
+
+
+ANSWERS = WorkAnswers(JOBS, show)
+
+JobId = Annotated[str, Path(alias="job", description="The job's id")]
+
+
+def _seen_job(job: JobId, workspace: WorkspaceDep, principal: PrincipalDep) -> Seen[Job]:
+    return find_work(workspace, principal, JOBS, job)
+
+
+SeenJobDep = Annotated[Seen[Job], Depends(_seen_job)]
 
 
 @router.get("/job-kinds")
@@ -82,10 +104,7 @@ def list_job_kinds() -> KindsAnswer:
 def ask_for_job(
     collection: CollectionName,
     sent: NewJob,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    engine: EngineDep,
+    desk: DeskDep,
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
@@ -93,13 +112,10 @@ def ask_for_job(
     one that failed or was cancelled is queued again."""
 
     def act() -> Response:
-        job = launch(workspace, principal, collection, find_kind(sent.kind), sent.params)
-        engine.wake()
-        seen = seen_jobs.find_job(workspace, principal, job.id)
-        headers = {"Location": place(request, f"/v1/jobs/{job.id}"), **wait_headers(is_over=seen.job.is_over)}
-        return answer(show_whole(request, workspace, seen), 200 if seen.job.is_over else 202, **headers)
+        job = launch(desk.workspace, desk.principal, collection, find_kind(sent.kind), sent.params)
+        return ANSWERS.asked(desk, job.id)
 
-    return once(workspace, principal, request, idempotency_key, fingerprint, act)
+    return once(desk.workspace, desk.principal, desk.request, idempotency_key, fingerprint, act)
 
 
 @router.get("/jobs", responses=documented(JudgmentsHidden))
@@ -113,43 +129,25 @@ def list_jobs(
     state: Annotated[JobState | None, Query(description="Only those in this state")] = None,
 ) -> Page[ShownJob]:
     """The jobs that this token sees, newest first, without their tables and figures."""
-    wanted = Wanted(collection, kind, state)
-    found = seen_jobs.list_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
-    return paging.page(found, lambda each: each.job.number, lambda each: show(request, each))
+    wanted = JobsWanted(collection, kind, state)
+    found = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
+    return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
 
 
 @router.get("/jobs/{job}", response_model=ShownJob)
-async def read_job(
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    watch: WatchDep,
-    seen: SeenJobDep,
-    wait: Wait = 0,
-) -> Response:
+async def read_job(desk: DeskDep, seen: SeenJobDep, wait: Wait = 0) -> Response:
     """One job; with `wait` as soon as it is over, or as it is when the time is up."""
-    if wait and not seen.job.is_over:
-        await attended(request, watch.until_over(seen.job, wait))
-        # Whether the principal still sees it is asked again, for the judgments may have been hidden since.
-        seen = await run_in_threadpool(seen_jobs.find_job, workspace, principal, seen.job.id)
-    return answer(
-        await run_in_threadpool(show_whole, request, workspace, seen), 200, **wait_headers(is_over=seen.job.is_over)
-    )
+    return await ANSWERS.read(desk, seen, wait)
 
 
-@router.get("/jobs/{job}/events", response_class=EventSourceResponse, responses=documented(also=EVENTS))
-async def follow_job(
-    request: Request, workspace: WorkspaceDep, principal: PrincipalDep, watch: WatchDep, first: SeenJobDep
-) -> AsyncIterable[ServerSentEvent]:
+@router.get(
+    "/jobs/{job}/events", response_class=EventSourceResponse, responses=documented(also=documented_events("job"))
+)
+async def follow_job(desk: DeskDep, first: SeenJobDep) -> AsyncIterable[ServerSentEvent]:
     """The job now, and again at every change of its state or progress, as server-sent events (`event: job`) until it
     is over. Close the stream then: a browser's EventSource would connect again."""
-    async for job in watch.changes(first.job):
-        try:
-            seen = await run_in_threadpool(seen_jobs.find_job, workspace, principal, job.id)
-        except (Refused, Unavailable):
-            return  # the judgments were hidden meanwhile, or the database is away: who connects again is told
-        shown = await run_in_threadpool(show_whole, request, workspace, replace(seen, job=job))
-        yield ServerSentEvent(event="job", id=f"{job.state}-{job.parts_done}", data=shown)
+    async for event in ANSWERS.follow(desk, first):
+        yield event
 
 
 @router.delete(
@@ -158,10 +156,6 @@ async def follow_job(
     response_model=ShownJob,
     responses=documented(Forbidden, also=CANCELLED),
 )
-def cancel_job(
-    job: JobId, request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep
-) -> Response:
+def cancel_job(job: JobId, desk: DeskDep) -> Response:
     """Cancel a job that is queued or running (organisers, and the token that asked for it)."""
-    seen, is_cancelled = seen_jobs.cancel_job(workspace, principal, job)
-    engine.wake()
-    return answer(show_whole(request, workspace, seen), 202 if is_cancelled else 200)
+    return ANSWERS.cancel(desk, job)

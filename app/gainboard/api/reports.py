@@ -3,39 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
-from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from gainboard.api.answers import answer, place
+from gainboard.api.answers import place
 from gainboard.api.asked_work import NewReport, ReportName
-from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep
+from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.jobs import ON_LAUNCH
 from gainboard.api.models.answers import Page
-from gainboard.api.models.reports import ReportKindsAnswer, ShownReport, ShownReportKind
+from gainboard.api.models.jobs import Progress
+from gainboard.api.models.reports import (
+    NeededJob,
+    NotThere,
+    PaperFigure,
+    PaperTable,
+    ReportKindsAnswer,
+    ShownReport,
+    ShownReportKind,
+)
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.shown_reports import ReportId, SeenReportDep, show, show_whole
-from gainboard.api.waiting import Wait, attended, wait_headers
-from gainboard.errors import Forbidden, JudgmentsHidden, Refused, Unavailable
-from gainboard.work import seen_reports
+from gainboard.api.work import DeskDep, Wait, WorkAnswers, documented_events
+from gainboard.errors import Forbidden, JudgmentsHidden
+from gainboard.store.job_records import Report
 from gainboard.work.outlines import launch
 from gainboard.work.report_kinds import every_report_kind, find_report_kind
+from gainboard.work.seen import REPORTS, Seen, find_work
+from gainboard.work.seen import list_reports as list_seen_reports
 
 router = APIRouter(prefix="/v1", tags=["reports"], responses=documented())
 
 FINISHED: dict[int, dict[str, Any]] = {200: {"model": ShownReport, "description": "It has succeeded already"}}
 CANCELLED: dict[int, dict[str, Any]] = {200: {"model": ShownReport, "description": "It was over, and is unchanged"}}
-EVENTS: dict[int, dict[str, Any]] = {
-    200: {
-        "description": "Events named `report`, whose data is the report; the last one is that of its final state",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-    }
-}
+
+
+def show(request: Request, seen: Seen[Report], made: dict[str, Any] | None) -> ShownReport:
+    """Return a report with its tables and figures, or without them."""
+    report, own = seen.work, ANSWERS.address(request, seen.work)
+    chapters = list(zip([each.name for each in seen.collections], report.chapters, strict=True))
+    return ShownReport(
+        id=report.id,
+        name=report.name,
+        title=find_report_kind(report.name).title,
+        collections=[name for name, _ in chapters],
+        state=report.state,
+        progress=Progress(done=report.parts_done, total=report.parts),
+        params=report.params,
+        created_at=report.created_at,
+        started_at=report.started_at,
+        finished_at=report.finished_at,
+        result_url=f"{own}/result" if report.state == "succeeded" else None,
+        error=report.error,
+        jobs=[
+            NeededJob(
+                collection=name,
+                key=key,
+                kind=job.kind,
+                id=job.id,
+                state=job.state,
+                url=place(request, f"/v1/jobs/{job.id}"),
+            )
+            for name, chapter in chapters
+            for key, job in chapter.jobs.items()
+        ],
+        left_out=[
+            NotThere(collection=name, what=each["what"], why=each["why"])
+            for name, chapter in chapters
+            for each in chapter.left_out
+        ],
+        tables=[PaperTable.below(own, **each) for each in made["tables"]] if made else None,
+        figures=[PaperFigure.below(own, **each) for each in made["figures"]] if made else None,
+    )
+
+
+ANSWERS = WorkAnswers(REPORTS, show)
+
+ReportId = Annotated[str, Path(alias="report", description="The report's id")]
+
+
+def _seen_report(report: ReportId, workspace: WorkspaceDep, principal: PrincipalDep) -> Seen[Report]:
+    return find_work(workspace, principal, REPORTS, report)
+
+
+SeenReportDep = Annotated[Seen[Report], Depends(_seen_report)]
 
 
 @router.get("/report-kinds")
@@ -64,10 +117,7 @@ def list_report_kinds() -> ReportKindsAnswer:
 )
 def ask_for_report(
     sent: NewReport,
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    engine: EngineDep,
+    desk: DeskDep,
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
@@ -75,13 +125,10 @@ def ask_for_report(
     them). The jobs that it takes are queued unless they are there; an equal request is the report that is there."""
 
     def act() -> Response:
-        report = launch(workspace, principal, sent.collections, find_report_kind(sent.name), sent.params)
-        engine.wake()
-        seen = seen_reports.find_report(workspace, principal, report.id)
-        headers = {"Location": place(request, f"/v1/reports/{report.id}"), **wait_headers(is_over=seen.report.is_over)}
-        return answer(show_whole(request, workspace, seen), 200 if seen.report.is_over else 202, **headers)
+        report = launch(desk.workspace, desk.principal, sent.collections, find_report_kind(sent.name), sent.params)
+        return ANSWERS.asked(desk, report.id)
 
-    return once(workspace, principal, request, idempotency_key, fingerprint, act)
+    return once(desk.workspace, desk.principal, desk.request, idempotency_key, fingerprint, act)
 
 
 @router.get("/reports", responses=documented(JudgmentsHidden))
@@ -94,41 +141,26 @@ def list_reports(
     name: Annotated[ReportName | None, Query(description="Only those of this name")] = None,
 ) -> Page[ShownReport]:
     """The reports that this token sees, newest first, without their tables and figures."""
-    found = seen_reports.list_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
-    return paging.page(found, lambda each: each.report.number, lambda each: show(request, each))
+    found = list_seen_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
+    return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
 
 
 @router.get("/reports/{report}", response_model=ShownReport)
-async def read_report(
-    request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
-    watch: WatchDep,
-    seen: SeenReportDep,
-    wait: Wait = 0,
-) -> Response:
+async def read_report(desk: DeskDep, seen: SeenReportDep, wait: Wait = 0) -> Response:
     """One report; with `wait` as soon as it is over, or as it is when the time is up."""
-    if wait and not seen.report.is_over:
-        await attended(request, watch.until_over(seen.report, wait))
-        # Whether the principal still sees it is asked again, for the judgments may have been hidden since.
-        seen = await run_in_threadpool(seen_reports.find_report, workspace, principal, seen.report.id)
-    shown = await run_in_threadpool(show_whole, request, workspace, seen)
-    return answer(shown, 200, **wait_headers(is_over=seen.report.is_over))
+    return await ANSWERS.read(desk, seen, wait)
 
 
-@router.get("/reports/{report}/events", response_class=EventSourceResponse, responses=documented(also=EVENTS))
-async def follow_report(
-    request: Request, workspace: WorkspaceDep, principal: PrincipalDep, watch: WatchDep, first: SeenReportDep
-) -> AsyncIterable[ServerSentEvent]:
+@router.get(
+    "/reports/{report}/events",
+    response_class=EventSourceResponse,
+    responses=documented(also=documented_events("report")),
+)
+async def follow_report(desk: DeskDep, first: SeenReportDep) -> AsyncIterable[ServerSentEvent]:
     """The report now, and again at every change of its state or progress, as server-sent events (`event: report`)
     until it is over. Close the stream then: a browser's EventSource would connect again."""
-    async for report in watch.changes(first.report):
-        try:
-            seen = await run_in_threadpool(seen_reports.find_report, workspace, principal, report.id)
-        except (Refused, Unavailable):
-            return  # the judgments were hidden meanwhile, or the database is away: who connects again is told
-        shown = await run_in_threadpool(show_whole, request, workspace, replace(seen, report=report))
-        yield ServerSentEvent(event="report", id=f"{report.state}-{report.parts_done}", data=shown)
+    async for event in ANSWERS.follow(desk, first):
+        yield event
 
 
 @router.delete(
@@ -137,11 +169,7 @@ async def follow_report(
     response_model=ShownReport,
     responses=documented(Forbidden, also=CANCELLED),
 )
-def cancel_report(
-    report: ReportId, request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep
-) -> Response:
+def cancel_report(report: ReportId, desk: DeskDep) -> Response:
     """Cancel a report that is queued or running (organisers of all its collections, and the token that asked for it),
     and those of its jobs that were queued for it and that no other report waits for."""
-    seen, is_cancelled = seen_reports.cancel_report(workspace, principal, report)
-    engine.wake()
-    return answer(show_whole(request, workspace, seen), 202 if is_cancelled else 200)
+    return ANSWERS.cancel(desk, report)

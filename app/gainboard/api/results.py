@@ -1,89 +1,286 @@
-"""`/v1/jobs/{job}/result`, and its tables and figures"""
+"""`/v1/jobs/{job}/result` and `/v1/reports/{report}/result`, their tables and figures, and the pairs of a job.
+
+Workers have made all of it: what is here is read from the database and sent, and no result is parsed.
+"""
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
 
+from gainboard.api.conditions import takes_gzip
 from gainboard.api.dependencies import WorkspaceDep, accepts
-from gainboard.api.exhibits import LATEX, SVG, drawn, text_answer, written
+from gainboard.api.jobs import SeenJobDep
+from gainboard.api.models.answers import Page
+from gainboard.api.models.jobs import ShownPair
+from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.api.shown_jobs import SeenJobDep
-from gainboard.errors import InvalidRequest, JobNotFinished, NoResult
+from gainboard.api.reports import SeenReportDep
+from gainboard.api.work import Desk, DeskDep, exhibits_of
+from gainboard.errors import InvalidRequest, JobNotFinished, NoResult, NotFound
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.job_records import Job
-from gainboard.work import results
+from gainboard.exhibits import require_drawing
+from gainboard.store.job_records import Job, Report, StoredFile
+from gainboard.work.chores import REPORT_LATEX
+from gainboard.work.files import GZIP, find_file, packed_file, read_file
+from gainboard.work.pairs import NumberedPair, PairsWanted, find_pairs
+from gainboard.work.results import content, require_result
 
-router = APIRouter(prefix="/v1/jobs/{job}", tags=["jobs"], responses=documented())
+of_jobs = APIRouter(prefix="/v1/jobs/{job}", tags=["jobs"], responses=documented())
+of_reports = APIRouter(prefix="/v1/reports/{report}", tags=["reports"], responses=documented())
 
-Format = Literal["json", "csv", "latex"]
-Name = Annotated[str, Path(description="As the job's `tables` and `figures` have it")]
+CSV = "text/csv"
+LATEX = "application/x-tex"
+SVG = "image/svg+xml"
+# A figure that is opened by itself runs no script and loads nothing, whatever its labels are.
+SVG_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+IN_ONE_PIECE = 1 << 18
+"""Bytes up to which an answer is sent whole. A longer one is a stream, which takes no memory and lets others pass."""
+QUICK = 1
+"""The level at which a stream is compressed while it is sent."""
+
+JobExhibit = Annotated[str, Path(description="As the job's `tables` and `figures` have it")]
+ReportExhibit = Annotated[str, Path(description="As the report's `tables` and `figures` have it")]
 
 
-RESULT = text_answer("text/csv", LATEX)
-RESULT[200]["content"]["application/json"] = {"schema": {"type": "object", "additionalProperties": True}}
+def text_answer(*media_types: str) -> dict[int, dict[str, Any]]:
+    """Return what OpenAPI says of a route that answers with text of these types."""
+    content = {each: {"schema": {"type": "string"}} for each in media_types}
+    return {200: {"description": "The result, or what is shown of it", "content": content}}
 
 
-@router.get("/result", response_class=Response, responses=documented(JobNotFinished, NoResult, also=RESULT))
-def read_result(
+def result_answer(*media_types: str) -> dict[int, dict[str, Any]]:
+    """Return the same of a route that answers with JSON, too."""
+    described = text_answer(*media_types)
+    described[200]["content"]["application/json"] = {"schema": {"type": "object", "additionalProperties": True}}
+    return described
+
+
+def _streamed(pieces: Iterable[bytes], media_type: str, sha256: str, request: Request) -> Response:
+    """Answer with a stream, compressed on its way for whoever takes that."""
+    if not takes_gzip(request.headers):
+        return StreamingResponse(pieces, media_type=media_type, headers={"ETag": f'"{sha256}"'})
+    headers = {"ETag": f'"{sha256}-gzip"', "Content-Encoding": "gzip"}
+    return StreamingResponse(_gzipped(pieces), media_type=media_type, headers=headers)
+
+
+def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    compressor = zlib.compressobj(QUICK, wbits=GZIP)
+    for piece in pieces:
+        yield compressor.compress(piece)
+    yield compressor.flush()
+
+
+def _json(request: Request, workspace: Workspace, work: Job | Report) -> Response:
+    """Answer with a result. Raises JobNotFinished or NoResult."""
+    sha256, pieces = require_result(work), content(workspace, work)
+    first, second = next(pieces, b""), next(pieces, None)
+    if second is None and len(first) <= IN_ONE_PIECE:
+        return Response(first, media_type="application/json")
+    rest = chain([first], [second] if second is not None else [], pieces)
+    return _streamed(rest, "application/json", sha256, request)
+
+
+def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: str) -> Response:
+    """Answer with a file, as it is stored to whoever takes gzip."""
+    headers = dict(SVG_HEADERS) if media_type == SVG else {}
+    if takes_gzip(request.headers):
+        pieces, is_packed = packed_file(workspace, file), True
+        headers |= {"ETag": f'"{file.sha256}-gzip"', "Content-Encoding": "gzip", "Content-Length": str(file.size)}
+    else:
+        pieces, is_packed = read_file(workspace, file), False
+        headers |= {"ETag": f'"{file.sha256}"'}
+    if file.size <= IN_ONE_PIECE and is_packed:
+        return Response(b"".join(pieces), media_type=media_type, headers=headers)
+    return StreamingResponse(pieces, media_type=media_type, headers=headers)
+
+
+async def _table(desk: Desk, work: Job | Report, name: str | None, form: Literal["csv", "latex"]) -> Response:
+    """Answer with a table, the first one if no name is given."""
+    require_result_or_layout(work)
+    named = _named("table", work, (await exhibits_of(desk, work))["tables"], name)
+    if form == "latex" and named.get("only_csv"):
+        raise NotFound(
+            f"The table {named['name']!r} is too long to be printed, and exists as CSV alone: "
+            f"/tables/{named['name']}.csv."
+        )
+    ending, media_type = ("csv", CSV) if form == "csv" else ("tex", LATEX)
+    return await _shown(desk, work, f"tables/{named['name']}.{ending}", media_type)
+
+
+def require_result_or_layout(work: Job | Report) -> None:
+    """Raise JobNotFinished or NoResult; but not for reports of version 0.1, which are yet to be laid out."""
+    if work.state != "succeeded":
+        require_result(work)
+
+
+async def _shown(desk: Desk, work: Job | Report, path: str, media_type: str) -> Response:
+    """Answer with a file of a result; those of version 0.1 have theirs made now."""
+    maker = work.layout if isinstance(work, Report) else work
+    file = await run_in_threadpool(find_file, desk.workspace, maker, path) if maker else None
+    if file is None:
+        maker = await desk.chore_done("layout" if isinstance(work, Report) else "files", work)
+        file = await run_in_threadpool(find_file, desk.workspace, maker, path)
+    return await run_in_threadpool(_file, desk.request, desk.workspace, _there(file, path), media_type)
+
+
+def _there(file: StoredFile | None, path: str) -> StoredFile:
+    if file is None:
+        raise NotFound(f"There is no file {path!r} here.")
+    return file
+
+
+async def _figure(desk: Desk, work: Job | Report, name: str) -> Response:
+    """Answer with a figure. The first request for one has all figures of the result drawn, and waits for them."""
+    require_result_or_layout(work)
+    named = _named("figure", work, (await exhibits_of(desk, work))["figures"], name)
+    require_drawing()
+    path, drawn = f"figures/{named['name']}.svg", await desk.chore_done("figures", work)
+    file = _there(await run_in_threadpool(find_file, desk.workspace, drawn, path), path)
+    return await run_in_threadpool(_file, desk.request, desk.workspace, file, SVG)
+
+
+def _named(what: str, work: Job | Report, among: list[dict[str, Any]], name: str | None) -> dict[str, Any]:
+    for each in among:
+        if name in (None, each["name"]):
+            return each
+    there_are = ", ".join(each["name"] for each in among) or "none"
+    whole = "result" if isinstance(work, Job) else "report"
+    raise NotFound(f"The {whole} has no {what} {name!r}; there are: {there_are}." if name else f"It has no {what}.")
+
+
+@of_jobs.get(
+    "/result",
+    response_class=Response,
+    responses=documented(JobNotFinished, NoResult, also=result_answer(CSV, LATEX)),
+)
+async def read_result(
     seen: SeenJobDep,
-    request: Request,
-    workspace: WorkspaceDep,
-    format: Annotated[Format | None, Query(description="Wins over the Accept header")] = None,
+    desk: DeskDep,
+    format: Annotated[Literal["json", "csv", "latex"] | None, Query(description="Wins over the Accept header")] = None,
     table: Annotated[str | None, Query(description="Of CSV and LaTeX; the first one if none")] = None,
 ) -> Response:
     """The result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
-    form = format or _accepted(request)
+    form = format or _accepted(desk.request)
     if form == "json" and table is not None:
         raise InvalidRequest.at("query.table", "not-for-json", "JSON is the whole result; ask for format=csv or latex.")
     if form == "json":
-        return _json(workspace, seen.job)
-    return written(results.table(workspace, seen.job, table), form)
+        return await run_in_threadpool(_json, desk.request, desk.workspace, seen.work)
+    return await _table(desk, seen.work, table, form)
 
 
-def _accepted(request: Request) -> Format:
-    if accepts(request, "text/csv"):
+def _accepted(request: Request) -> Literal["json", "csv", "latex"]:
+    if accepts(request, CSV):
         return "csv"
     return "latex" if accepts(request, LATEX) else "json"
 
 
-def _json(workspace: Workspace, job: Job) -> Response:
-    headers = {"ETag": f'"{results.require_result(job)}"'}
-    pieces = results.content(workspace, job)
-    first, second = next(pieces, b""), next(pieces, None)
-    if second is None:
-        return Response(first, media_type="application/json")  # of one piece, so it may be compressed whole
-    return StreamingResponse(chain((first, second), pieces), media_type="application/json", headers=headers)
+@of_jobs.get("/pairs", responses=documented(JobNotFinished, NoResult))
+def read_pairs(
+    seen: SeenJobDep,
+    workspace: WorkspaceDep,
+    paging: PagingDep,
+    metric: Annotated[str | None, Query(description="Only under this metric, by its label in the result")] = None,
+    run: Annotated[str | None, Query(description="Only pairs of this run")] = None,
+    significant: Annotated[
+        float | None,
+        Query(gt=0, le=1, description="Only pairs whose level, corrected if it was, is less than this"),
+    ] = None,
+) -> Page[ShownPair]:
+    """The pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
+    require_result(seen.work)
+    wanted = PairsWanted(metric, run, significant)
+    found = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.wanted)
+    return paging.page(found, lambda each: each.place, _show_pair)
 
 
-@router.get(
+def _show_pair(found: NumberedPair) -> ShownPair:
+    return ShownPair(metric=found.metric, **found.pair.as_json(found.is_corrected))
+
+
+@of_jobs.get(
     "/tables/{table}.csv",
-    response_class=PlainTextResponse,
-    responses=documented(JobNotFinished, NoResult, also=text_answer("text/csv")),
+    response_class=Response,
+    responses=documented(JobNotFinished, NoResult, also=text_answer(CSV)),
 )
-def read_table_as_csv(seen: SeenJobDep, table: Name, workspace: WorkspaceDep) -> Response:
+async def read_table_as_csv(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) -> Response:
     """A table of the result as CSV: a header row, numbers in full precision."""
-    return written(results.table(workspace, seen.job, table), "csv")
+    return await _table(desk, seen.work, table, "csv")
 
 
-@router.get(
+@of_jobs.get(
     "/tables/{table}.tex",
     response_class=Response,
     responses=documented(JobNotFinished, NoResult, also=text_answer(LATEX)),
 )
-def read_table_as_latex(seen: SeenJobDep, table: Name, workspace: WorkspaceDep) -> Response:
+async def read_table_as_latex(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) -> Response:
     """A table of the result as LaTeX with booktabs, ready for `\\input`."""
-    return written(results.table(workspace, seen.job, table), "latex")
+    return await _table(desk, seen.work, table, "latex")
 
 
-@router.get(
+@of_jobs.get(
     "/figures/{figure}.svg",
     response_class=Response,
     responses=documented(JobNotFinished, NoResult, also=text_answer(SVG)),
 )
-def read_figure(seen: SeenJobDep, figure: Name, workspace: WorkspaceDep) -> Response:
-    """A figure of the result as SVG (with the `figures` extra)."""
-    return drawn(results.figure(workspace, seen.job, figure))
+async def read_figure(seen: SeenJobDep, figure: JobExhibit, desk: DeskDep) -> Response:
+    """A figure of the result as SVG (with the `figures` extra). The first request has it drawn, and waits for it."""
+    return await _figure(desk, seen.work, figure)
+
+
+@of_reports.get(
+    "/result",
+    response_class=Response,
+    responses=documented(JobNotFinished, NoResult, also=result_answer(LATEX)),
+)
+async def read_report_result(
+    seen: SeenReportDep,
+    desk: DeskDep,
+    format: Annotated[
+        Literal["json", "latex"] | None, Query(description="Wins over the Accept header; LaTeX has the tables alone")
+    ] = None,
+) -> Response:
+    """Every table and figure with its numbers, and what is not there and why; or all tables as LaTeX."""
+    report = seen.work
+    require_result_or_layout(report)
+    form = format or ("latex" if accepts(desk.request, LATEX) else "json")
+    if form == "latex":
+        return await _shown(desk, report, REPORT_LATEX, LATEX)
+    layout = report.layout or await desk.chore_done("layout", report)
+    return await run_in_threadpool(_json, desk.request, desk.workspace, layout)
+
+
+@of_reports.get(
+    "/tables/{table}.csv",
+    response_class=Response,
+    responses=documented(JobNotFinished, NoResult, also=text_answer(CSV)),
+)
+async def read_report_table_as_csv(seen: SeenReportDep, table: ReportExhibit, desk: DeskDep) -> Response:
+    """A table of the report as CSV: a header row, numbers in full precision."""
+    return await _table(desk, seen.work, table, "csv")
+
+
+@of_reports.get(
+    "/tables/{table}.tex",
+    response_class=Response,
+    responses=documented(JobNotFinished, NoResult, also=text_answer(LATEX)),
+)
+async def read_report_table_as_latex(seen: SeenReportDep, table: ReportExhibit, desk: DeskDep) -> Response:
+    """A table of the report as LaTeX with booktabs, ready for `\\input`."""
+    return await _table(desk, seen.work, table, "latex")
+
+
+@of_reports.get(
+    "/figures/{figure}.svg",
+    response_class=Response,
+    responses=documented(JobNotFinished, NoResult, also=text_answer(SVG)),
+)
+async def read_report_figure(seen: SeenReportDep, figure: ReportExhibit, desk: DeskDep) -> Response:
+    """A figure of the report as SVG (with the `figures` extra). The first request has it drawn, and waits for it."""
+    return await _figure(desk, seen.work, figure)

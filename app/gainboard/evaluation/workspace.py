@@ -7,12 +7,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.exhibits import Figure, Table
 from gainboard.metrics import JudgedRun
 from gainboard.store.database import Database
 from gainboard.store.records import Run
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 
 MOST_JUDGMENTS = 1_000_000
 """Kept ready for the join of uploads: about half a kilobyte each, or 13 collections of TREC's size together."""
-
-MOST_CELLS = 2_000_000
-"""Of tables and figures of results, which are made of the whole result each time."""
 
 MOST_BYTES = 256 << 20
 """Of judged runs kept ready for scoring: some 10,000 of TREC's size."""
@@ -87,20 +83,6 @@ class Recent(Generic[K, V]):
 
 
 @dataclass(frozen=True)
-class Exhibits:
-    """The tables and figures of one result."""
-
-    tables: Sequence[Table]
-    figures: Sequence[Figure]
-
-    @property
-    def cells(self) -> int:
-        """About how much they hold: cells and points."""
-        points = sum(len(series.x) for figure in self.figures for series in figure.series)
-        return points + sum(len(table.rows) * len(table.columns) for table in self.tables)
-
-
-@dataclass(frozen=True)
 class ScoredRun:
     """A run's scores under some metrics: float64 [metrics, topics], NaN where undefined, and their means [metrics]."""
 
@@ -139,10 +121,6 @@ class Workspace:
     ranked_digests: Recent[int, bytes] = field(default_factory=lambda: Recent(10_000))
     """Of the rankings of runs, by the run's id: what `identical_runs` compares."""
     indexes: Recent[int, QrelsIndex] = field(default_factory=lambda: Recent(MOST_JUDGMENTS, lambda index: index.judged))
-    exhibits: Recent[str, Exhibits] = field(default_factory=lambda: Recent(MOST_CELLS, lambda found: found.cells))
-    """By the SHA-256 of the result."""
-    reports: Recent[str, Any] = field(default_factory=lambda: Recent(MOST_CELLS, lambda found: found.cells))
-    """The answers of reports by their ids. The ring `work` says what an answer is."""
     groups: Recent[str, Mapping[str, list[str]]] = field(default_factory=lambda: Recent(256))
     """The letters of a leaderboard's runs, by the id of the job."""
 

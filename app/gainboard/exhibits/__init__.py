@@ -1,10 +1,10 @@
 """Exhibits: tables and figures as values, and what they look like as JSON, CSV, LaTeX and SVG."""
 
-from gainboard.exhibits.csv import as_csv, csv_line, csv_text
+from gainboard.exhibits.csv import as_csv, csv_line, csv_pieces, csv_text
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.exhibits.latex import as_latex
-from gainboard.exhibits.svg import as_svg
-from gainboard.exhibits.tables import Cell, Column, Marked, Share, Table, Value
+from gainboard.exhibits.svg import as_svg, require_drawing
+from gainboard.exhibits.tables import Cell, Column, LongTable, Marked, Share, Table, Value
 from gainboard.exhibits.values import figure_as_json, table_as_json
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Column",
     "Figure",
     "HeatMap",
+    "LongTable",
     "Marked",
     "Panel",
     "Reference",
@@ -24,7 +25,9 @@ __all__ = [
     "as_latex",
     "as_svg",
     "csv_line",
+    "csv_pieces",
     "csv_text",
     "figure_as_json",
+    "require_drawing",
     "table_as_json",
 ]

@@ -9,37 +9,46 @@ Captions and notes are not in it: a comment is no part of the format.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
-from gainboard.exhibits.tables import Cell, Marked, MarkStyle, Share, Table, Value, is_undefined, value_of
+from gainboard.exhibits.tables import Cell, LongTable, Marked, MarkStyle, Share, Table, Value, is_undefined, value_of
 
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r", "\n")
 _MARKED = {"bold": "marked", "italic": "second marked"}
+_ROWS_AT_ONCE = 1000
 _NEEDS_QUOTES = re.compile(r'[,"\r\n]').search
 
 
 def as_csv(table: Table) -> str:
-    """The whole table."""
+    """Return the whole table."""
+    return "".join(csv_pieces(table))
+
+
+def csv_pieces(table: Table | LongTable) -> Iterator[str]:
+    """Return the table in pieces of a thousand rows: the table may be larger than memory."""
     headings = [column.full_heading for column in table.columns]
-    styles = list(table.meanings)
-    return "".join(
-        (
-            csv_line(headings + [_MARKED[style] for style in styles]),
-            *(
-                csv_line([*map(value_of, row), *(_marked(headings, row, style) for style in styles)])
-                for row in table.rows
-            ),
+    if isinstance(table, LongTable):
+        yield csv_line(headings)
+        rows: Iterator[Sequence[Value]] = iter(table.rows())
+    else:
+        styles = list(table.meanings)
+        yield csv_line(headings + [_MARKED[style] for style in styles])
+        rows = (
+            [*map(value_of, row), *(_marked(headings, row, style) for style in styles)]  # a row's marks are cells too
+            for row in table.rows
         )
-    )
+    while block := list(islice(rows, _ROWS_AT_ONCE)):
+        yield "".join(map(csv_line, block))
 
 
 def csv_line(values: Iterable[Value]) -> str:
-    """One record with its line end."""
+    """Return one record with its line end."""
     return ",".join(map(_field, values)) + "\r\n"
 
 
 def csv_text(text: str) -> str:
-    """A cell of text, quoted where it must be. It never starts a formula: a leading apostrophe makes it text."""
+    """Return a cell of text, quoted where it must be. It never starts a formula: a leading apostrophe makes it text."""
     # A leading one of these makes a spreadsheet compute the cell.
     safe = f"'{text}" if text.startswith(_COMPUTED) else text
     return '"' + safe.replace('"', '""') + '"' if _NEEDS_QUOTES(safe) else safe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -74,8 +74,9 @@ class Column:
 class Table:
     """Rows of cells under columns.
 
-        `name` is a slug, for addresses and `\\label`; `mark` says in a few words what a marked cell is ("more sensitive
-    XX `ValueError` where these do not fit each other.
+    `name` is a slug, for addresses and `\\label`; `mark` says in a few words what a marked cell is ("more sensitive
+    than AP"), and `second_mark` the same of the second kind of marks; `notes` are sentences below the table. Raises
+    `ValueError` where these do not fit each other.
     """
 
     name: str
@@ -120,6 +121,22 @@ class Table:
         for place, column in enumerate(self.columns):
             is_text = any(isinstance(value_of(row[place]), str) for row in self.rows)
             yield column.align or ("left" if is_text or not self.rows else "right")
+
+
+@dataclass(frozen=True, slots=True)
+class LongTable:
+    """A table of more rows than anybody prints: `rows` makes them anew whenever they are read. It exists as CSV alone.
+
+    No cell of it is marked, and nothing checks its rows.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Callable[[], Iterable[Sequence[Value]]]
+
+    def __post_init__(self) -> None:
+        require_slug(self.name)
 
 
 def value_of(cell: Cell) -> Value:

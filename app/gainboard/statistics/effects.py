@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gainboard.statistics.draws import Floats
+from gainboard.statistics.draws import Floats, Indices
 from gainboard.statistics.intervals import mean_intervals
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
 
@@ -28,23 +28,28 @@ class Effects:
     high: Floats
 
 
-def paired_effects(scores: Floats) -> Effects:
-    """Effects of all pairs of `scores` [runs, topics]: sizes in standard deviations of the pair's differences.
+def paired_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
+    """Return the effects of all pairs of `scores` [runs, topics], or of those of these `numbers`, intp [pairs].
+
+    Sizes are in standard deviations of the pair's differences.
 
     The interval is Student's, with topics - 1 degrees of freedom (Sakai, Statistical reform in information
     retrieval?, SIGIR Forum, 2014).
     """
-    parts = [_paired(pair_differences(scores, pairs)) for pairs in _pieces(scores)]
+    runs, topics = scores.shape
+    wanted = np.arange(pair_count(runs)) if numbers is None else numbers
+    blocks = pieces(slice(0, len(wanted)), NUMBERS_AT_ONCE // 4 // topics)
+    parts = [_paired(pair_differences(scores, wanted[block])) for block in blocks]
     return Effects(*np.concatenate(parts, axis=-1)) if parts else Effects(*np.empty((4, 0)))
 
 
-def residual_effects(scores: Floats) -> Effects:
-    """As `paired_effects`, but sizes in residual standard deviations of all runs and topics together.
+def residual_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
+    """Return what `paired_effects` does, but sizes in residual standard deviations of all runs and topics together.
 
     The residuals are those of the two-way analysis of variance without replication, with
     (runs - 1) * (topics - 1) degrees of freedom: the effect size that goes with Tukey's HSD.
     """
-    paired = paired_effects(scores)
+    paired = paired_effects(scores, numbers)
     rows, columns = scores.mean(axis=1, keepdims=True), scores.mean(axis=0)
     residuals = scores - rows - columns + scores.mean()
     spread = np.sqrt((residuals**2).sum() / max(1, (len(rows) - 1) * (len(columns) - 1)))
@@ -57,8 +62,3 @@ def _paired(differences: Floats) -> Floats:
     low, high = mean_intervals(differences)
     size = mean / np.where(spread > TINY, spread, np.nan)
     return np.stack((mean, size, low, high))
-
-
-def _pieces(scores: Floats) -> list[slice]:
-    runs, topics = scores.shape
-    return list(pieces(slice(0, pair_count(runs)), NUMBERS_AT_ONCE // 4 // topics))

@@ -17,22 +17,34 @@ def pair_count(runs: int) -> int:
     return runs * (runs - 1) // 2
 
 
-def pair_indices(runs: int, block: slice = slice(None)) -> tuple[Indices, Indices]:
-    """The first and the second run of each pair of `block`: two intp [pairs]."""
-    start, stop, _ = block.indices(pair_count(runs))
-    pairs, rows = np.arange(start, stop), np.arange(runs)
-    # From where each first run's pairs begin: whoever works block after block does not list all pairs for each.
-    begins = rows * (2 * runs - rows - 1) // 2
+def pair_indices(runs: int, which: slice | Indices = slice(None)) -> tuple[Indices, Indices]:
+    """Return the first and the second run of some pairs: two intp [pairs].
+
+    `which` is a slice of all pairs, or their numbers, intp [pairs].
+    """
+    pairs = np.arange(*which.indices(pair_count(runs))) if isinstance(which, slice) else which
+    # Whoever works block after block does not list all pairs for each.
+    begins = _begins(np.arange(runs), runs)
     first = np.searchsorted(begins, pairs, side="right") - 1
     return first, pairs - begins[first] + first + 1
 
 
-def pair_differences(scores: Floats, block: slice = slice(None)) -> Floats:
-    """The first run's scores less the second's, for each pair of `block`.
+def pair_number(runs: int, first: Indices, second: Indices) -> Indices:
+    """Return the numbers of pairs, of which `first` and `second` are the runs: intp [pairs] each, first < second."""
+    return _begins(first, runs) + second - first - 1
+
+
+def _begins(first: Indices, runs: int) -> Indices:
+    """Return the number of the first pair of each first run."""
+    return first * (2 * runs - first - 1) // 2
+
+
+def pair_differences(scores: Floats, which: slice | Indices = slice(None)) -> Floats:
+    """Return the first run's scores less the second's, for some pairs, which are told as `pair_indices` is.
 
     `scores` has the runs on its first axis, and any others after it: float64 [runs, ...] becomes [pairs, ...].
     """
-    first, second = pair_indices(len(scores), block)
+    first, second = pair_indices(len(scores), which)
     return scores[first] - scores[second]
 
 

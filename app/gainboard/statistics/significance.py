@@ -16,7 +16,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Floats, Found
+from gainboard.statistics.draws import Floats, Found, Indices
 from gainboard.statistics.effects import Effects, paired_effects
 from gainboard.statistics.pairs import pair_count
 
@@ -114,9 +114,9 @@ class SignificanceTest(ABC):
         blocks = self.blocks(runs, topics, settings.resamples)
         return self.outcome(scores, [self.work(scores, block, settings) for block in range(blocks)], settings)
 
-    def effects(self, scores: Floats) -> Effects:
-        """How much the runs of each pair differ."""
-        return paired_effects(scores)
+    def effects(self, scores: Floats, numbers: Indices | None = None) -> Effects:
+        """Return how much the runs of all pairs differ, or of those of these numbers: intp [pairs]."""
+        return paired_effects(scores, numbers)
 
     def drawn(self, resamples: int | None) -> int:
         """How many resamples to draw, where `resamples` are asked for."""

@@ -89,5 +89,5 @@ class RandomisedTukey(SignificanceTest):
         largest = np.concatenate([part["largest"] for part in found])
         return Outcome(asl=tukey_levels(scores, largest), resamples=len(largest))
 
-    def effects(self, scores: Floats) -> Effects:
-        return residual_effects(scores)
+    def effects(self, scores: Floats, numbers: Indices | None = None) -> Effects:
+        return residual_effects(scores, numbers)

@@ -116,13 +116,14 @@ def found(tx: Transaction, job_number: int) -> list[bytes]:
 def finish(
     tx: Transaction,
     held: Claim,
-    sha256: str,
+    sha256: str | None,
     now: datetime,
-    exhibits: Mapping[str, Sequence[Mapping[str, str]]],
+    exhibits: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> bool:
     """The job has its result, and its chunks have served; False where the claim no longer holds.
 
-    `exhibits` are the names and captions of the result's tables and figures.
+    `exhibits` are the names and captions of the result's tables and figures. A job that adds figures to another's
+    result has no result of its own: `sha256` is None.
     """
     if not holds(tx, held):
         return False

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+
+Chore = Literal["files", "figures", "layout"]
+"""Kinds of jobs that serve the service itself: nobody asks for them, and nobody sees them (`work/chores.py`)."""
+CHORES: tuple[str, ...] = get_args(Chore)
+
+
+def chore_id(chore: Chore, identity: str) -> str:
+    """Return the id of the job that does a chore for the job or report of this id."""
+    return hashlib.sha256(f"{chore} of {identity}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +46,7 @@ class Job:
     """The version of what computes the job. None stands for 1, the version of schemas up to 0005."""
     error: str | None
     result_sha256: str | None
-    exhibits: Mapping[str, Sequence[Mapping[str, str]]] | None
+    exhibits: Mapping[str, Sequence[Mapping[str, Any]]] | None
     """`name` and `caption` of each of the result's `tables` and `figures`; None without a result, and in old ones."""
     created_at: datetime
     started_at: datetime | None
@@ -65,6 +75,17 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that was made of a result: its path below the result's address, and the SHA-256 of its content."""
+
+    job_number: int
+    path: str
+    sha256: str
+    size: int
+    """In bytes, as it is stored: compressed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chapter:
     """A report's part about one collection: its jobs by key, and what is left out because there is no job for it."""
 
@@ -76,7 +97,11 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report asked for. Nothing but its jobs is worked, so its state is theirs unless it was cancelled."""
+    """A report asked for. Its state is that of its jobs and of the one that lays out their results (`layout`),
+    unless it was cancelled.
+
+    That job is queued when the others have succeeded. Reports of up to schema 0006 have none until they are read.
+    """
 
     number: int
     id: str
@@ -86,6 +111,7 @@ class Report:
     created_at: datetime
     cancelled_at: datetime | None
     chapters: tuple[Chapter, ...]
+    layout: Job | None
 
     @property
     def jobs(self) -> list[Job]:
@@ -101,13 +127,34 @@ class Report:
         if states & {"failed", "cancelled"}:
             return "failed"
         if states <= {"succeeded"}:
-            return "succeeded"
+            return self._state_of_layout()
         return "queued" if states == {"queued"} else "running"
+
+    def _state_of_layout(self) -> JobState:
+        if self.layout is None or self.layout.state == "succeeded":
+            return "succeeded"
+        return "running" if not self.layout.is_over else "failed"
 
     @property
     def is_over(self) -> bool:
         """Whether nothing will happen to it any more unless it is asked for again."""
         return self.state not in ("queued", "running")
+
+    @property
+    def result_sha256(self) -> str | None:
+        """The SHA-256 of the report's result, once it is laid out."""
+        return self.layout.result_sha256 if self.layout and self.state == "succeeded" else None
+
+    @property
+    def error(self) -> str | None:
+        """Why the report failed: the first of its jobs that has no result."""
+        if self.state != "failed":
+            return None
+        lost = next((job for job in self.jobs if job.state in ("failed", "cancelled")), None)
+        if lost is None:
+            return f"Its tables and figures could not be laid out: {self.layout and self.layout.error}"
+        why = "was cancelled" if lost.state == "cancelled" else f"failed: {lost.error}"
+        return f"Its job {lost.id} ({lost.kind}) {why}"
 
     @property
     def parts(self) -> int:
@@ -130,4 +177,5 @@ class Report:
         """When it was over: cancelled, or the last of its jobs was."""
         if self.cancelled_at is not None or not self.is_over:
             return self.cancelled_at
-        return max((self.created_at, *(job.finished_at for job in self.jobs if job.finished_at)))
+        last = [*self.jobs, *([self.layout] if self.layout else [])]
+        return max((self.created_at, *(job.finished_at for job in last if job.finished_at)))

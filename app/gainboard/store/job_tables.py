@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Boolean, Column, ForeignKey, Integer, LargeBinary, String, Table, Text
+from sqlalchemy import JSON, BigInteger, Boolean, Column, ForeignKey, Integer, LargeBinary, String, Table, Text
 
 from gainboard.store.metadata import UtcTime, metadata
 
@@ -41,6 +41,24 @@ job_chunks = Table(
     Column("attempts", Integer, nullable=False),
     Column("interruptions", Integer, nullable=False),
     Column("found", LargeBinary),
+)
+
+job_files = Table(  # what is shown of a result: its tables and figures in each form
+    "job_files",
+    metadata,
+    Column("job_number", ForeignKey("jobs.number", ondelete="CASCADE"), primary_key=True),
+    Column("path", Text, primary_key=True),
+    Column("sha256", String(64), nullable=False),  # of the content, which is stored as gzip
+    Column("size", BigInteger, nullable=False),  # in bytes, as it is stored
+)
+
+job_file_parts = Table(  # written before the file is, each in a transaction of its own where they are large
+    "job_file_parts",
+    metadata,
+    Column("job_number", ForeignKey("jobs.number", ondelete="CASCADE"), primary_key=True),
+    Column("path", Text, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
 )
 
 reports = Table(

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, case, func, insert, select, update
 
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.job_records import Claim, Job, JobState
+from gainboard.store.job_records import CHORES, Claim, Job, JobState
 from gainboard.store.job_tables import job_chunks as chunks
 from gainboard.store.job_tables import jobs as table
 from gainboard.store.tables import collections, qrels
@@ -63,7 +63,7 @@ def page(
 ) -> list[Job]:
     """Jobs of one live collection, or of all of them, newest first; of one kind or state, or of all; `drafts`: with
     those about drafts of qrels."""
-    live = collections.c.deleted_at.is_(None) & qrels.c.discarded_at.is_(None)
+    live = collections.c.deleted_at.is_(None) & qrels.c.discarded_at.is_(None) & table.c.kind.not_in(CHORES)
     query = _select().join(collections, collections.c.id == table.c.collection_id).where(live)
     if not drafts:
         query = query.where(qrels.c.published_at.is_not(None))
@@ -82,7 +82,7 @@ def count_open(tx: Transaction, token_id: str) -> int:
 
 def count_by_state(tx: Transaction) -> dict[JobState, int]:
     """How many jobs there are in each state that any is in."""
-    query = select(table.c.state, func.count().label("jobs")).group_by(table.c.state)
+    query = select(table.c.state, func.count().label("jobs")).where(table.c.kind.not_in(CHORES)).group_by(table.c.state)
     return {row.state: row.jobs for row in tx.execute(query)}
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Row, delete, exists, insert, select, update
 
 from gainboard.store import jobs
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.job_records import Chapter, Job, Report
+from gainboard.store.job_records import Chapter, Job, Report, chore_id
 from gainboard.store.job_tables import report_chapters, report_jobs
 from gainboard.store.job_tables import reports as table
 from gainboard.store.tables import collections
@@ -68,7 +68,12 @@ def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[Report]:
             keys[row.report_number, row.position][row.key] = found[row.job_number]
     lost = {row.report_number for row in needed if row.job_number not in found}
     chapters = _chapters(tx, numbers, keys)
-    return [Report(**row._mapping, chapters=tuple(chapters[row.number])) for row in rows if row.number not in lost]
+    layouts = jobs.among(tx, {chore_id("layout", row.id) for row in rows})
+    return [
+        Report(**row._mapping, chapters=tuple(chapters[row.number]), layout=layouts.get(chore_id("layout", row.id)))
+        for row in rows
+        if row.number not in lost
+    ]
 
 
 def _chapters(
@@ -138,4 +143,16 @@ def cancel(tx: Transaction, report: Report, now: datetime) -> None:
     waiting = (table.c.number == needed.report_number) & table.c.cancelled_at.is_(None)
     elsewhere = select(needed.job_number).join(table, waiting).where(needed.job_number.in_(own))
     numbers = set(tx.execute(queued).scalars()) - set(tx.execute(elsewhere).scalars())
+    if report.layout is not None:
+        numbers.add(report.layout.number)
     jobs.cancel_numbers(tx, numbers, now)
+
+
+def needing(tx: Transaction, job_number: int) -> list[Report]:
+    """Return the reports that need a job and were not cancelled.
+
+    They are locked: of two jobs that end at once, the later sees that the earlier has ended.
+    """
+    own = select(report_jobs.c.report_number).where(report_jobs.c.job_number == job_number)
+    waiting = select(table).where(table.c.number.in_(own), table.c.cancelled_at.is_(None))
+    return _records(tx, tx.execute(waiting.order_by(table.c.number).with_for_update()).all())

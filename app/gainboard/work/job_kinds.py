@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from gainboard.evaluation.analyses import Analysis
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Figure, Table
+from gainboard.exhibits import Figure, LongTable, Table
 from gainboard.metrics import SCORING_VERSION
 from gainboard.work.catalogue import AnyKind, KindCatalogue
 from gainboard.work.params import Params
@@ -28,7 +28,7 @@ class Kind(AnyKind[P]):
 
     changes: int = 0
     analysis: Callable[[Matrices, P], Analysis]
-    tables: Callable[[Result], Sequence[Table]]
+    tables: Callable[[Result], Sequence[Table | LongTable]]
     figures: Callable[[Result], Sequence[Figure]]
 
     @property

@@ -19,6 +19,7 @@ from gainboard.store.database import Transaction
 from gainboard.store.job_records import Job, Report
 from gainboard.store.records import Token
 from gainboard.store.reports import NewChapter
+from gainboard.work.chores import enqueue_chore
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.layout.laid import LeftOut
 from gainboard.work.orders import Order, enqueue, order, require_room, sized
@@ -159,6 +160,9 @@ def _stored(
         chapters = [_chapter(each, queued) for each in outlines]
         values = {"id": known, "name": kind.name, "params": shown(params), "token_id": token.id}
         report, is_begun = reports.add(tx, workspace.now(), chapters, **values)
+        if all(job.state == "succeeded" for job in report.jobs):
+            enqueue_chore(tx, workspace.now(), "layout", report)
+            report = reports.among(tx, [known])[known]
         if is_begun:
             for each in outlines:
                 audit.record(tx, principal, "report-launched", known, each.view.collection, name=kind.name)

@@ -1,53 +1,66 @@
-"""Results of jobs: their bytes, and the tables and figures made of them."""
+"""Results of jobs and reports: their bytes, and what is made of them once, by the worker that has them in memory."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from threading import Lock
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
-from gainboard.errors import JobNotFinished, NoResult, NotFound
-from gainboard.evaluation.workspace import Exhibits, Workspace
-from gainboard.exhibits import Figure, Table
+from gainboard.errors import JobNotFinished, NoResult
+from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import Figure, LongTable, Table, as_latex, as_svg, csv_pieces
 from gainboard.store import blobs
-from gainboard.store.job_records import Job
-from gainboard.work.job_kinds import Kind, find_kind
+from gainboard.store.job_records import Job, Report
+from gainboard.work.files import FileWriter, find_file, read_file
+from gainboard.work.job_kinds import Kind, Result
 
-# A result of many megabytes takes ten times that while it is parsed, so one is at a time.
-_one_at_a_time = Lock()
-
-
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
+SUMMARY = "summary.json"
+"""The file that holds a result without its pairs: a thousandth of it, for whoever needs only the rest."""
 
 
-N = TypeVar("N", bound=_Named)
+@dataclass(frozen=True)
+class Exhibits:
+    """The tables and figures of one result."""
+
+    tables: Sequence[Table | LongTable]
+    figures: Sequence[Figure]
 
 
-def require_result(job: Job) -> str:
-    """The SHA-256 of the job's result; raises JobNotFinished or NoResult where there is none."""
-    if job.result_sha256 is not None:
-        return job.result_sha256
-    if not job.is_over:
-        message = f"The job is {job.state}: {job.parts_done} of {job.parts} parts are done. Wait for it with ?wait=30."
-        raise JobNotFinished(message)
-    why = f"failed: {job.error}" if job.state == "failed" else "was cancelled."
-    raise NoResult(f"The job {why} Ask for it again, and it is queued again.")
+def require_result(work: Job | Report) -> str:
+    """Return the SHA-256 of the result; raises JobNotFinished or NoResult where there is none."""
+    if work.result_sha256 is not None:
+        return work.result_sha256
+    noun = "job" if isinstance(work, Job) else "report"
+    if not work.is_over:
+        message = f"The {noun} is {work.state}: {work.parts_done} of {work.parts} parts are done."
+        raise JobNotFinished(f"{message} Wait for it with ?wait=30.")
+    why = f"failed: {work.error}" if work.state == "failed" else "was cancelled."
+    again = "it is queued again" if isinstance(work, Job) else "what is missing is queued again"
+    raise NoResult(f"The {noun} {why} Ask for it again, and {again}.")
 
 
-def content(workspace: Workspace, job: Job) -> Iterator[bytes]:
-    """The result as JSON, in pieces. Raises as `require_result`, before the first of them."""
-    return blobs.get(workspace.database, require_result(job))
+def content(workspace: Workspace, work: Job | Report) -> Iterator[bytes]:
+    """Return the result as JSON, in pieces. Raises as `require_result`, before the first of them."""
+    return blobs.get(workspace.database, require_result(work))
 
 
 def parsed(workspace: Workspace, job: Job) -> Any:
-    """The result, from its JSON. Raises as `require_result`."""
-    body = b"".join(content(workspace, job))
+    """Return the result of a job without its pairs, from JSON; with them where it is one of an earlier version.
+
+    Raises as `require_result`.
+    """
+    require_result(job)
+    summary = find_file(workspace, job, SUMMARY)
+    return parse(b"".join(read_file(workspace, summary) if summary else content(workspace, job)))
+
+
+def parse(body: bytes) -> Any:
+    """Return the values of a result's JSON."""
     with _collector_at_rest():
         return from_json(body)
 
@@ -65,45 +78,52 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def made_of(kind: Kind[Any], body: bytes) -> Exhibits:
-    """Make the tables and figures of a result, from its JSON."""
-    with _collector_at_rest():
-        result = from_json(body)
-        return Exhibits(tuple(kind.tables(result)), tuple(kind.figures(result)))
+def exhibits_of(kind: Kind[Any], result: Result) -> Exhibits:
+    """Return the tables and figures of a job's result."""
+    return Exhibits(tuple(kind.tables(result)), tuple(kind.figures(result)))
 
 
-def names_of(made: Exhibits) -> dict[str, list[dict[str, str]]]:
-    """Return the names and captions of the tables and figures, as a job has them in `exhibits`."""
-    every: dict[str, Sequence[Table] | Sequence[Figure]] = {"tables": made.tables, "figures": made.figures}
-    return {what: [{"name": each.name, "caption": each.caption} for each in some] for what, some in every.items()}
+def with_pairs(result: Any, tested: Sequence[ComparedPairs]) -> Any:
+    """Return a result from its JSON, with the tested pairs in the place of lists that are too long for it."""
+    for metric, pairs in zip(result.get("metrics", ()), tested, strict=False):
+        if metric["pairs"] is None:
+            metric["pairs"] = pairs
+    return result
 
 
-def exhibits(workspace: Workspace, job: Job) -> Exhibits:
-    """The tables and figures of the result, from memory where they were used lately. Raises as `require_result`."""
-
-    def make() -> Exhibits:
-        return made_of(find_kind(job.kind), b"".join(content(workspace, job)))
-
-    key = require_result(job)
-    if (known := workspace.exhibits.find(key)) is not None:
-        return known
-    with _one_at_a_time:
-        return workspace.exhibits.get(key, make)
+def write_summary(writer: FileWriter, body: bytes, tested: Sequence[ComparedPairs]) -> None:
+    """Store the result without its pairs, if it has any."""
+    if tested:
+        result = parse(body)
+        for metric in result["metrics"]:
+            metric["pairs"] = None
+        writer.write(SUMMARY, [to_json(result)])
 
 
-def table(workspace: Workspace, job: Job, name: str | None) -> Table:
-    """The table of this name, or the first one; raises NotFound with the names of those there are."""
-    return _named("table", exhibits(workspace, job).tables, name)
+def write_tables(writer: FileWriter, tables: Iterable[Table | LongTable]) -> None:
+    """Store tables as CSV and, but for those that nobody prints, as LaTeX."""
+    for table in tables:
+        writer.write(f"tables/{table.name}.csv", (piece.encode() for piece in csv_pieces(table)))
+        if isinstance(table, Table):
+            writer.write(f"tables/{table.name}.tex", [as_latex(table).encode()])
 
 
-def figure(workspace: Workspace, job: Job, name: str) -> Figure:
-    """The figure of this name; raises NotFound with the names of those there are."""
-    return _named("figure", exhibits(workspace, job).figures, name)
+def write_figures(writer: FileWriter, figures: Iterable[Figure]) -> None:
+    """Store figures as SVG. Raises NotFound where Matplotlib is not installed."""
+    for figure in figures:
+        writer.write(f"figures/{figure.name}.svg", [as_svg(figure)])
 
 
-def _named(what: str, among: Sequence[N], name: str | None) -> N:
-    for each in among:
-        if name in (None, each.name):
-            return each
-    there_are = ", ".join(each.name for each in among) or "none"
-    raise NotFound(f"The result has no {what} {name!r}; there are: {there_are}." if name else f"It has no {what}.")
+def names_of(made: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, list[dict[str, Any]]]:
+    """Return the names and captions of the tables and figures, as a job has them in `exhibits`.
+
+    `pairs` are the metrics of which there are pages of pairs.
+    """
+    tables = [{"name": each.name, "caption": each.caption, **_only_csv(each)} for each in made.tables]
+    figures = [{"name": each.name, "caption": each.caption} for each in made.figures]
+    named: dict[str, list[dict[str, Any]]] = {"tables": tables, "figures": figures}
+    return named | ({"pairs": [{"metric": each.metric} for each in tested]} if tested else {})
+
+
+def _only_csv(table: Table | LongTable) -> Mapping[str, bool]:
+    return {"only_csv": True} if isinstance(table, LongTable) else {}

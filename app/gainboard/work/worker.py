@@ -16,11 +16,14 @@ from gainboard.evaluation.versions import JudgedVersion, published_versions
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, claims, collections, jobs, qrels, runs
 from gainboard.store.arrays import pack_all, unpack_all
-from gainboard.store.job_records import Claim, Job
+from gainboard.store.job_records import CHORES, Claim, Job
 from gainboard.trec.zstd import compress
+from gainboard.work.chores import do_chore, enqueue_layouts
+from gainboard.work.files import ClaimLost, FileWriter
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import matrices_of
-from gainboard.work.results import made_of, names_of
+from gainboard.work.pairs import list_pairs, write_pairs
+from gainboard.work.results import exhibits_of, names_of, parse, with_pairs, write_summary, write_tables
 
 PROGRESS_SECONDS = 0.5
 """Between two notes of progress: each is a write transaction."""
@@ -40,11 +43,14 @@ class Worker:
         """
         with self._workspace.database.reading() as tx:
             job = jobs.job_of(tx, claim)
-        analysis = self._analysis(job)
-        if claim.is_last:
-            _assemble(self._workspace, claim, job, analysis)
-        else:
-            _work_parts(self._workspace, claim, analysis)
+        # Where the claim is lost, what was made is no longer wanted.
+        with suppress(ClaimLost):
+            if job.kind in CHORES:
+                do_chore(self._workspace, claim, job)
+            elif claim.is_last:
+                _assemble(self._workspace, claim, job, self._analysis(job))
+            else:
+                _work_parts(self._workspace, claim, self._analysis(job))
 
     def _analysis(self, job: Job) -> Analysis:
         if self._open is None or self._open[0] != job.id:
@@ -88,14 +94,22 @@ def _assemble(workspace: Workspace, claim: Claim, job: Job, analysis: Analysis) 
     with workspace.database.reading() as tx:
         packed = claims.found(tx, job.number)
     found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
-    body = to_json(_headed(job, analysis, analysis.result(found)), inf_nan_mode="null")
+    result = analysis.result(found)
+    tested = list_pairs(result)
+    body = to_json(_headed(job, analysis, result), inf_nan_mode="null")
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
-    # Here and not where the job is shown: to name them, all of the result is parsed.
-    named = names_of(made_of(find_kind(job.kind), body))
+    # From JSON: what is shown of a result says what its readers read.
+    made = exhibits_of(find_kind(job.kind), with_pairs(parse(body), tested))
+    writer = FileWriter(workspace, claim)
+    write_tables(writer, made.tables)
+    write_pairs(writer, tested)
+    write_summary(writer, body, tested)
     with workspace.database.writing() as tx:
         if claims.holds(tx, claim):
             blobs.put(tx, sha256, len(body), blobs.cut(compressed))
-            claims.finish(tx, claim, sha256, workspace.now(), named)
+            writer.keep(tx)
+            claims.finish(tx, claim, sha256, workspace.now(), names_of(made, tested))
+            enqueue_layouts(tx, workspace.now(), job.number)
 
 
 def _headed(job: Job, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:

@@ -17,12 +17,12 @@ class ShownTable(Model):
     name: str
     caption: str
     csv: str
-    latex: str
+    latex: str | None = Field(description="Null for a table that is too long to be printed")
 
     @classmethod
-    def below(cls, place: str, name: str, caption: str, **more: Any) -> Self:
-        """The table of this name below the address of what it belongs to."""
-        csv, latex = f"{place}/tables/{name}.csv", f"{place}/tables/{name}.tex"
+    def below(cls, place: str, name: str, caption: str, *, only_csv: bool = False, **more: Any) -> Self:
+        """Return the table of this name below the address of what it belongs to."""
+        csv, latex = f"{place}/tables/{name}.csv", None if only_csv else f"{place}/tables/{name}.tex"
         return cls(name=name, caption=caption, csv=csv, latex=latex, **more)
 
 
@@ -35,7 +35,7 @@ class ShownFigure(Model):
 
     @classmethod
     def below(cls, place: str, name: str, caption: str, **more: Any) -> Self:
-        """The figure of this name below the address of what it belongs to."""
+        """Return the figure of this name below the address of what it belongs to."""
         return cls(name=name, caption=caption, svg=f"{place}/figures/{name}.svg", **more)
 
 
@@ -60,9 +60,22 @@ class ShownJob(Model):
     started_at: datetime | None
     finished_at: datetime | None
     result_url: str | None = Field(description="Null until it has succeeded")
+    pairs_url: str | None = Field(description="Where pages of the tested pairs of runs are; null if there are none")
     error: str | None = Field(description="Why it failed")
     tables: list[ShownTable] | None = Field(description="Null until it has succeeded, and in lists")
     figures: list[ShownFigure] | None = Field(description="Null until it has succeeded, and in lists")
+
+
+class ShownPair(Model):
+    """What a significance test says of two runs under a metric."""
+
+    metric: str
+    runs: tuple[str, str]
+    difference: float | None = Field(description="The first run's mean score less the second's")
+    asl: float | None = Field(description="Achieved significance level")
+    asl_corrected: float | None = Field(None, description="The level after the correction; null if there was none")
+    effect_size: float | None = Field(description="Null where there is no spread")
+    interval: tuple[float | None, float | None] = Field(description="95 % interval of the difference")
 
 
 class ShownKind(Model):

@@ -21,6 +21,8 @@ MOST_KEPT = 40_000_000
 """Numbers of one kind that are in memory at once, such as draws x topics of resamples or subsets: 320 MB."""
 MOST_PAIRS = 1_000_000
 """Pairs x metrics in one answer, which names each: 200 MB of JSON, a second to read."""
+MOST_TESTED_PAIRS = 12_000_000
+"""Pairs x metrics that one job tests, two bytes each: 1,000 runs under 24 metrics."""
 PAIRS = "pairs of runs over all metrics"
 
 

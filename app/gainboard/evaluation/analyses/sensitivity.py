@@ -11,21 +11,24 @@ import numpy as np
 from gainboard.evaluation.analyses.analysis import Analysis, Arrays
 from gainboard.evaluation.analyses.common import (
     MOST_KEPT,
-    MOST_PAIRS,
+    MOST_TESTED_PAIRS,
     PAIRS,
     common_topics,
-    named_pairs,
     refuse,
     require_at_most,
 )
+from gainboard.evaluation.analyses.compared_pairs import ComparedPairs, as_counts, as_levels
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.statistics.corrections import holm, max_t, needed_resamples
+from gainboard.statistics.draws import Indices
 from gainboard.statistics.groups import significance_groups
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.significance import Outcome, Settings, find_test
 
 Correction = Literal["none", "holm", "max-t"]
 KEPT = "numbers are kept of all resamples"
+MOST_POINTS = 2_000
+"""Of an ASL curve: more than anybody sees."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,13 @@ class Decision:
     outcome: Outcome
     asl: Floats
     """[pairs]: corrected, if that was asked for; this is what is compared with alpha."""
+
+
+def curve_places(pairs: int) -> Indices:
+    """Return which points of a curve over all pairs are listed: all, or `MOST_POINTS` evenly apart: intp [points]."""
+    if pairs <= MOST_POINTS:
+        return np.arange(pairs)
+    return np.rint(np.linspace(0, pairs - 1, MOST_POINTS)).astype(np.intp)
 
 
 class Sensitivity(Analysis):
@@ -69,7 +79,7 @@ class Sensitivity(Analysis):
             raise refuse("correction", "not-available", f"{self.test.name} has no max-t correction; take holm.")
         runs, resamples = self.matrices.run_count, self.settings.resamples
         require_at_most(MOST_KEPT, self.test.numbers_kept(runs, self.topics.count, resamples), KEPT, "resamples")
-        require_at_most(MOST_PAIRS, pair_count(runs) * len(self.metrics), PAIRS, "runs", "too-many-pairs")
+        require_at_most(MOST_TESTED_PAIRS, pair_count(runs) * len(self.metrics), PAIRS, "runs", "too-many-pairs")
 
     def parts(self) -> list[float]:
         # Block by block rather than metric by metric: what a block draws then serves all metrics.
@@ -79,12 +89,31 @@ class Sensitivity(Analysis):
 
     def work(self, part: int) -> Arrays:
         block, metric = divmod(part, len(self.metrics))
-        return self.test.work(self.topics.scores(self.metrics[metric]), block, self.settings)
+        found = self.test.work(self.topics.scores(self.metrics[metric]), block, self.settings)
+        return self._compact(found)
+
+    def _compact(self, found: Arrays) -> Arrays:
+        """Return what a block found without what the result does not need: two bytes a pair for most tests."""
+        kept = {name: array for name, array in found.items() if name != "observed" or self.settings.largest}
+        if "asl" in kept:
+            kept["asl"] = as_counts(kept["asl"], self._drawn)
+        if "count" in kept:
+            kept["count"] = kept["count"].astype(np.min_scalar_type(int(kept["count"].max(initial=0))))
+        if "estimated_differences" in kept:
+            kept["estimated_differences"] = kept["estimated_differences"].max(axis=1, keepdims=True)
+        return kept
+
+    @property
+    def _drawn(self) -> int | None:
+        return self.test.drawn(self.settings.resamples) or None
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        decisions = [self._decide(label, found[row :: len(self.metrics)]) for row, label in enumerate(self.metrics)]
-        metrics = [self._metric(decision) for decision in decisions]
-        resamples = decisions[0].outcome.resamples
+        metrics, resamples = [], None
+        # One metric after the other: the numbers of half a million pairs are large while they are computed.
+        for row, label in enumerate(self.metrics):
+            decision = self._decide(label, found[row :: len(self.metrics)])
+            metrics.append(self._metric(decision))
+            resamples = decision.outcome.resamples
         order = sorted(range(len(metrics)), key=lambda row: [-level["sensitivity"] for level in metrics[row]["levels"]])
         pairs = pair_count(self.matrices.run_count)
         return {
@@ -97,6 +126,7 @@ class Sensitivity(Analysis):
             "alphas": list(self.settings.alphas),
             "baseline": self.baseline,
             "metrics": metrics,
+            **({"asl_curve_ranks": (curve_places(pairs) + 1).tolist()} if pairs > MOST_POINTS else {}),
             "by_sensitivity": [self.metrics[row] for row in order],
             "beats_baseline": self._beats_baseline(metrics),
         }
@@ -106,7 +136,8 @@ class Sensitivity(Analysis):
 
     def _decide(self, label: str, found: Sequence[Arrays]) -> Decision:
         scores = self.topics.scores(label)
-        outcome = self.test.outcome(scores, found, self.settings)
+        whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
+        outcome = self.test.outcome(scores, whole, self.settings)
         asl = outcome.asl
         if self.correction == "holm":
             asl = holm(asl)
@@ -119,12 +150,19 @@ class Sensitivity(Analysis):
         return Decision(label, scores, outcome, asl)
 
     def _metric(self, decision: Decision) -> dict[str, Any]:
+        outcome = decision.outcome
+        corrected = as_counts(decision.asl, outcome.resamples) if self.correction != "none" else None
+        levels = as_counts(outcome.asl, outcome.resamples)
+        names = [run.name for run in self.matrices.runs]
+        curve = np.sort(outcome.asl)[::-1]
         return {
             "metric": decision.label,
             "levels": [self._level(decision, row, alpha) for row, alpha in enumerate(self.settings.alphas)],
-            "pairs": self._pairs(decision),
-            "asl_curve": np.sort(decision.outcome.asl)[::-1].tolist(),
-            **self._infinite(decision.outcome),
+            "pairs": ComparedPairs(
+                decision.label, self.test.name, outcome.resamples, names, decision.scores, levels, corrected
+            ),
+            "asl_curve": curve[curve_places(len(curve))].tolist(),
+            **self._infinite(outcome),
         }
 
     def _infinite(self, outcome: Outcome) -> dict[str, int]:
@@ -150,20 +188,6 @@ class Sensitivity(Analysis):
             groups = significance_groups(decision.scores.mean(axis=1), decision.asl, alpha)
             level["groups"] = {run.name: own for run, own in zip(self.matrices.runs, groups, strict=True)}
         return level
-
-    def _pairs(self, decision: Decision) -> list[dict[str, Any]]:
-        effects = self.test.effects(decision.scores)
-        columns = {
-            "difference": effects.difference.tolist(),
-            "asl": decision.outcome.asl.tolist(),
-            **({"asl_corrected": decision.asl.tolist()} if self.correction != "none" else {}),
-            "effect_size": effects.size.tolist(),
-            "interval": np.stack((effects.low, effects.high), axis=1).tolist(),
-        }
-        return [
-            {"runs": pair, **dict(zip(columns, values, strict=True))}
-            for pair, values in zip(named_pairs(self.matrices), zip(*columns.values(), strict=True), strict=True)
-        ]
 
     def _beats_baseline(self, metrics: Sequence[dict[str, Any]]) -> list[str]:
         """The metrics that are more sensitive than the baseline at every level."""

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
+from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
 from gainboard.evaluation.analyses.sensitivity import Correction, Sensitivity
 from gainboard.evaluation.matrices import Matrices
-from gainboard.exhibits import Axis, Column, Figure, Marked, Panel, Reference, Series, Share, Table
+from gainboard.exhibits import (
+    Axis,
+    Column,
+    Figure,
+    LongTable,
+    Marked,
+    Panel,
+    Reference,
+    Series,
+    Share,
+    Table,
+    Value,
+)
 from gainboard.statistics import every_test, find_test
 from gainboard.work.job_kinds import Kind, Result, enter
 from gainboard.work.labels import Labels
@@ -77,9 +90,10 @@ def _title(result: Result) -> str:
     return f"{find_test(result['test']).title}{drawn}{corrected}, {len(result['runs'])} runs, {result['topics']} topics"
 
 
-def tables(result: Result) -> Sequence[Table]:
-    """Sensitivity by metric, the most sensitive first; and all pairs."""
-    return (_sensitivity(result), _pairs(result))
+def tables(result: Result) -> Sequence[Table | LongTable]:
+    """Return sensitivity by metric, the most sensitive first; and all pairs, where they are there."""
+    are_there = all(metric["pairs"] is not None for metric in result["metrics"])
+    return (_sensitivity(result), *([_pairs(result)] if are_there else []))
 
 
 def _sensitivity(result: Result) -> Table:
@@ -104,41 +118,56 @@ def _marked(result: Result, label: str) -> list[Any]:
     return [Marked(label) if label in result["beats_baseline"] else label]
 
 
-def _pairs(result: Result) -> Table:
-    corrected = result["correction"] != "none"
-    rows = [
-        (
-            metric["metric"],
-            *pair["runs"],
-            pair["difference"],
-            pair["asl"],
-            *((pair["asl_corrected"],) if corrected else ()),
-            pair["effect_size"],
-            *pair["interval"],
-        )
-        for metric in result["metrics"]
-        for pair in metric["pairs"]
-    ]
+def _pairs(result: Result) -> Table | LongTable:
+    """Return the table of all pairs: of rows if the result lists them, else of what is made as it is written."""
+    is_corrected = result["correction"] != "none"
     columns = (
         Column("metric"),
         Column("first run"),
         Column("second run"),
         Column("difference", digits=4),
         Column("asl", digits=4),
-        *((Column("corrected asl", digits=4),) if corrected else ()),
+        *((Column("corrected asl", digits=4),) if is_corrected else ()),
         Column("effect size", digits=3),
         Column("low", group="95 % interval", digits=4),
         Column("high", group="95 % interval", digits=4),
     )
-    return Table("pairs", f"All pairs of runs. {_title(result)}.", columns, rows)
+    caption = f"All pairs of runs. {_title(result)}."
+    if isinstance(result["metrics"][0]["pairs"], ComparedPairs):
+        return LongTable("pairs", caption, columns, lambda: _tested(result["metrics"], is_corrected))
+    return Table("pairs", caption, columns, list(_listed(result["metrics"], is_corrected)))
+
+
+def _listed(metrics: Sequence[Result], is_corrected: bool) -> Iterator[Sequence[Value]]:
+    for metric in metrics:
+        for pair in metric["pairs"]:
+            levels = (pair["asl"], pair["asl_corrected"]) if is_corrected else (pair["asl"],)
+            yield (
+                metric["metric"],
+                *pair["runs"],
+                pair["difference"],
+                *levels,
+                pair["effect_size"],
+                *pair["interval"],
+            )
+
+
+def _tested(metrics: Sequence[Result], is_corrected: bool) -> Iterator[Sequence[Value]]:
+    for metric in metrics:
+        for pair in metric["pairs"]:
+            levels = (pair.asl, pair.asl_corrected) if is_corrected else (pair.asl,)
+            yield (metric["metric"], *pair.runs, pair.difference, *levels, pair.effect_size, pair.low, pair.high)
+
+
+def curve(result: Result, label: str, asls: Sequence[float]) -> Series:
+    """Return the ASL curve of a metric; long curves are listed at some of their ranks only."""
+    ranks = result.get("asl_curve_ranks") or range(1, len(asls) + 1)
+    return Series(label, list(ranks), asls, style="line")
 
 
 def figures(result: Result) -> Sequence[Figure]:
     """The ASL curves of all metrics."""
-    series = [
-        Series(metric["metric"], list(range(1, len(metric["asl_curve"]) + 1)), metric["asl_curve"], style="line")
-        for metric in result["metrics"]
-    ]
+    series = [curve(result, metric["metric"], metric["asl_curve"]) for metric in result["metrics"]]
     panel = Panel(
         Axis("run pairs, sorted by ASL"),
         Axis("ASL", limits=(0, None)),

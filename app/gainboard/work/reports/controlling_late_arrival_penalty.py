@@ -14,6 +14,7 @@ from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Marked, Pane
 from gainboard.exhibits.tables import Value, is_undefined, value_of
 from gainboard.metrics import linear_ratio, steep
 from gainboard.statistics.correlation import least_significant_tau
+from gainboard.work.jobs.bootstrap_sensitivity import curve
 from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
 from gainboard.work.layout.material import statistics
 from gainboard.work.layout.taus import ALPHA, Taus, mark_taus, significance, tau_column
@@ -166,7 +167,7 @@ def _asl_curves(result: Result, own: Sequence[Setting]) -> PaperFigure:
     panel = Panel(
         Axis("run pairs, sorted by ASL"),
         Axis("achieved significance level (ASL)", scale="log"),
-        [Series(metric, list(range(1, len(asls) + 1)), asls, style="line") for metric, asls in curves.items()],
+        [curve(result, metric, asls) for metric, asls in curves.items()],
         [Reference(alpha, f"{alpha:g}") for alpha in ALPHAS],
     )
     caption = f"Bootstrap ASL curves: gain value ratio = {own[0].gains}. {_tested(result)}"

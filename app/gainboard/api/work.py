@@ -1,0 +1,157 @@
+"""What answers about jobs and about reports share: showing, waiting, following, cancelling, and chores done aside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.sse import ServerSentEvent
+from starlette.requests import ClientDisconnect
+
+from gainboard.api.answers import answer, place
+from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep
+from gainboard.api.models.answers import Model
+from gainboard.errors import Refused, Unavailable
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store.job_records import Chore, Job, Report
+from gainboard.work.chores import enqueue_chore, find_chore, require_done
+from gainboard.work.engine import Engine
+from gainboard.work.seen import Seen, Sort, cancel_work, find_work
+from gainboard.work.watch import Watch
+
+T = TypeVar("T")
+W = TypeVar("W", Job, Report)
+
+MOST_SECONDS = 30
+Wait = Annotated[float, Query(ge=0, le=MOST_SECONDS, allow_inf_nan=False, description="Seconds to wait for its end")]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """All that an answer about work needs of its request and of the server."""
+
+    request: Request
+    workspace: Workspace
+    principal: Principal
+    engine: Engine
+    watch: Watch
+
+    async def attended(self, waiting: Awaitable[T]) -> T:
+        """Return what is waited for, as long as the client waits; raises ClientDisconnect when it has left."""
+        answering, leaving = asyncio.ensure_future(waiting), asyncio.create_task(_left(self.request))
+        try:
+            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                return answering.result()
+            raise ClientDisconnect
+        finally:
+            answering.cancel()
+            leaving.cancel()
+
+    async def chore_done(self, chore: Chore, work: Job | Report) -> Job:
+        """Return the job that did a chore for a result. The first request has it done, and waits for it.
+
+        Raises JobNotFinished where that takes longer than anybody waits, and NoResult where it fails.
+        """
+        found = await run_in_threadpool(find_chore, self.workspace, chore, work)
+        if found is None or found.state in ("failed", "cancelled"):
+            found = await run_in_threadpool(self._enqueue, chore, work)
+            self.engine.wake()
+        return require_done(await self.attended(self.watch.until_over(found, MOST_SECONDS)))
+
+    def _enqueue(self, chore: Chore, work: Job | Report) -> Job:
+        with self.workspace.database.writing() as tx:
+            return enqueue_chore(tx, self.workspace.now(), chore, work)
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _desk(
+    request: Request, workspace: WorkspaceDep, principal: PrincipalDep, engine: EngineDep, watch: WatchDep
+) -> Desk:
+    return Desk(request, workspace, principal, engine, watch)
+
+
+DeskDep = Annotated[Desk, Depends(_desk)]
+
+
+async def exhibits_of(desk: Desk, work: Job | Report) -> dict[str, Any]:
+    """Return the names of the tables and figures of a result, made now if version 0.1 left none."""
+    if isinstance(work, Report):
+        layout = work.layout or await desk.chore_done("layout", work)
+        return dict(layout.exhibits or {})
+    return dict(work.exhibits or (await desk.chore_done("files", work)).exhibits or {})
+
+
+@dataclass(frozen=True)
+class WorkAnswers(Generic[W]):
+    """The answers about jobs, or about reports: `show` makes the model, with exhibits or, in lists, without."""
+
+    sort: Sort[W]
+    show: Callable[[Request, Seen[W], dict[str, Any] | None], Model]
+
+    def address(self, request: Request, work: W) -> str:
+        """Return where the job or report is."""
+        return place(request, f"/v1/{self.sort.noun}s/{work.id}")
+
+    def asked(self, desk: Desk, identity: str) -> Response:
+        """Answer who has asked for work, and have it begun."""
+        desk.engine.wake()
+        seen = find_work(desk.workspace, desk.principal, self.sort, identity)
+        headers = {"Location": self.address(desk.request, seen.work), **_wait_headers(is_over=seen.work.is_over)}
+        return answer(self._whole(desk.request, seen), 200 if seen.work.is_over else 202, **headers)
+
+    async def read(self, desk: Desk, seen: Seen[W], wait: float) -> Response:
+        """Answer with the work; after `wait` seconds, or as soon as it is over."""
+        if wait and not seen.work.is_over:
+            await desk.attended(desk.watch.until_over(seen.work, wait))
+            # Whether the principal still sees it is asked again, for the judgments may have been hidden since.
+            seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.sort, seen.work.id)
+        made = await exhibits_of(desk, seen.work) if seen.work.state == "succeeded" else None
+        shown = self.show(desk.request, seen, made)
+        return answer(shown, 200, **_wait_headers(is_over=seen.work.is_over))
+
+    async def follow(self, desk: Desk, first: Seen[W]) -> AsyncIterator[ServerSentEvent]:
+        """Yield the work now, and again at every change, until it is over."""
+        async for work in desk.watch.changes(first.work):
+            try:
+                seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.sort, work.id)
+            except (Refused, Unavailable):
+                return  # the judgments were hidden meanwhile, or the database is away: who connects again is told
+            shown = self._whole(desk.request, replace(seen, work=work))
+            yield ServerSentEvent(event=self.sort.noun, id=f"{work.state}-{work.parts_done}", data=shown)
+
+    def cancel(self, desk: Desk, identity: str) -> Response:
+        """Cancel the work, and answer with what has become of it."""
+        seen, is_cancelled = cancel_work(desk.workspace, desk.principal, self.sort, identity)
+        desk.engine.wake()
+        return answer(self._whole(desk.request, seen), 202 if is_cancelled else 200)
+
+    def _whole(self, request: Request, seen: Seen[W]) -> Model:
+        job = seen.work.layout if isinstance(seen.work, Report) else seen.work
+        made = job.exhibits if job is not None and seen.work.state == "succeeded" else None
+        return self.show(request, seen, dict(made) if made else None)
+
+
+def _wait_headers(*, is_over: bool) -> dict[str, str]:
+    """Return headers of the answer about a job or report, for whoever asks again."""
+    # Kept by a cache for seconds, as what is public may be, it would answer those who wait at once, again and again.
+    return {} if is_over else {"Retry_After": "1", "Cache_Control": "private, no-cache"}
+
+
+def documented_events(noun: str) -> dict[int, dict[str, Any]]:
+    """Return what OpenAPI says of a stream of events."""
+    return {
+        200: {
+            "description": f"Events named `{noun}`, whose data is the {noun}; the last one is that of its final state",
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        }
+    }

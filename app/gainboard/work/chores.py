@@ -1,0 +1,130 @@
+"""Chores: jobs that make what is shown of results, which nobody asks for and nobody sees.
+
+`layout` lays out a report, as soon as its jobs have succeeded. `figures` draws the figures of a job or report when
+somebody first asks for one: most are never looked at, and drawing takes longer than many a job. `files` makes the
+tables of a job that version 0.1 has worked, when somebody first asks for one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import to_json
+
+from gainboard.errors import JobNotFinished, NoResult, NotFound
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import as_latex
+from gainboard.store import blobs, claims, jobs, reports
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import Chore, Claim, Job, Report, chore_id
+from gainboard.trec.zstd import compress
+from gainboard.work.files import FileWriter
+from gainboard.work.job_kinds import find_kind
+from gainboard.work.laying_out import answer_as_json, lay_out, names_of_answer
+from gainboard.work.results import exhibits_of, names_of, parsed, write_figures, write_tables
+
+REPORT_LATEX = "result.tex"
+"""The file that holds all tables of a report."""
+BETWEEN_TABLES = "\n\\clearpage\n"
+"""LaTeX holds back only so many tables at once."""
+
+
+def enqueue_chore(tx: Transaction, now: datetime, chore: Chore, work: Job | Report) -> Job:
+    """Return the job that does a chore for a job or report, queued unless it is there; one that failed, once more."""
+    own = work if isinstance(work, Job) else work.jobs[0]
+    subject = {"job": work.id} if isinstance(work, Job) else {"report": work.id}
+    about = {"collection_id": own.collection_id, "qrels_id": own.qrels_id, "run_ids": [], "token_id": None}
+    return jobs.add(tx, now, [1], id=chore_id(chore, work.id), kind=chore, params=subject, **about)[0]
+
+
+def enqueue_layouts(tx: Transaction, now: datetime, job_number: int) -> None:
+    """Have those reports laid out whose last job has just succeeded: the one of this number."""
+    for report in reports.needing(tx, job_number):
+        if all(job.state == "succeeded" for job in report.jobs):
+            enqueue_chore(tx, now, "layout", report)
+
+
+def find_chore(workspace: Workspace, chore: Chore, work: Job | Report) -> Job | None:
+    """Return the job that does, or did, a chore for a job or report."""
+    identity = chore_id(chore, work.id)
+    with workspace.database.reading() as tx:
+        return jobs.among(tx, [identity]).get(identity)
+
+
+def require_done(chore: Job) -> Job:
+    """Return the chore; raises JobNotFinished or NoResult unless it is done."""
+    if chore.state == "succeeded":
+        return chore
+    if not chore.is_over:
+        raise JobNotFinished(f"The {chore.kind} are being made. Ask again in a few seconds.")
+    raise NoResult(f"The {chore.kind} could not be made: {chore.error or 'that was cancelled'}. Ask again.")
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What a chore comes to, beside files: names of exhibits, and a result as JSON."""
+
+    exhibits: Mapping[str, Sequence[Mapping[str, Any]]]
+    result: bytes | None = None
+
+
+def do_chore(workspace: Workspace, claim: Claim, chore: Job) -> None:
+    """Do the chore that a worker has claimed, and end its job. Raises ClaimLost."""
+    writer = FileWriter(workspace, claim)
+    made = _CHORES[chore.kind](workspace, writer, _subject(workspace, chore))
+    sha256 = hashlib.sha256(made.result).hexdigest() if made.result is not None else None
+    with workspace.database.writing() as tx:
+        if not claims.holds(tx, claim):
+            return
+        if made.result is not None and sha256 is not None:
+            blobs.put(tx, sha256, len(made.result), blobs.cut(compress(made.result)))
+        writer.keep(tx)
+        claims.finish(tx, claim, sha256, workspace.now(), made.exhibits)
+
+
+def _subject(workspace: Workspace, chore: Job) -> Job | Report:
+    with workspace.database.reading() as tx:
+        if "report" in chore.params:
+            found: Job | Report | None = reports.find(tx, chore.params["report"])
+        else:
+            found = jobs.find(tx, chore.params["job"])
+    if found is None:
+        raise NotFound("What was to be shown is no longer there.")
+    return found
+
+
+def _make_files(workspace: Workspace, writer: FileWriter, work: Job | Report) -> _Made:
+    assert isinstance(work, Job), "only jobs of version 0.1 lack files"
+    made = exhibits_of(find_kind(work.kind), parsed(workspace, work))
+    write_tables(writer, made.tables)
+    return _Made(names_of(made))
+
+
+def _draw_figures(workspace: Workspace, writer: FileWriter, work: Job | Report) -> _Made:
+    if isinstance(work, Job):
+        figures = find_kind(work.kind).figures(parsed(workspace, work))
+    else:
+        figures = [each.exhibit for each in lay_out(workspace, work).figures]
+    write_figures(writer, figures)
+    return _Made({"figures": [{"name": each.name, "caption": each.caption} for each in figures]})
+
+
+def _lay_out(workspace: Workspace, writer: FileWriter, work: Job | Report) -> _Made:
+    assert isinstance(work, Report), "only reports are laid out"
+    answer = lay_out(workspace, work)
+    write_tables(writer, [each.exhibit for each in answer.tables])
+    latex = BETWEEN_TABLES.join(as_latex(each.exhibit) for each in answer.tables)
+    writer.write(REPORT_LATEX, [latex.encode()])
+    body = to_json(answer_as_json(work, answer), inf_nan_mode="null")
+    return _Made(names_of_answer(answer), body)
+
+
+_CHORES: Mapping[str, Callable[[Workspace, FileWriter, Job | Report], _Made]] = {
+    "files": _make_files,
+    "figures": _draw_figures,
+    "layout": _lay_out,
+}

@@ -1,0 +1,61 @@
+"""Laying out a report: the results of its jobs as the tables and figures of a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import figure_as_json, table_as_json
+from gainboard.store.job_records import Chapter, Report
+from gainboard.work.layout.composing import Answer, E, Placed, compose
+from gainboard.work.layout.laid import Laid, LeftOut
+from gainboard.work.report_kinds import About, Found, ReportKind, ReportParams, find_report_kind
+from gainboard.work.results import parsed
+
+
+def lay_out(workspace: Workspace, report: Report) -> Answer:
+    """Return what the report shows. Its jobs have succeeded."""
+    kind = find_report_kind(report.name)
+    asked = kind.params.model_validate(report.params)
+    return compose({each.about["collection"]: _chapter(workspace, kind, asked, each) for each in report.chapters})
+
+
+def _chapter(workspace: Workspace, kind: ReportKind[Any], asked: ReportParams, chapter: Chapter) -> Sequence[Laid]:
+    results = {key: parsed(workspace, job) for key, job in chapter.jobs.items()}
+    about = About(**chapter.about | {"versions": tuple(chapter.about["versions"])})
+    return [*(LeftOut(**each) for each in chapter.left_out), *kind.lay_out(Found(about, results), asked)]
+
+
+def answer_as_json(report: Report, answer: Answer) -> dict[str, Any]:
+    """Return the answer as JSON values. It holds no times: equal requests on equal data have equal answers."""
+    kind = find_report_kind(report.name)
+    return {
+        "report": report.name,
+        "title": kind.title,
+        "reference": kind.reference,
+        "params": report.params,
+        "collections": [chapter.about for chapter in report.chapters],
+        "jobs": [
+            {"collection": chapter.about["collection"], "key": key, "kind": job.kind, "id": job.id}
+            for chapter in report.chapters
+            for key, job in chapter.jobs.items()
+        ],
+        "tables": [_at_its_place(each, table_as_json(each.exhibit)) for each in answer.tables],
+        "figures": [_at_its_place(each, figure_as_json(each.exhibit)) for each in answer.figures],
+        "left_out": [{"collection": name, "what": each.what, "why": each.why} for name, each in answer.left_out],
+        "remarks": [{"collection": name, "text": each.text} for name, each in answer.remarks],
+    }
+
+
+def _at_its_place(placed: Placed[E], shown: dict[str, Any]) -> dict[str, Any]:
+    return {"number": placed.number, "collection": placed.collection, **shown}
+
+
+def names_of_answer(answer: Answer) -> dict[str, list[dict[str, Any]]]:
+    """Return the names, captions and places of the tables and figures, as the job that laid them out has them."""
+    return {"tables": [_named(each) for each in answer.tables], "figures": [_named(each) for each in answer.figures]}
+
+
+def _named(placed: Placed[E]) -> dict[str, Any]:
+    return _at_its_place(placed, {"name": placed.exhibit.name, "caption": placed.exhibit.caption})

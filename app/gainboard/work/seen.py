@@ -1,0 +1,217 @@
+"""Jobs and reports as their principals see them: found, listed and cancelled.
+
+Both are functions of the judgments. They are there for whoever may see those of all their collections, and for nobody
+else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from typing import Generic, TypeVar
+
+from gainboard.errors import Forbidden, NotFound
+from gainboard.evaluation import audit
+from gainboard.evaluation.names import is_slug
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.visibility import View, look, open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import collections, jobs, qrels, reports
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import CHORES, Chapter, Job, JobState, Report
+from gainboard.store.records import Action, Collection
+
+W = TypeVar("W", Job, Report)
+
+NOWHERE = 0
+"""The id of no collection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen(Generic[W]):
+    """A job or report, and the collections that it is about, in its order."""
+
+    work: W
+    collections: tuple[Collection, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sort(Generic[W]):
+    """What differs between jobs and reports while they are found and cancelled.
+
+    `views` are the principal's views of the collections; None where it may not see one of them.
+    """
+
+    noun: str
+    organisers: str
+    find: Callable[[Transaction, str], W | None]
+    views: Callable[[Transaction, Principal, W], list[View] | None]
+    cancel: Callable[[Transaction, W, datetime], object]
+    cancelled: Action
+    details: Callable[[W], dict[str, str]]
+
+
+def find_work(workspace: Workspace, principal: Principal, sort: Sort[W], identity: str) -> Seen[W]:
+    """Return the job or report of this id.
+
+    Raises NotFound, the same whether it is absent, or one of its collections is deleted or its judgments hidden;
+    NotAuthenticated for the same without a token.
+    """
+    with workspace.database.reading() as tx:
+        return _find(tx, principal, sort, identity)[0]
+
+
+def _find(tx: Transaction, principal: Principal, sort: Sort[W], identity: str) -> tuple[Seen[W], list[View]]:
+    work = sort.find(tx, identity) if is_slug(identity) else None
+    views = sort.views(tx, principal, work) if work is not None else None
+    if work is None or views is None:
+        principal.require_token()
+        raise NotFound(f"There is no {sort.noun} {identity!r} here.")
+    return _seen(work, views), views
+
+
+def _seen(work: W, views: Sequence[View]) -> Seen[W]:
+    return Seen(work, tuple(view.collection for view in views))
+
+
+def cancel_work(workspace: Workspace, principal: Principal, sort: Sort[W], identity: str) -> tuple[Seen[W], bool]:
+    """Return the job or report, and whether it was cancelled; one that is over stays as it is.
+
+    Raises Forbidden for whoever neither organises all of its collections nor asked for it, with the same token.
+    """
+    with workspace.database.writing() as tx:
+        seen, views = _find(tx, principal, sort, identity)
+        token = principal.require_token()
+        if token.id != seen.work.token_id and not all(view.organises for view in views):
+            raise Forbidden(f"Only who asked for a {sort.noun} cancels it, and {sort.organisers}.")
+        if seen.work.is_over:
+            return seen, False
+        now = workspace.now()
+        sort.cancel(tx, seen.work, now)
+        work = sort.find(tx, identity) or seen.work
+        if work.state == "cancelled" and work.finished_at == now:  # and not by somebody else at the same time
+            for view in views:
+                audit.record(tx, principal, sort.cancelled, identity, view.collection, **sort.details(work))
+        return _seen(work, views), work.state == "cancelled"
+
+
+def _find_job(tx: Transaction, identity: str) -> Job | None:
+    job = jobs.find(tx, identity)
+    return job if job is not None and job.kind not in CHORES else None
+
+
+def _views_of_job(tx: Transaction, principal: Principal, job: Job) -> list[View] | None:
+    collection = collections.of_id(tx, job.collection_id)
+    view = look(principal, collection) if collection.deleted_at is None else None
+    is_seen = view is not None and view.sees_free_scores and (view.organises or not job.on_draft)
+    return [view] if view is not None and is_seen else None
+
+
+def _views_of_report(tx: Transaction, principal: Principal, report: Report) -> list[View] | None:
+    found = [_view_of_chapter(tx, principal, chapter) for chapter in report.chapters]
+    views = [view for view in found if view is not None]
+    return views if len(views) == len(found) else None
+
+
+def _view_of_chapter(tx: Transaction, principal: Principal, chapter: Chapter) -> View | None:
+    collection = collections.of_id(tx, chapter.collection_id)
+    view = look(principal, collection) if collection.deleted_at is None else None
+    return view if view and view.sees_free_scores and _sees_qrels(tx, view, chapter) else None
+
+
+def _sees_qrels(tx: Transaction, view: View, chapter: Chapter) -> bool:
+    """Return whether the version that it is about is there for them: drafts are for organisers, and may vanish."""
+    if chapter.jobs:
+        return view.organises or not any(job.on_draft for job in chapter.jobs.values())
+    judged = qrels.find(tx, chapter.collection_id, chapter.about["qrels_version"])
+    return judged is not None and (view.organises or judged.published_at is not None)
+
+
+JOBS: Sort[Job] = Sort(
+    noun="job",
+    organisers="organisers of its collection",
+    find=_find_job,
+    views=_views_of_job,
+    cancel=lambda tx, job, now: jobs.cancel(tx, job.id, now),
+    cancelled="job-cancelled",
+    details=lambda job: {"kind": job.kind},
+)
+REPORTS: Sort[Report] = Sort(
+    noun="report",
+    organisers="organisers of all of its collections",
+    find=reports.find,
+    views=_views_of_report,
+    cancel=reports.cancel,
+    cancelled="report-cancelled",
+    details=lambda report: {"name": report.name},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobsWanted:
+    """Which jobs are to be listed: of one collection, kind or state, or of all that are seen."""
+
+    collection: str | None = None
+    kind: str | None = None
+    state: JobState | None = None
+
+
+def list_jobs(
+    workspace: Workspace, principal: Principal, wanted: JobsWanted, before: int | None, limit: int
+) -> Sequence[Seen[Job]]:
+    """Return jobs that this principal sees, newest first: those with numbers less than `before`.
+
+    Organisers of the instance see those of all collections, others those of their own. Raises JudgmentsHidden for
+    those of a collection whose judgments are.
+    """
+    with workspace.database.reading() as tx:
+        scope, drafts = _scope(tx, principal, wanted.collection)
+        kind, state = wanted.kind, wanted.state
+        found = jobs.page(tx, before=before, limit=limit, collection_id=scope, drafts=drafts, kind=kind, state=state)
+        about = {key: collections.of_id(tx, key) for key in {job.collection_id for job in found}}
+    return [Seen(job, (about[job.collection_id],)) for job in found]
+
+
+def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int | None, bool]:
+    """Return the id of the only collection to list, None for all; and whether with jobs about drafts of qrels."""
+    if name is not None:
+        view = open_collection(tx, principal, name)
+        view.require_free_scores()
+        return view.collection.id, view.organises
+    token = principal.require_token()
+    if token.collection_id is None:
+        return None, principal.organises_instance
+    own = look(principal, collections.of_id(tx, token.collection_id))
+    return (token.collection_id, own.organises) if own and own.sees_free_scores else (NOWHERE, False)
+
+
+def list_reports(
+    workspace: Workspace, principal: Principal, collection: str | None, name: str | None, before: int | None, limit: int
+) -> Sequence[Seen[Report]]:
+    """Return reports that this principal sees, newest first: those with numbers less than `before`.
+
+    About one collection, or about any. Raises JudgmentsHidden for one whose judgments are.
+    """
+    with workspace.database.reading() as tx:
+        only = _only(tx, principal, collection)
+        every = _every(partial(reports.page, tx, limit=limit, collection_id=only, name=name), before)
+        # What a page of the table holds may be hidden from this principal, all of it.
+        seen = (_seen(report, views) for report in every if (views := _views_of_report(tx, principal, report)))
+        return list(islice(seen, limit))
+
+
+def _every(page: Callable[..., list[Report]], before: int | None) -> Iterator[Report]:
+    while found := page(before=before):
+        yield from found
+        before = found[-1].number
+
+
+def _only(tx: Transaction, principal: Principal, name: str | None) -> int | None:
+    if name is None:
+        return principal.require_token().collection_id
+    view = open_collection(tx, principal, name)
+    view.require_free_scores()
+    return view.collection.id
