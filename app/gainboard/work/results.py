@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic_core import from_json, to_json
 
@@ -21,6 +21,10 @@ from gainboard.work.job_kinds import Kind, Result
 
 SUMMARY = "summary.json"
 """The file that holds a result without its pairs: a thousandth of it, for whoever needs only the rest."""
+
+
+MOST_PRINTED = 100_000
+"""Rows of a table in LaTeX: some 2,000 pages."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def write_tables(writer: FileWriter, tables: Iterable[Table | LongTable]) -> Non
     """Store tables as CSV and, but for those that nobody prints, as LaTeX."""
     for table in tables:
         writer.write(f"tables/{table.name}.csv", (piece.encode() for piece in csv_pieces(table)))
-        if isinstance(table, Table):
+        if is_printed(table):
             writer.write(f"tables/{table.name}.tex", [as_latex(table).encode()])
 
 
@@ -126,4 +130,9 @@ def names_of(made: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, 
 
 
 def _only_csv(table: Table | LongTable) -> Mapping[str, bool]:
-    return {"only_csv": True} if isinstance(table, LongTable) else {}
+    return {} if is_printed(table) else {"only_csv": True}
+
+
+def is_printed(table: Table | LongTable) -> TypeGuard[Table]:
+    """Return whether the table exists as LaTeX, too."""
+    return isinstance(table, Table) and len(table.rows) <= MOST_PRINTED
