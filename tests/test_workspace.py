@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gainboard.evaluation.scored import under
-from gainboard.evaluation.workspace import MOST_SCORED_BYTES, Recent, ScoredRun, Workspace
+from gainboard.evaluation.scoring import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRun, under
+from gainboard.evaluation.workspace import Cache, Recent, Workspace
 from gainboard.store.database import Database
 
 
@@ -36,8 +36,8 @@ def test_scores_of_few_topics_are_not_kept_by_the_million() -> None:
     workspace = Workspace(Database("sqlite://"))
     scored, few = ScoredRun(np.zeros((1, 1)), np.zeros(1), 0), MOST_SCORED_BYTES >> 10
     for number in range(few):
-        workspace.scored_runs.keep((1, number, b""), scored)
-    kept = sum(workspace.scored_runs.find((1, number, b"")) is not None for number in range(few))
+        SCORED_RUNS.of(workspace).keep((1, number, b""), scored)
+    kept = sum(SCORED_RUNS.of(workspace).find((1, number, b"")) is not None for number in range(few))
     assert few // 2 < kept < few
 
 
@@ -45,3 +45,10 @@ def test_keys_are_no_longer_than_for_one_metric_however_long_the_labels_are() ->
     labels = [f"Q(gains={number}:2:1)" for number in range(200)]
     assert len(under(labels)) == len(under(["Q"]))
     assert len({under(["Q"]), under(["Q", "AP"]), under(["AP", "Q"]), under(labels)}) == 4
+
+
+def test_each_workspace_has_caches_of_its_own() -> None:
+    names: Cache[int, str] = Cache(10)
+    one, other = (Workspace(Database("sqlite://")) for _ in range(2))
+    names.of(one).keep(1, "one")
+    assert (names.of(one).find(1), names.of(other).find(1)) == ("one", None)

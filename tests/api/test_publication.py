@@ -17,6 +17,7 @@ from gainboard.evaluation.intake import Body
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.principals import Principal, authenticate
 from gainboard.evaluation.runs import RunDetails
+from gainboard.evaluation.versions import INDEXES
 from gainboard.evaluation.workspace import Recent, Workspace
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
@@ -147,7 +148,8 @@ def test_a_run_that_comes_while_another_is_judged_is_judged_before_the_publicati
     qrels.publish(workspace, principal, name, body(QRELS))
     qrels.publish(workspace, principal, name, body(OTHER_QRELS), draft=True)
     send(stopped, "early")
-    meddled = Stopped(workspace.database, indexes=Interrupted(partial(send, stopped, "late")))
+    meddled = Stopped(workspace.database)
+    meddled.kept[INDEXES] = Interrupted(partial(send, stopped, "late"))
     publication.publish(meddled, principal, name, 2)
     found = runs.listed(workspace, principal, name, None, 10)
     assert [(each.run.name, each.judging and each.judging.unjudged) for each in found] == [("early", 1), ("late", 1)]

@@ -19,11 +19,14 @@ from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING, Asked
 from gainboard.evaluation.leaderboard import Leaderboard, Row, leaderboard
 from gainboard.evaluation.origins import origin_of
-from gainboard.evaluation.scored import under
-from gainboard.evaluation.scoring import Question
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.scoring import Question, under
+from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.work.groups import GroupsJob, groups_job
 
+ROWS: Cache[tuple[int, int, bytes], Piece] = Cache(32 << 20, lambda row: sum(map(len, row)) + 1024)
+"""What is said of a run but for its place, by the ids of the qrels version and the run, and the metrics: some 5,000
+under 43 metrics.
+"""
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
 
@@ -81,7 +84,7 @@ def _rows(workspace: Workspace, found: Leaderboard) -> Iterator[tuple[Row, Piece
             yield row, _row(found, labels, row)
         else:
             key = (scores.qrels.id, row.run.id, metrics)
-            yield row, workspace.rows.get(key, partial(_row, found, labels, row))
+            yield row, ROWS.of(workspace).get(key, partial(_row, found, labels, row))
 
 
 def _row(found: Leaderboard, labels: Sequence[str], row: Row) -> Piece:

@@ -8,10 +8,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from gainboard.evaluation.rereading import reread
 from gainboard.evaluation.scoring import judged_runs
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import JudgedRun
 from gainboard.store.records import Collection, Qrels, Run
 from gainboard.trec import Ranking
+
+RANKED_DIGESTS: Cache[int, bytes] = Cache(10_000)
+"""Of the rankings of runs, by the run's id."""
 
 
 def identical_runs(
@@ -54,4 +57,4 @@ def _ranked_digest(workspace: Workspace, collection: Collection, run: Run) -> by
         topics = (b"\n".join([each.topic.encode(), *each.documents]) for each in rankings)
         return hashlib.sha256(b"".join(sorted(hashlib.sha256(topic).digest() for topic in topics))).digest()
 
-    return workspace.ranked_digests.get(run.id, lambda: reread(workspace, collection, run, digest))
+    return RANKED_DIGESTS.of(workspace).get(run.id, lambda: reread(workspace, collection, run, digest))

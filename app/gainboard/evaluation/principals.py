@@ -9,12 +9,14 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from gainboard.errors import DatabaseBusy, Forbidden, NotAuthenticated
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.store import tokens
 from gainboard.store.records import Token
 
 TOKEN_PREFIX = "gainboard_"
 USE_NOTED_EVERY = timedelta(minutes=1)
+USES: Cache[str, datetime] = Cache(10_000)
+"""When this process last noted that a token was used, by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,13 @@ def behind(found: Token | None, now: datetime) -> Principal:
 
 def is_use_noted(workspace: Workspace, token: Token) -> bool:
     """Whether it has been noted, by whichever process, that the token was used about now."""
-    noted = (token.last_used_at, workspace.uses.find(token.id))
+    noted = (token.last_used_at, USES.of(workspace).find(token.id))
     return any(time is not None and workspace.now() - time < USE_NOTED_EVERY for time in noted)
 
 
 def _note_use(workspace: Workspace, token: Token) -> None:
     # Worth knowing, and worth nobody's waiting: where the database is busy it is left for another minute.
     now = workspace.now()
-    workspace.uses.keep(token.id, now)
+    USES.of(workspace).keep(token.id, now)
     with suppress(DatabaseBusy), workspace.database.hurrying() as tx:
         tokens.note_use(tx, token.id, now, before=now - USE_NOTED_EVERY)

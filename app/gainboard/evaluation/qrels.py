@@ -13,7 +13,7 @@ from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
 from gainboard.evaluation.topics import no_common_topics
-from gainboard.evaluation.versions import select
+from gainboard.evaluation.versions import INDEXES, select
 from gainboard.evaluation.visibility import open_collection, open_locked, require_unchanged
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, qrels
@@ -103,7 +103,7 @@ def _add(
             collections.touch(tx, collection.id)
         action: Action = "qrels-drafted" if draft else "qrels-published"
         audit.record(tx, principal, action, str(added.version), collection, sha256=added.sha256, judged=added.judged)
-    workspace.indexes.keep(added.id, index)
+    INDEXES.of(workspace).keep(added.id, index)
     return Published(added, created=True)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,9 @@ from gainboard.evaluation.disclosure import Disclosure, charge, limit, presets
 from gainboard.evaluation.judging import JudgedTopics, judge, unpack_run
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.rereading import reread
-from gainboard.evaluation.scored import scored_runs, under
 from gainboard.evaluation.versions import index_of, judged_topics, select
 from gainboard.evaluation.visibility import View, open_collection
-from gainboard.evaluation.workspace import ScoredRun, Workspace
+from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import BoundMetric, JudgedRankings, JudgedRun, Scale, expand, mean_all, score_all
 from gainboard.store import runs
 from gainboard.store.database import Transaction
@@ -27,6 +27,34 @@ MOST_METRICS = 200
 """Expressions in one request."""
 MOST_SCORES = 20_000_000
 """Metrics x runs x topics in one request, in memory at once: 160 MB, or 43 metrics of 66 runs on 6,980 topics."""
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """A run's scores under some metrics: float64 [metrics, topics], NaN where undefined, and their means [metrics]."""
+
+    scores: NDArray[np.float64]
+    means: NDArray[np.float64]
+    topics_missing: int
+
+
+_ENTRY_BYTES = 1 << 10
+"""Of a small thing that is kept: its key, and the objects that it is made of."""
+MOST_SCORED_BYTES = 64 << 20
+SCORED_RUNS: Cache[tuple[int, int, bytes], ScoredRun] = Cache(
+    MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + _ENTRY_BYTES
+)
+"""By the ids of the qrels version and the run, and the metrics (`under`): 43 metrics for some 3,700 runs of TREC's
+size. A new run among many leaves the others' scores as they were.
+"""
+JUDGED_RUNS: Cache[tuple[int, int], JudgedRun] = Cache(256 << 20, lambda run: run.nbytes)
+"""Ready for scoring, by the ids of the run and the qrels version: some 10,000 runs of TREC's size."""
+UNDEFINED: Cache[tuple[int, bytes], NDArray[np.bool_]] = Cache(16 << 20, lambda found: found.nbytes + _ENTRY_BYTES)
+"""[metrics, topics]: where no run has a score, by the id of the qrels version and the metrics. 200 metrics on 6,980
+topics eleven times, or 43 on 50 some 5,000 times.
+"""
+STORED_RUNS: Cache[tuple[int, int], Sequence[Run]] = Cache(50_000, lambda runs: len(runs) + 1)
+"""All runs of a collection, by its id and its revision: some kilobytes a run, warnings included."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +149,7 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         chosen, unpaid = charge(workspace, view, bound, version, chosen, all_or_none)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
     labels = [metric.label for metric in bound]
-    scored = scored_runs(
+    scored = _scored_runs(
         workspace, version, chosen, labels, lambda runs: _score(workspace, view, version, runs, bound, topics)
     )
     return Scores(
@@ -134,10 +162,34 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
         if disclosure
         else [each.topics_missing for each in scored],
-        undefined=workspace.undefined.get((version.id, under(labels)), lambda: undefined(bound, topics)),
+        undefined=UNDEFINED.of(workspace).get((version.id, under(labels)), lambda: undefined(bound, topics)),
         scored=scored,
         disclosure=disclosure,
     )
+
+
+def under(labels: Sequence[str]) -> bytes:
+    """Return the metrics of these labels as keys have them: of one length, for labels are the client's choice."""
+    return sha256("\n".join(labels).encode()).digest()
+
+
+def _scored_runs(
+    workspace: Workspace,
+    version: Qrels,
+    chosen: Sequence[Run],
+    labels: Sequence[str],
+    make: Callable[[Sequence[Run]], Iterable[ScoredRun]],
+) -> list[ScoredRun]:
+    """Return the scores of the runs, in their order, under the metrics of these labels; those not in memory are made.
+
+    Neither a run, nor a qrels version, nor what a label means for them ever changes.
+    """
+    kept, asked = SCORED_RUNS.of(workspace), under(labels)
+    found = {run.id: kept.find((version.id, run.id, asked)) for run in chosen}
+    missing = [run for run in chosen if found[run.id] is None]
+    for run, scored in zip(missing, make(missing) if missing else (), strict=True):
+        found[run.id] = kept.keep((version.id, run.id, asked), scored)
+    return [scored for scored in found.values() if scored is not None]
 
 
 def _score(
@@ -192,7 +244,7 @@ def bind(
 def choose(workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None) -> list[Run]:
     """The runs of these names, or all that are seen; raises NotFound where there is none of a name."""
     here = view.collection
-    of_all = workspace.stored_runs.get((here.id, here.revision), lambda: runs.page(tx, here.id))
+    of_all = STORED_RUNS.of(workspace).get((here.id, here.revision), lambda: runs.page(tx, here.id))
     stored = [run for run in of_all if view.sees_run(run)]
     if names is None:
         return stored
@@ -219,7 +271,7 @@ def _stored(
     if exact:
         packed, scores = runs.rankings(tx, run_ids, qrels_id), runs.retrieval_scores(tx, run_ids, qrels_id)
         return {run_id: unpack_run(packed[run_id], scores[run_id]) for run_id in packed}
-    kept = workspace.judged_runs
+    kept = JUDGED_RUNS.of(workspace)
     found = {run_id: run for run_id in run_ids if (run := kept.find((run_id, qrels_id)))}
     missing = [run_id for run_id in run_ids if run_id not in found]
     for run_id, packed_run in runs.rankings(tx, missing, qrels_id).items() if missing else ():
@@ -233,4 +285,4 @@ def _judge_late(workspace: Workspace, collection: Collection, run: Run, version:
     def join() -> JudgedRun:
         return reread(workspace, collection, run, lambda rankings: judge(rankings, index)).run
 
-    return workspace.judged_runs.get((run.id, version.id), join)
+    return JUDGED_RUNS.of(workspace).get((run.id, version.id), join)

@@ -9,11 +9,16 @@ from gainboard.errors import NoQrels, NotFound
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.reading import NO_LIMITS
 from gainboard.evaluation.visibility import View
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.store import blobs, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels
 from gainboard.trec import read_qrels
+
+JUDGED_TOPICS: Cache[int, JudgedTopics] = Cache(64)
+"""By the id of the version."""
+INDEXES: Cache[int, QrelsIndex] = Cache(1_000_000, lambda index: index.judged)
+"""Ready for the join of uploads, by the id of the version: a million judgments, of about half a kilobyte each."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,12 @@ def published_versions(
 
 def judged_topics(workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedTopics:
     """The topics and counts of a version, from memory where they were used lately."""
-    return workspace.judged_topics.get(found.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, found.id)))
+    return JUDGED_TOPICS.of(workspace).get(found.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, found.id)))
 
 
 def index_of(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
     """A version ready for the join, from memory where it was used lately."""
-    return workspace.indexes.get(found.id, lambda: _read_index(workspace, collection, found))
+    return INDEXES.of(workspace).get(found.id, lambda: _read_index(workspace, collection, found))
 
 
 def _read_index(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gainboard.evaluation.leaderboard import Leaderboard
-from gainboard.evaluation.workspace import Workspace
+from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.store import jobs
 from gainboard.store.job_records import Job, JobState
 from gainboard.work.job_kinds import find_kind
@@ -20,6 +20,8 @@ TUKEY = {"test": "randomised-tukey-hsd", "resamples": 5000, "alphas": [0.05], "s
 
 Groups = Mapping[str, list[str]]
 """The letters of each run by its name: runs that share one do not differ significantly."""
+GROUPS: Cache[str, Groups] = Cache(256)
+"""By the id of the job that computed them."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
     asked = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}
     settled = settle(scores.collection, kind.params.model_validate(asked))
     key = identity(kind, settled, scores.collection, scores.qrels, scores.runs)
-    if (known := workspace.groups.find(key)) is not None:
+    if (known := GROUPS.of(workspace).find(key)) is not None:
         return GroupsJob(KIND, asked, key, "succeeded", known, outdated=False)
     earlier = [
         identity(kind, settled, scores.collection, scores.qrels, scores.runs, engine_version=version)
@@ -60,7 +62,7 @@ def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
         found = jobs.among(tx, [key, *earlier])
     job = found.pop(key, None)
     done = job is not None and job.state == "succeeded"
-    groups = workspace.groups.get(key, lambda: _groups(workspace, job)) if job and done else None
+    groups = GROUPS.of(workspace).get(key, lambda: _groups(workspace, job)) if job and done else None
     outdated = not done and any(each.state == "succeeded" for each in found.values())
     return GroupsJob(KIND, asked, key, job.state if job else None, groups, outdated)
 
