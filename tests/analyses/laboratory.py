@@ -25,8 +25,7 @@ from gainboard.store import claims, jobs
 from gainboard.store.job_records import Claim, Job
 from gainboard.store.records import Collection
 from gainboard.work.job_kinds import find_kind
-from gainboard.work.orders import launch
-from gainboard.work.plan import CHUNK_SECONDS
+from gainboard.work.orders import CHUNK_SECONDS, launch
 from gainboard.work.results import content
 from gainboard.work.worker import Worker
 from tests.conftest import ADMIN

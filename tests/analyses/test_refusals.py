@@ -14,7 +14,7 @@ from sqlalchemy import insert, select
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest, NotFound
 from gainboard.evaluation.analyses.common import CommonTopics
 from gainboard.store.tables import runs as table_of_runs
-from gainboard.work.plan import sizes_of_chunks
+from gainboard.work.orders import sizes_of_chunks
 from tests.analyses.laboratory import SYSTEMS, Laboratory, copied, planted
 
 SENSITIVITY, CORRELATION = "bootstrap-sensitivity", "rank-correlation"

@@ -151,7 +151,7 @@ def test_a_run_that_comes_while_another_is_judged_is_judged_before_the_publicati
     meddled = Stopped(workspace.database)
     meddled.kept[INDEXES] = Interrupted(partial(send, stopped, "late"))
     publication.publish(meddled, principal, name, 2)
-    found = runs.listed(workspace, principal, name, None, 10)
+    found = runs.list_runs(workspace, principal, name, None, 10)
     assert [(each.run.name, each.judging and each.judging.unjudged) for each in found] == [("early", 1), ("late", 1)]
 
 

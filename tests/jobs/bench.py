@@ -48,7 +48,7 @@ class Bench:
         self.url = url if url.startswith("sqlite") else f"{url}&application_name={uuid4().hex}"
         self.workspace, _ = open_workspace(Settings.read({}, database_url=self.url, admin_token=ADMIN))
         self.organiser = authenticate(self.workspace, ADMIN)
-        if not collections.listed(self.workspace, self.organiser, None, 1):
+        if not collections.list_collections(self.workspace, self.organiser, None, 1):
             fill(self.workspace, self.organiser)
 
     def ask(self, seed: int = 0, kind: str = "swap-rate", chunk_seconds: float = CHUNK_SECONDS, **params: Any) -> Job:

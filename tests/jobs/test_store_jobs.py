@@ -71,7 +71,7 @@ def test_what_chunks_came_to_is_read_in_their_order_and_goes_with_the_result(tab
     for held in (second, first):
         complete(table, held)
     with table.workspace.database.reading() as tx:
-        assert claims.found(tx, job.number) == [b"0", b"1"]
+        assert claims.results_of_chunks(tx, job.number) == [b"0", b"1"]
     assert finish(table, claimed(table))
     job = table.job(job)
     assert (job.state, job.parts_done, job.result_sha256) == ("succeeded", 3, table.a_blob)

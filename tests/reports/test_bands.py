@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gainboard.work.layout.bands import bands
+from gainboard.work.reports.reliability_of_graded_metrics import bands
 
 
 def metric(name: str, ties: float | None, crossed: bool = True) -> dict[str, Any]:

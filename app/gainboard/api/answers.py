@@ -16,7 +16,7 @@ def answer(content: Any, status: int = 200, **headers: str) -> Response:
     )
 
 
-def place(request: Request, path: str) -> str:
+def address(request: Request, path: str) -> str:
     """A path as clients reach it, who may do so through a proxy that has put the service under a root path."""
     root: str = request.scope.get("root_path", "")
     return root + path

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from gainboard.api.answers import answer, place
+from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page
@@ -99,7 +99,7 @@ def create_collection(
 
     def act() -> Response:
         made = collections.create(workspace, principal, _values(sent))
-        return answer(show(made), 201, Location=place(request, f"/v1/collections/{made.collection.name}"))
+        return answer(show(made), 201, Location=address(request, f"/v1/collections/{made.collection.name}"))
 
     return once(workspace, principal, request, idempotency_key, fingerprint, act)
 
@@ -111,7 +111,7 @@ def list_collections(
     paging: PagingDep,
 ) -> Page[ShownCollection]:
     """The collections that this token sees, by name."""
-    found = collections.listed(workspace, principal, paging.after, paging.wanted)
+    found = collections.list_collections(workspace, principal, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.collection.name, show)
 
 

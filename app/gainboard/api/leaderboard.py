@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from pydantic_core import to_json
 
-from gainboard.api.answers import place
+from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, IdentifiedDep, WorkspaceDep
 from gainboard.api.kept import note_origin
 from gainboard.api.models.leaderboard import LeaderboardAnswer, ShownGroupsJob
@@ -99,7 +99,7 @@ def _row(found: Leaderboard, labels: Sequence[str], row: Row) -> Piece:
 
 
 def _show(request: Request, grouping: GroupsJob) -> ShownGroupsJob:
-    url = place(request, f"/v1/jobs/{grouping.id}")
+    url = address(request, f"/v1/jobs/{grouping.id}")
     return ShownGroupsJob(
         kind=grouping.kind,
         params=dict(grouping.params),

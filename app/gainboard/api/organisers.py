@@ -43,14 +43,14 @@ def create_organiser(
 @router.get("", responses=documented(Forbidden))
 def list_organisers(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep) -> Page[ShownOrganiser]:
     """The tokens of organisers of the instance, revoked ones too (its organisers)."""
-    found = organisers.listed(workspace, principal, paging.after, paging.wanted)
+    found = organisers.list_organisers(workspace, principal, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.id, _show)
 
 
 @router.get("/{token}", responses=documented(Forbidden))
 def read_organiser(token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep) -> ShownOrganiser:
     """One of them (organisers of the instance)."""
-    return _show(organisers.found(workspace, principal, token))
+    return _show(organisers.find_organiser(workspace, principal, token))
 
 
 @router.delete("/{token}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))

@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from gainboard.api import uploads
-from gainboard.api.answers import answer, place
+from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.answers import Page
 from gainboard.api.models.qrels import Columns, ShownQrels
@@ -64,7 +64,7 @@ async def put_qrels(
             qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft
         )
     version = published.qrels.version
-    location = place(request, f"/v1/collections/{collection}/qrels/{version}")
+    location = address(request, f"/v1/collections/{collection}/qrels/{version}")
     return answer(show(published.qrels), 201 if published.created else 200, Location=location)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from gainboard.api.answers import place
+from gainboard.api.answers import address
 from gainboard.api.asked_work import NewReport, ReportName
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
@@ -64,7 +64,7 @@ def show(request: Request, seen: Seen[Report], made: dict[str, Any] | None) -> S
                 kind=job.kind,
                 id=job.id,
                 state=job.state,
-                url=place(request, f"/v1/jobs/{job.id}"),
+                url=address(request, f"/v1/jobs/{job.id}"),
             )
             for name, chapter in chapters
             for key, job in chapter.jobs.items()

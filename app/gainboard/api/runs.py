@@ -9,7 +9,7 @@ from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from gainboard.api import uploads
-from gainboard.api.answers import answer, place
+from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.answers import Page, ShownWarning
@@ -107,7 +107,7 @@ async def submit_run(
 
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, details)
-            location = place(request, f"/v1/collections/{collection}/runs/{seen.run.name}")
+            location = address(request, f"/v1/collections/{collection}/runs/{seen.run.name}")
             return answer(show(seen), 201 if seen.created else 200, Location=location)
 
         return await run_in_threadpool(once, workspace, principal, request, idempotency_key, sent.fingerprint, act)
@@ -121,7 +121,7 @@ def list_runs(
     paging: PagingDep,
 ) -> Page[ShownRun]:
     """The runs that this token sees, by name."""
-    found = runs.listed(workspace, principal, collection, paging.after, paging.wanted)
+    found = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.run.name, show)
 
 

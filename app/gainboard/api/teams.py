@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from gainboard.api.answers import answer, place
+from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page
@@ -44,7 +44,7 @@ def create_team(
 
     def act() -> Response:
         made = teams.create(workspace, principal, collection, sent.name)
-        location = place(request, f"/v1/collections/{collection}/teams/{made.name}")
+        location = address(request, f"/v1/collections/{collection}/teams/{made.name}")
         return answer(_show(made, organises=True), 201, Location=location)
 
     return once(workspace, principal, request, idempotency_key, fingerprint, act)
@@ -55,7 +55,7 @@ def list_teams(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[ShownTeam]:
     """The teams whose runs this token sees, by name."""
-    view, found = teams.listed(workspace, principal, collection, paging.after, paging.wanted)
+    view, found = teams.list_teams(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.name, lambda each: _show(each, view.organises))
 
 
@@ -67,5 +67,5 @@ def read_team(
     principal: PrincipalDep,
 ) -> ShownTeam:
     """One team, for whoever sees its runs."""
-    view, found = teams.found(workspace, principal, collection, team)
+    view, found = teams.find_team(workspace, principal, collection, team)
     return _show(found, view.organises)

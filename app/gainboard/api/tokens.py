@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel
 
-from gainboard.api.answers import answer, place
+from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page
@@ -53,7 +53,7 @@ def shown_once(
         new = make()
         made.append(new.record.id)
         shown = model.model_validate(asdict(new.record) | {"token": new.token})
-        return answer(shown, 201, Location=place(request, f"{path}/{new.record.id}"))
+        return answer(shown, 201, Location=address(request, f"{path}/{new.record.id}"))
 
     def kept(answered: Response) -> Response:
         return problem(KeyInUse("This request made a token already, which is not shown again.", id=made[0]))
@@ -93,7 +93,7 @@ def list_tokens(
     paging: PagingDep,
 ) -> Page[ShownToken]:
     """The collection's tokens, revoked ones too (organisers)."""
-    found = tokens.listed(workspace, principal, collection, paging.after, paging.wanted)
+    found = tokens.list_tokens(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.id, _show)
 
 
@@ -102,7 +102,7 @@ def read_token(
     collection: CollectionName, token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> ShownToken:
     """One token's record (organisers)."""
-    return _show(tokens.found(workspace, principal, collection, token))
+    return _show(tokens.find_token(workspace, principal, collection, token))
 
 
 @router.post(

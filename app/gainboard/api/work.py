@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import ServerSentEvent
 from starlette.requests import ClientDisconnect
 
-from gainboard.api.answers import answer, place
+from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep
 from gainboard.api.models.answers import Model
 from gainboard.errors import Refused, Unavailable
@@ -100,7 +100,7 @@ class WorkAnswers(Generic[W]):
 
     def address(self, request: Request, work: W) -> str:
         """Return where the job or report is."""
-        return place(request, f"/v1/{self.sort.noun}s/{work.id}")
+        return address(request, f"/v1/{self.sort.noun}s/{work.id}")
 
     def asked(self, desk: Desk, identity: str) -> Response:
         """Answer who has asked for work, and have it begun."""

@@ -15,8 +15,7 @@ from gainboard.cli.parallel import Count
 from gainboard.errors import Fault, GainboardError
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.reading import RunFile
-from gainboard.evaluation.topics import no_common_topics, topic_warnings
+from gainboard.evaluation.reading import RunFile, no_common_topics, topic_warnings
 from gainboard.metrics import BoundMetric, JudgedRankings, Scale, expand, mean_all, score_all
 from gainboard.trec import FileWarning
 

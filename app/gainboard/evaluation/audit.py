@@ -76,7 +76,7 @@ def differences(old: Collection, new: Collection) -> dict[str, dict[str, Any]]:
     return {name: {"old": _brief(before[name]), "new": _brief(after[name])} for name in names}
 
 
-def listed(
+def list_entries(
     workspace: Workspace, principal: Principal, name: str | None, wanted: Wanted, after: int | None, limit: int
 ) -> list[Entry]:
     """Entries about a collection, for its organisers, oldest first; without a name of the whole instance, for its."""

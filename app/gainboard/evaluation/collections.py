@@ -79,7 +79,7 @@ def delete(workspace: Workspace, principal: Principal, name: str) -> None:
         audit.record(tx, principal, "collection-deleted", name, view.collection)
 
 
-def listed(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Described]:
+def list_collections(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Described]:
     """The collections that exist for this principal, by name."""
     principal.require_token()
     everything = principal.organises_instance

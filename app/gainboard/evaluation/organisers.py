@@ -57,14 +57,14 @@ def create(workspace: Workspace, principal: Principal, holder: str | None, expir
     return NewToken(record, token)
 
 
-def listed(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Token]:
+def list_organisers(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Token]:
     """The tokens of organisers of the instance, revoked ones too."""
     principal.require_instance_organiser()
     with workspace.database.reading() as tx:
         return tokens.page(tx, None, after=after, limit=limit)
 
 
-def found(workspace: Workspace, principal: Principal, identity: str) -> Token:
+def find_organiser(workspace: Workspace, principal: Principal, identity: str) -> Token:
     """One of them; raises NotFound."""
     principal.require_instance_organiser()
     with workspace.database.reading() as tx:

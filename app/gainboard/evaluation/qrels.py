@@ -12,7 +12,7 @@ from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
-from gainboard.evaluation.topics import no_common_topics
+from gainboard.evaluation.reading import no_common_topics
 from gainboard.evaluation.versions import INDEXES, select
 from gainboard.evaluation.visibility import open_collection, open_locked, require_unchanged
 from gainboard.evaluation.workspace import Workspace

@@ -1,4 +1,4 @@
-"""A run file read and joined with judgments: in one compiled pass where that can be done, else ranking by ranking."""
+"""A run file read and joined with judgments, in one compiled pass where that can be done; and its topics checked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
 
+from gainboard.errors import Fault, FaultyFile
 from gainboard.evaluation.judging import JudgedFile, QrelsIndex, assembled, judge
 from gainboard.trec import (
     FileWarning,
@@ -111,3 +112,22 @@ class _Survey:
             self.topics.append(ranking.topic)
             self.retrieved += len(ranking.documents)
             yield ranking
+
+
+def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterable[str]) -> FaultyFile:
+    """The fault of a file none of whose topics is one of the collection's."""
+    example = min(topics)
+    message = (
+        f"None of the topics of the {kind} ({its_topic!r}, ...) is one of those of {collection!r} ({example!r}, ...), "
+        "so there would be nothing to score; ids must be the same to the letter"
+    )
+    return FaultyFile([Fault("no-common-topics", message)], 1)
+
+
+def topic_warnings(unknown: int, missing: int, of: str) -> list[FileWarning]:
+    """The warnings of a run that has `unknown` topics and lacks `missing` ones of the qrels or the collection."""
+    found = (
+        ("unknown-topics", unknown, f"Topics of the run that are not among those of the {of}; they are ignored."),
+        ("missing-topics", missing, f"Topics of the {of} that are not in the run; they score 0, if anything does."),
+    )
+    return [FileWarning(code, message, count) for code, count, message in found if count]

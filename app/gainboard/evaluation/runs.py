@@ -13,8 +13,7 @@ from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.names import is_slug, name_from_tag
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.reading import RunFile, read_run_file
-from gainboard.evaluation.topics import no_common_topics, topic_warnings
+from gainboard.evaluation.reading import RunFile, no_common_topics, read_run_file, topic_warnings
 from gainboard.evaluation.versions import index_of
 from gainboard.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from gainboard.evaluation.workspace import Workspace
@@ -187,7 +186,9 @@ def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | No
     return [warning.as_json() for warning in topic_warnings(unknown, missing, of)]
 
 
-def listed(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> Sequence[SeenRun]:
+def list_runs(
+    workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int
+) -> Sequence[SeenRun]:
     """The runs of a collection that exist for this principal, by name; without their topic warnings."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)

@@ -35,7 +35,7 @@ def create(workspace: Workspace, principal: Principal, name: str, team: str) -> 
     return CountedTeam(made.id, made.name, made.created_at, runs=0, tokens=0)
 
 
-def listed(
+def list_teams(
     workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int
 ) -> tuple[View, list[CountedTeam]]:
     """The teams whose runs this principal sees, by name, and its view of the collection."""
@@ -45,7 +45,7 @@ def listed(
         return view, teams.page(tx, now, collection_id=here, team_id=view.only_team, after=after, limit=limit)
 
 
-def found(workspace: Workspace, principal: Principal, name: str, team: str) -> tuple[View, CountedTeam]:
+def find_team(workspace: Workspace, principal: Principal, name: str, team: str) -> tuple[View, CountedTeam]:
     """One of them; raises NotFound, the same whether it is absent or not the principal's to see."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)

@@ -77,7 +77,7 @@ def _record(tx: Transaction, view: View, action: Action, token: Token, **details
     audit.record(tx, view.principal, action, token.id, view.collection, of_role=token.role, **of_team, **details)
 
 
-def listed(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> list[Token]:
+def list_tokens(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> list[Token]:
     """The collection's tokens, revoked ones too."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
@@ -85,7 +85,7 @@ def listed(workspace: Workspace, principal: Principal, name: str, after: str | N
         return tokens.page(tx, view.collection.id, after=after, limit=limit)
 
 
-def found(workspace: Workspace, principal: Principal, name: str, identity: str) -> Token:
+def find_token(workspace: Workspace, principal: Principal, name: str, identity: str) -> Token:
     """One token of the collection; raises NotFound where it has none of this id."""
     with workspace.database.reading() as tx:
         return _find(tx, open_collection(tx, principal, name), identity)

@@ -107,7 +107,7 @@ def complete(tx: Transaction, held: Claim, found: bytes) -> bool:
     return tx.execute(query.returning(chunks.c.position)).first() is not None
 
 
-def found(tx: Transaction, job_number: int) -> list[bytes]:
+def results_of_chunks(tx: Transaction, job_number: int) -> list[bytes]:
     """What the finished chunks of a job came to, in order."""
     query = select(chunks.c.found).where(chunks.c.job_number == job_number, chunks.c.done).order_by(chunks.c.position)
     return list(tx.execute(query).scalars())

@@ -1,4 +1,4 @@
-"""Asking for a job: who may, what it comes to, and whether it is there already."""
+"""Asking for a job: who may, what it comes to and costs, and whether it is there already."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ from gainboard.store.database import Transaction
 from gainboard.store.job_records import Job
 from gainboard.store.records import Collection, Qrels, Run, Token
 from gainboard.work.job_kinds import Kind
-from gainboard.work.labels import Labels
+from gainboard.work.labels import Labels, located
 from gainboard.work.params import Params
-from gainboard.work.places import located
-from gainboard.work.plan import CHUNK_SECONDS, sizes_of_chunks
 
+CHUNK_SECONDS = 8.0
+"""Estimated seconds of one core in a chunk: what is lost when a process dies, and how long others wait at most."""
+MOST_CHUNKS = 2_000
+MOST_SECONDS = 4 * 3600.0
+"""Estimated seconds of one core in a job."""
 MOST_OPEN = 200
 """Jobs of one token that are queued or running: each look for work passes over all that are open."""
 
@@ -191,3 +194,28 @@ def matrices_of(
     kept = [run for run in candidates if run.name not in left_out]
     selection = settled.selection()
     return Matrices(workspace, collection, version.qrels, version.topics, kept, selection, others, left_out)
+
+
+def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
+    """How many parts each chunk has, from the parts' costs; the last one, of one part, puts the result together.
+
+    They follow from the costs alone, so the number of processes has no part in the result. Raises InvalidRequest
+    for a job that costs more than `MOST_SECONDS`.
+    """
+    if (total := sum(parts)) > MOST_SECONDS:
+        raise InvalidRequest.at(
+            "body.params",
+            "too-costly",
+            f"This is estimated at {total / 3600:,.1f} hours of one core; at most {MOST_SECONDS / 3600:g} in one job. "
+            "Ask for fewer metrics, runs, resamples or trials.",
+        )
+    wanted = max(chunk_seconds, total / (MOST_CHUNKS / 2))
+    sizes: list[int] = []
+    cost = wanted
+    for part in parts:
+        if cost >= wanted:
+            sizes.append(0)
+            cost = 0.0
+        sizes[-1] += 1
+        cost += part
+    return [*sizes, 1]

@@ -92,7 +92,7 @@ def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis) -> None:
 
 def _assemble(workspace: Workspace, claim: Claim, job: Job, analysis: Analysis) -> None:
     with workspace.database.reading() as tx:
-        packed = claims.found(tx, job.number)
+        packed = claims.results_of_chunks(tx, job.number)
     found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
     result = analysis.result(found)
     tested = list_pairs(result)

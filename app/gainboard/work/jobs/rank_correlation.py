@@ -11,11 +11,10 @@ from gainboard.evaluation.analyses.rank_correlation import Coefficient, RankCorr
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.scoring import MOST_METRICS
 from gainboard.exhibits import Axis, Column, Figure, HeatMap, Panel, Series, Table
-from gainboard.work.entries import Entry, label_of, named_versions, settled_entries, settled_entry
+from gainboard.work.entries import AskedSweep, Entry, label_of, named_versions, settled_entries, settled_entry
 from gainboard.work.job_kinds import Kind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, Params, Seed
-from gainboard.work.sweeps import AskedSweep
 
 NAMES = {
     "kendall": "Kendall's tau-b",

@@ -1,13 +1,13 @@
-"""Tables of Kendall's tau between rankings, from the result of a rank correlation, with the marks of the papers."""
+"""Tables of Kendall's tau between rankings with the marks of the papers, and the papers' names of metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gainboard.exhibits import Cell, Column, Table, Value
 from gainboard.statistics.correlation import least_significant_tau
 from gainboard.work.layout.laid import PaperTable, mark_where
-from gainboard.work.layout.naming import Names, legend
 from gainboard.work.report_kinds import Result
 
 EQUIVALENT, NOTICEABLE = 0.9, 0.8
@@ -73,3 +73,18 @@ def high_taus(
     notes = [significance(len(result["runs"])), legend(names)]
     table = Table("correlations", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
     return PaperTable(number, table, mark_where(lambda tau: round(tau, 12) > HIGH))
+
+
+Names = Mapping[str, str]
+"""Metric expressions by what the paper calls them."""
+
+
+def renamed(result: Result, names: Names, wanted: Names) -> dict[str, Any]:
+    """The result of a job about all metrics, of those wanted alone and under the paper's names."""
+    metrics = zip(names, result["metrics"], strict=True)
+    return {**result, "metrics": [{**metric, "metric": name} for name, metric in metrics if name in wanted]}
+
+
+def legend(names: Names) -> str:
+    """What the names mean, as a note."""
+    return "; ".join(f"{name}: {expression}" for name, expression in names.items()) + "."

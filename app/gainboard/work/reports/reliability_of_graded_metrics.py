@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from string import ascii_uppercase
 from typing import Annotated
@@ -14,10 +15,8 @@ from gainboard.exhibits.tables import Value
 from gainboard.metrics import linear_ratio
 from gainboard.work.jobs import agreement, rank_correlation, stability, swap_rate
 from gainboard.work.jobs.gain_robustness import default_settings
-from gainboard.work.layout.bands import bands
 from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark, mark_where, sorted_by
-from gainboard.work.layout.naming import Names, legend, renamed
-from gainboard.work.layout.taus import Taus, high_taus, significance
+from gainboard.work.layout.taus import Names, Taus, high_taus, legend, renamed, significance
 from gainboard.work.params import MOST_RUNS, Draws
 from gainboard.work.report_kinds import About, Found, Needed, ReportKind, ReportParams, Result, enter
 
@@ -248,3 +247,31 @@ RELIABILITY_OF_GRADED_METRICS = enter(
         lay_out=lay_out,
     )
 )
+
+
+BAND = 0.05
+LAST = round(1 / BAND) - 1
+"""The last band has 1 in it, the others not their upper end."""
+AT_5 = "ties_at_5_percent"
+
+
+def bands(metrics: Sequence[Result], collection: str) -> Table:
+    """A row for each band that has metrics, at a minority rate of 5 %; below, those that never come to that rate."""
+    among: dict[str, list[str]] = defaultdict(list)
+    for metric in sorted(metrics, key=lambda metric: (metric[AT_5] is None, metric[AT_5] or 0)):
+        band, shown = _banded(metric)
+        among[band].append(shown)
+    columns = (Column("collection", section=True), Column("proportion of ties"), Column("metrics"))
+    caption = f"Metrics by their proportion of ties at a minority rate of 5 %, in bands of {BAND}, few ties first."
+    rows = [(collection, band, ", ".join(members)) for band, members in among.items()]
+    notes = ("*: all of the curve is below 5 %, and the proportion is that of its first point.",)
+    return Table("bands", caption, columns, rows, notes=notes)
+
+
+def _banded(metric: Result) -> tuple[str, str]:
+    """The band that a metric is in, and how it is shown there."""
+    name, ties = metric["metric"], metric[AT_5]
+    if ties is None:
+        return "never at 5 %", name
+    number = min(int(ties / BAND + 1e-9), LAST)
+    return f"{BAND * number:.2f} to {BAND * (number + 1):.2f}", f"{name} {ties:.3f}{'' if metric['crossed'] else '*'}"
