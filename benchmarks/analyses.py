@@ -16,9 +16,9 @@ from gainboard.statistics.bootstrap import paired_bootstrap
 from gainboard.statistics.correlation import kendall_matrix
 from gainboard.statistics.draws import Draws, resample_counts
 from gainboard.statistics.pairs import pair_count, pair_differences
-from gainboard.statistics.significance import Settings, find_test
+from gainboard.statistics.significance import SignificanceSettings, find_test
 from gainboard.statistics.stability import stability_counts
-from gainboard.statistics.swaps import swap_counts
+from gainboard.statistics.swap_rates import swap_counts
 
 Floats = NDArray[np.float64]
 METRICS, RUNS, TOPICS = 43, 45, 50
@@ -106,7 +106,7 @@ def _tukey(scores: Floats, repetitions: int) -> Row:
     seeds = itertools.count()
 
     def ours() -> None:
-        find_test("randomised-tukey-hsd").decide(scores, Settings(seed=next(seeds)))
+        find_test("randomised-tukey-hsd").decide(scores, SignificanceSettings(seed=next(seeds)))
 
     def plain() -> None:
         for _ in range(SAMPLE):

@@ -12,7 +12,7 @@ import pytest
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import qrels
 from gainboard.evaluation.intake import Body
-from gainboard.statistics.accuracy import tau_accuracy
+from gainboard.statistics.correlation import tau_accuracy
 from gainboard.statistics.draws import Draws
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NAME, NO_RELEVANT, ONLY_LOW, Laboratory, planted

@@ -10,7 +10,7 @@ import pytest
 
 from gainboard.statistics import find_test
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.significance import Settings
+from gainboard.statistics.significance import SignificanceSettings as Settings
 
 
 def matrix(name: str, runs: int = 60) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.accuracy import resampled_taus, tau_accuracy
+from gainboard.statistics.correlation import resampled_taus, tau_accuracy
 from gainboard.statistics.draws import Draws, Floats, resample_counts
 
 TABLES = np.random.default_rng(11).integers(0, 11, (4, 7, 9)) / 10

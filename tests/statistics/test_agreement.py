@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.agreement import AGREEMENTS, agreements, list_agreement
+from gainboard.statistics.correlation import AGREEMENTS, agreements, list_agreement
 from gainboard.statistics.draws import Draws
 from gainboard.statistics.stability import stability_counts
-from gainboard.statistics.swaps import swap_counts
+from gainboard.statistics.swap_rates import swap_counts
 
 from .reliability import discrete_scores
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap, paired_bootstrap, unpaired_bootstrap
-from gainboard.statistics.corrections import max_t
 from gainboard.statistics.draws import Draws, Floats, Indices, resample_counts
+from gainboard.statistics.multiple_comparisons import max_t
 from gainboard.statistics.pairs import pair_count, pair_differences
-from gainboard.statistics.significance import Settings, SignificanceTest
+from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import SignificanceTest
 
 from .matrices import EVERY_KIND, tenths
 

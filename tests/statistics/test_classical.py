@@ -9,7 +9,8 @@ from scipy.stats import binomtest, ttest_rel, wilcoxon
 from gainboard.statistics.classical import Sign, TTest, Wilcoxon
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_differences
-from gainboard.statistics.significance import Settings, find_test
+from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import find_test
 
 from .matrices import EVERY_KIND, continuous, tenths
 from .test_bootstrap import GOLDEN

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.bootstrap import PairedBootstrap
-from gainboard.statistics.corrections import holm, max_t, needed_resamples
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.significance import Outcome, Settings
+from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples
+from gainboard.statistics.significance import Outcome
+from gainboard.statistics.significance import SignificanceSettings as Settings
 
 
 @pytest.mark.parametrize("asl", [np.array([0.01, 0.04, 0.03, 0.005]), np.array([0.2, 0.2, 0.0, 1.0, 0.013, 0.2])])

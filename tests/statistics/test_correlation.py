@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gainboard.statistics.correlation import discordant_pairs as swops_between
 from gainboard.statistics.correlation import (
     kendall_asls,
     kendall_matrix,
@@ -17,8 +18,8 @@ from gainboard.statistics.correlation import (
     spearman_matrix,
 )
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.swops import swops_between
-from gainboard.statistics.ties import rounded, tied_pairs
+from gainboard.statistics.means import round_means as rounded
+from gainboard.statistics.means import tied_pairs
 from gainboard.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 
 from .reliability import GOLDEN

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gainboard.statistics.groups import significance_groups
-from gainboard.statistics.significance import Settings
+from gainboard.statistics.multiple_comparisons import significance_groups
+from gainboard.statistics.significance import SignificanceSettings as Settings
 from gainboard.statistics.tukey import RandomisedTukey
 
 from .matrices import continuous

@@ -11,7 +11,7 @@ from scipy.stats import permutation_test
 from gainboard.statistics.draws import Draws, Floats
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.randomisation import Randomisation, as_large, every_sign
-from gainboard.statistics.significance import Settings
+from gainboard.statistics.significance import SignificanceSettings as Settings
 
 from .matrices import EVERY_KIND, continuous, tenths
 from .test_bootstrap import GOLDEN

@@ -11,7 +11,8 @@ import pytest
 from gainboard.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.significance import Outcome, Settings, SignificanceTest, every_test, find_test
+from gainboard.statistics.significance import Outcome, SignificanceTest, every_test, find_test
+from gainboard.statistics.significance import SignificanceSettings as Settings
 
 from .matrices import EVERY_KIND, awkward, continuous, tenths
 

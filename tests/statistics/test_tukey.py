@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.draws import Draws, Floats
-from gainboard.statistics.significance import Settings
+from gainboard.statistics.significance import SignificanceSettings as Settings
 from gainboard.statistics.tukey import RandomisedTukey, largest_differences, tukey_levels
 
 from .matrices import EVERY_KIND, continuous

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gainboard.statistics.verdicts import competition_ranks, verdicts
+from gainboard.statistics.means import competition_ranks, verdicts
 
 
 def test_ties_share_the_rank_of_the_best_of_them_and_the_undefined_come_last() -> None:

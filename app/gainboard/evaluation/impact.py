@@ -18,9 +18,10 @@ from gainboard.evaluation.versions import index_of, judged_topics, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics.correlation import kendall_matrix
+from gainboard.statistics.means import competition_ranks, verdicts
 from gainboard.statistics.pairs import pair_count, pair_indices
-from gainboard.statistics.significance import Settings, find_test
-from gainboard.statistics.verdicts import competition_ranks, verdicts
+from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import find_test
 from gainboard.store import runs
 from gainboard.store.records import Collection, Qrels, Run
 

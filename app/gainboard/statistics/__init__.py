@@ -6,7 +6,7 @@ rankings of runs.
 
 # Importing a family enters its tests into the catalogue.
 from gainboard.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
-from gainboard.statistics.intervals import mean_intervals
+from gainboard.statistics.means import mean_intervals
 from gainboard.statistics.significance import SignificanceTest, every_test, find_test
 
 __all__ = ["SignificanceTest", "every_test", "find_test", "mean_intervals"]

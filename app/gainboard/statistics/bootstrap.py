@@ -8,11 +8,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Draws, Floats, Found, Indices, resample_counts
+from gainboard.statistics.draws import BlockResult, Draws, Floats, Indices, resample_counts
 from gainboard.statistics.effects import TINY
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pair_indices, pieces
-from gainboard.statistics.resampled import verdict
-from gainboard.statistics.significance import PairwiseTest, Settings, entered, joined
+from gainboard.statistics.resampled import outcome_fields
+from gainboard.statistics.significance import PairwiseTest, SignificanceSettings, join_fields, register_test
 
 NO_SQUARES = 1e-18
 """A resample whose squares add up to no more than this is all zeros, but for rounding."""
@@ -20,7 +20,7 @@ NO_SQUARES = 1e-18
 
 def paired_bootstrap(
     differences: Floats, counts: Floats, alphas: Sequence[float] = (), *, largest: bool = False
-) -> Found:
+) -> BlockResult:
     """The paired bootstrap on `differences` [pairs, topics].
 
     `counts` [resamples, topics] says how often each topic is in each resample. Answers `asl` and `observed`
@@ -42,8 +42,8 @@ def paired_bootstrap(
 
         ratios = _paired_ratios(w, squares, counts, room[:, : len(w)])
         own = _observed(mean, squares.mean(axis=1), z.shape[1])
-        parts.append(verdict(ratios, own, mean_at, alphas, topics=z.shape[1], largest=largest))
-    return joined(parts)
+        parts.append(outcome_fields(ratios, own, mean_at, alphas, topics=z.shape[1], largest=largest))
+    return join_fields(parts)
 
 
 def _paired_ratios(w: Floats, squares: Floats, counts: Floats, room: Floats) -> Floats:
@@ -65,7 +65,7 @@ def unpaired_bootstrap(
     *,
     pairs: slice | None = None,
     largest: bool = False,
-) -> Found:
+) -> BlockResult:
     """The unpaired bootstrap on `pairs` (all if None) of the runs of `scores` [runs, topics].
 
     `counts` are two as of `paired_bootstrap`: for the pair's first run and, drawn independently, for its second.
@@ -85,8 +85,8 @@ def unpaired_bootstrap(
         def mean_at(resamples: Indices, difference: Floats = difference) -> Floats:
             return np.take_along_axis(difference, resamples.T, axis=1).T
 
-        parts.append(verdict(ratios, observed[part], mean_at, alphas, topics=topics, largest=largest))
-    return joined(parts)
+        parts.append(outcome_fields(ratios, observed[part], mean_at, alphas, topics=topics, largest=largest))
+    return join_fields(parts)
 
 
 def _observed_unpaired(mean: Floats, variance: Floats, topics: int) -> Floats:
@@ -131,7 +131,7 @@ def _counts(seed: int, purpose: str, resamples: int, topics: int) -> Floats:
     return counts
 
 
-@entered
+@register_test
 class PairedBootstrap(PairwiseTest):
     """Draws topics with replacement, and counts how often the differences, moved to a mean of 0, have as large a |t|.
 
@@ -151,11 +151,11 @@ class PairedBootstrap(PairwiseTest):
     def seconds(self, topics: int, resamples: int) -> float:
         return resamples * (topics * 1.5e-10 + 1.5e-8) + topics * 1.5e-8
 
-    def decide_pairs(self, scores: Floats, pairs: slice, settings: Settings) -> Found:
+    def decide_pairs(self, scores: Floats, pairs: slice, settings: SignificanceSettings) -> BlockResult:
         counts = _counts(settings.seed, self.name, self.drawn(settings.resamples), scores.shape[1])
         # With few resamples a block has so many pairs that their differences would not fit into memory at once.
         parts = pieces(pairs, NUMBERS_AT_ONCE // 4 // scores.shape[1])
-        return joined(
+        return join_fields(
             [
                 paired_bootstrap(pair_differences(scores, part), counts, settings.alphas, largest=settings.largest)
                 for part in parts
@@ -163,7 +163,7 @@ class PairedBootstrap(PairwiseTest):
         )
 
 
-@entered
+@register_test
 class UnpairedBootstrap(PairwiseTest):
     """Draws each run's topics by themselves: as if the runs had been scored on different topics.
 
@@ -183,7 +183,7 @@ class UnpairedBootstrap(PairwiseTest):
     def seconds(self, topics: int, resamples: int) -> float:
         return resamples * 2.5e-8
 
-    def decide_pairs(self, scores: Floats, pairs: slice, settings: Settings) -> Found:
+    def decide_pairs(self, scores: Floats, pairs: slice, settings: SignificanceSettings) -> BlockResult:
         first, second = (
             _counts(settings.seed, f"{self.name}: {run}", self.drawn(settings.resamples), scores.shape[1])
             for run in ("first", "second")

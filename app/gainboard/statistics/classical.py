@@ -7,11 +7,11 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Floats, Found
+from gainboard.statistics.draws import BlockResult, Floats
 from gainboard.statistics.effects import TINY
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
 from gainboard.statistics.randomisation import MOST_ENUMERATED, as_large, every_sign
-from gainboard.statistics.significance import PairwiseTest, Settings, entered, joined
+from gainboard.statistics.significance import PairwiseTest, SignificanceSettings, join_fields, register_test
 
 DECIMALS = 12
 """Differences are rounded to so many before they are ranked: 0.3 - 0.2 and 0.2 - 0.1 are a tie."""
@@ -93,12 +93,12 @@ class ClassicalTest(PairwiseTest):
     def levels(self, differences: Floats) -> Floats:
         """Float64 [pairs] from differences [pairs, topics]."""
 
-    def decide_pairs(self, scores: Floats, pairs: slice, settings: Settings) -> Found:
+    def decide_pairs(self, scores: Floats, pairs: slice, settings: SignificanceSettings) -> BlockResult:
         parts = pieces(pairs, NUMBERS_AT_ONCE // 4 // scores.shape[1])
-        return joined([{"asl": self.levels(pair_differences(scores, part))} for part in parts])
+        return join_fields([{"asl": self.levels(pair_differences(scores, part))} for part in parts])
 
 
-@entered
+@register_test
 class TTest(ClassicalTest):
     """Student's paired t-test: is the mean of the differences 0, if they are normal?
 
@@ -116,7 +116,7 @@ class TTest(ClassicalTest):
         return t_levels(differences)
 
 
-@entered
+@register_test
 class Wilcoxon(ClassicalTest):
     """Ranks the differences by their size, and compares the ranks of the positive with those of the negative ones.
 
@@ -135,7 +135,7 @@ class Wilcoxon(ClassicalTest):
         return wilcoxon_levels(np.round(differences, DECIMALS))
 
 
-@entered
+@register_test
 class Sign(ClassicalTest):
     """Counts the topics on which either run is better: are they as many, but for chance? Exact; ties are left out."""
 

@@ -1,56 +1,58 @@
-"""Rank correlation between the rankings that metrics make of the same runs.
+"""Rank correlation between the rankings that metrics make of the same runs, its significance, and its accuracy.
 
-Rankings come as mean scores, float64 [metrics, runs] without NaN, which are rounded before any comparison (`ties`);
-results are matrices [metrics, metrics], NaN where a coefficient is undefined because a metric ties all runs.
+Rankings come as mean scores, float64 [metrics, runs] without NaN, which are rounded before any comparison
+(`round_means`); results are matrices [metrics, metrics], NaN where a coefficient is undefined because a metric ties
+all runs.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from statistics import NormalDist
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Floats
-from gainboard.statistics.pairs import pair_count, pair_indices
-from gainboard.statistics.pieces import pair_pieces
-from gainboard.statistics.ties import rounded
+from gainboard.statistics.draws import Floats, Indices
+from gainboard.statistics.means import round_means
+from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices, pair_pieces
 
 _MOST_EXACT_TAU, _MOST_EXACT_ASLS = 200, 33
 """Runs up to which the exact distribution is computed, for the least tau and for levels: 13 ms and 0.3 ms for these."""
 
 
 def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
-    """Kendall's tau: pairs of runs in the same order less those in opposite order, over all pairs (tau-a).
+    """Return Kendall's tau: pairs of runs in the same order less those in opposite order, over all pairs (tau-a).
 
     Tau-b divides by the geometric mean of the pairs that the one metric does not tie and those that the other does
     not (Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945). Tau-a of a metric with itself is
     below 1 if it has ties, and NaN only where there are fewer than two runs.
     """
-    agreement = _agreement(rounded(means))
+    agreement = _agreement(round_means(means))
     if variant == "b":
         return _normalised(agreement)
     return agreement / (pair_count(means.shape[1]) or np.nan)
 
 
 def spearman_matrix(means: Floats) -> Floats:
-    """Spearman's rho: the product-moment correlation of ranks, the mean rank for each of a group of ties."""
+    """Return Spearman's rho: the product-moment correlation of ranks, the mean rank for each of a group of ties."""
     # SciPy takes longer to load than the rest of the server together.
     from scipy.stats import rankdata  # noqa: PLC0415
 
     # Twice the distance from the middle is a whole number, so that the products are exact.
-    ranks = 2 * rankdata(rounded(means), axis=1) - (means.shape[1] + 1)
+    ranks = 2 * rankdata(round_means(means), axis=1) - (means.shape[1] + 1)
     return _normalised(ranks @ ranks.T)
 
 
 def kendall_asls(means: Floats) -> Floats:
-    """Two-sided significance levels of tau-b against independence, NaN for a metric that ties all runs.
+    """Return two-sided significance levels of tau-b against independence, NaN for a metric that ties all runs.
 
     Exact where neither metric has ties and there are at most 33 runs, or at most one pair that differs, or does not;
     else by the normal approximation with the variance that ties leave, as SciPy's `kendalltau` has them.
     """
-    means = rounded(means)
+    means = round_means(means)
     agreement, runs = _agreement(means), means.shape[1]
     asls = _approximate_asls(means, agreement)
     untied = np.diagonal(agreement) == pair_count(runs)
@@ -79,7 +81,7 @@ def _approximate_asls(means: Floats, agreement: Floats) -> Floats:
 
 
 def _first_chances(runs: int) -> Floats:
-    """How probable each number of discordant pairs is: all numbers for few runs, else the first two."""
+    """Return the probability of each number of discordant pairs: all numbers for few runs, else the first two."""
     if runs <= _MOST_EXACT_ASLS:
         return _discordant_chances(runs)
     orders = float(math.factorial(runs)) if runs < 171 else math.inf
@@ -87,7 +89,7 @@ def _first_chances(runs: int) -> Floats:
 
 
 def spearman_asls(means: Floats) -> Floats:
-    """Two-sided significance levels of rho against independence, by Student's t with runs - 2 degrees of freedom.
+    """Return two-sided significance levels of rho against independence, by Student's t, runs - 2 degrees of freedom.
 
     NaN for fewer than three runs.
     """
@@ -103,7 +105,7 @@ def spearman_asls(means: Floats) -> Floats:
 
 
 def least_significant_tau(runs: int, alpha: float) -> float | None:
-    """The smallest tau between two rankings of so many runs without ties whose two-sided ASL is below `alpha`.
+    """Return the smallest tau between rankings of so many runs without ties whose two-sided ASL is below `alpha`.
 
     None where even equal rankings are not significant. Exact for up to 200 runs; from there on by the normal
     approximation with continuity correction, which for an `alpha` of 0.001 or more is at most 0.001 too great.
@@ -120,7 +122,7 @@ def least_significant_tau(runs: int, alpha: float) -> float | None:
 
 
 def _discordant_chances(runs: int) -> Floats:
-    """How probable each number of discordant pairs is, from 0, if all orders of the runs are equally so."""
+    """Return the probability of each number of discordant pairs, from 0, if all orders are equally likely."""
     chances = np.ones(1)
     for run in range(2, runs + 1):
         # A further run is discordant with 0, 1, ... or all of those before it, with equal chances.
@@ -131,7 +133,7 @@ def _discordant_chances(runs: int) -> Floats:
 
 
 def _agreement(means: Floats) -> Floats:
-    """Concordant less discordant pairs; on the diagonal, the pairs that the metric does not tie."""
+    """Count concordant less discordant pairs; on the diagonal, the pairs that the metric does not tie."""
     metrics, runs = means.shape
     by_run = np.ascontiguousarray(means.T)
     first, second = pair_indices(runs)
@@ -146,3 +148,107 @@ def _normalised(products: Floats) -> Floats:
     # The root of a square is exact, so the diagonal is 1 to the last bit.
     scale = np.sqrt(np.outer(np.diagonal(products), np.diagonal(products)))
     return products / np.where(scale > 0, scale, np.nan)
+
+
+class DiscordantPairs(NamedTuple):
+    """Pairs of runs that two metrics order differently, which results call swops.
+
+    `pairs` intp [swops, 2] holds runs i < j; `half_ties` counts the pairs that only one of the metrics ties.
+    """
+
+    pairs: Indices
+    half_ties: int
+
+
+def discordant_pairs(first: Floats, second: Floats) -> DiscordantPairs:
+    """Return the pairs of runs whose means, float64 [runs] by each of two metrics, differ in opposite directions."""
+    signs = np.sign(pair_differences(round_means(np.stack((first, second), axis=1))))
+    product = signs[:, 0] * signs[:, 1]
+    opposite = np.stack(pair_indices(len(first)), axis=1)[product < 0]
+    return DiscordantPairs(opposite, int(((product == 0) & signs.any(axis=1)).sum()))
+
+
+Values = Floats | NDArray[np.int64]
+
+AGREEMENTS: Final = ("sign-minority", "sign-swap", "minority-swap")
+
+
+def list_agreement(first: Values, second: Values) -> float:
+    """Return Kendall's tau-b between two lists of values of the same pairs of runs; NaN if one list is constant.
+
+    Values are equal if they agree to 12 digits, so that neither noise nor smallness decides about ties.
+    """
+    # SciPy takes longer to load than the rest of the server together.
+    from scipy.stats import kendalltau  # noqa: PLC0415
+
+    return float(kendalltau(_digits(first), _digits(second)).statistic)
+
+
+def agreements(asl: Floats, minority: Values, swaps: Values) -> Mapping[str, float]:
+    """Return `list_agreement` of each two of three lists: ASLs of the sign test, min(GT, LT), and swaps over all bins.
+
+    They tell whether the sign test, the minority rate and the swap rate agree on which pairs differ most surely.
+    """
+    return dict(
+        zip(
+            AGREEMENTS,
+            (list_agreement(asl, minority), list_agreement(asl, swaps), list_agreement(minority, swaps)),
+            strict=True,
+        )
+    )
+
+
+def _digits(values: Values) -> Floats:
+    mantissa, exponent = np.frexp(np.asarray(values, dtype=np.float64))
+    return np.asarray(np.ldexp(np.round(mantissa, 12), exponent))
+
+
+class TauAccuracy(NamedTuple):
+    """The accuracy of the tau of each two metrics, [metrics, metrics] each: its bootstrap standard error over topics.
+
+    After Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
+
+    `standard_error` is the standard deviation (n - 1) over the resamples where tau is defined, NaN for fewer than two;
+    `low` and `high` are the 2.5th and 97.5th percentiles of the same, NaN without any; `dropped` counts the others.
+    """
+
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    dropped: NDArray[np.int64]
+
+
+def resampled_taus(tables: Floats, counts: Floats) -> Floats:
+    """Return tau-b of each two metrics on each resample: float64 [block, metrics, metrics], NaN if undefined.
+
+    `tables` float64 [metrics, runs, topics] holds scores without NaN, which are averaged arithmetically; `counts`
+    float64 [block, topics] says how often a resample, shared by all metrics, holds each topic.
+    """
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    taus = np.empty((len(counts), len(tables), len(tables)))
+    for tau, share in zip(taus, shares, strict=True):
+        tau[:] = kendall_matrix(tables @ share)
+    return taus
+
+
+def tau_accuracy(taus: Floats) -> TauAccuracy:
+    """Return the accuracy of the taus, from those of all resamples: float64 [resamples, metrics, metrics]."""
+    # NaN sorts last: the defined ones are the first of each column.
+    ordered = np.sort(taus, axis=0)
+    defined = np.count_nonzero(~np.isnan(ordered), axis=0)
+    kept = np.arange(len(taus))[:, np.newaxis, np.newaxis] < defined
+    mean = ordered.sum(axis=0, where=kept) / np.where(defined > 0, defined, np.nan)
+    squares = np.square(ordered - mean).sum(axis=0, where=kept)
+    error = np.sqrt(squares / np.where(defined > 1, defined - 1, np.nan))
+    return TauAccuracy(
+        error, _percentile(ordered, defined, 0.025), _percentile(ordered, defined, 0.975), len(taus) - defined
+    )
+
+
+def _percentile(ordered: Floats, defined: NDArray[np.int64], share: float) -> Floats:
+    """Interpolate linearly between the two nearest of the `defined` first values, as NumPy does."""
+    position = share * np.maximum(defined - 1, 0)
+    low, high = (
+        np.take_along_axis(ordered, at.astype(np.intp)[None], 0)[0] for at in (np.floor(position), np.ceil(position))
+    )
+    return np.asarray(low + position % 1 * (high - low))

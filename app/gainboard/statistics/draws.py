@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Words = NDArray[np.uint64]
-Found = Mapping[str, NDArray[Any]]
-"""Arrays by name: what one block of a test found."""
+BlockResult = Mapping[str, NDArray[Any]]
+"""The result of one block of a test: arrays by name."""
 HALF = np.uint64(32)
 
 

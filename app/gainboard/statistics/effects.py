@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.intervals import mean_intervals
+from gainboard.statistics.means import mean_intervals
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
 
 TINY = 1e-12

@@ -1,4 +1,4 @@
-"""Pairs of runs: all i < j, in the order (0, 1), (0, 2), ..., (1, 2), ..."""
+"""Pairs of runs: all i < j, in the order (0, 1), (0, 2), ..., (1, 2), ..., and how they are cut into pieces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUMBERS_AT_ONCE = 1 << 22
 
 
 def pair_count(runs: int) -> int:
-    """How many pairs there are."""
+    """Return how many pairs so many runs make."""
     return runs * (runs - 1) // 2
 
 
@@ -49,7 +49,16 @@ def pair_differences(scores: Floats, which: slice | Indices = slice(None)) -> Fl
 
 
 def pieces(whole: slice, most: int) -> Iterator[slice]:
-    """`whole` (with a start and a stop) cut into consecutive slices of at most `most`, which is taken as 1 if less."""
+    """Cut `whole` (with a start and a stop) into consecutive slices of at most `most`, which is taken as 1 if less."""
     step = max(most, 1)
     for start in range(whole.start, whole.stop, step):
         yield slice(start, min(start + step, whole.stop))
+
+
+_VALUES = 1 << 15
+"""Small enough for a core's cache and for memory that the allocator keeps: twice to four times as fast as megabytes."""
+
+
+def pair_pieces(runs: int, width: int) -> Iterator[slice]:
+    """Return slices of the pairs of runs for which a float64 [pairs, width] takes about 256 kB."""
+    return pieces(slice(0, pair_count(runs)), _VALUES // max(1, width))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gainboard.statistics.corrections import NEAR
-from gainboard.statistics.draws import Draws, Floats, Found
+from gainboard.statistics.draws import BlockResult, Draws, Floats
+from gainboard.statistics.multiple_comparisons import NEAR
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
-from gainboard.statistics.significance import Outcome, Settings, SignificanceTest, entered
+from gainboard.statistics.significance import Outcome, SignificanceSettings, SignificanceTest, register_test
 
 MOST_ENUMERATED = 13
 """Up to so many topics, all ways of flipping signs are looked at: 2**13 are fewer than the default draws."""
@@ -38,7 +38,7 @@ def every_sign(topics: int) -> Floats:
     return 2 * bits.astype(np.float64) - 1
 
 
-@entered
+@register_test
 class Randomisation(SignificanceTest):
     """Swaps the two runs' scores on random topics, and counts how often the means differ as much as they do.
 
@@ -62,20 +62,20 @@ class Randomisation(SignificanceTest):
         whole = pair_count(runs) * flips * (topics * 1e-10 + 1e-9)
         return whole / self.blocks(runs, topics, resamples)
 
-    def work(self, scores: Floats, block: int, settings: Settings) -> Found:
+    def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
         runs, topics = scores.shape
         signs = self._signs(runs, topics, block, settings)
         pairs = pieces(slice(0, pair_count(runs)), NUMBERS_AT_ONCE // topics)
         return {"count": np.concatenate([as_large(pair_differences(scores, part), signs) for part in pairs])}
 
-    def outcome(self, scores: Floats, found: Sequence[Found], settings: Settings) -> Outcome:
+    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         count = np.sum([part["count"] for part in found], axis=0)
         if scores.shape[1] <= MOST_ENUMERATED:
             return Outcome(asl=count / 2 ** scores.shape[1], resamples=2 ** scores.shape[1])
         resamples = self.drawn(settings.resamples)
         return Outcome(asl=(1 + count) / (1 + resamples), resamples=resamples)
 
-    def _signs(self, runs: int, topics: int, block: int, settings: Settings) -> Floats:
+    def _signs(self, runs: int, topics: int, block: int, settings: SignificanceSettings) -> Floats:
         if topics <= MOST_ENUMERATED:
             return every_sign(topics)
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)

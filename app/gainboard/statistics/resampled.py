@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.corrections import NEAR
-from gainboard.statistics.draws import Floats, Found, Indices
+from gainboard.statistics.draws import BlockResult, Floats, Indices
+from gainboard.statistics.multiple_comparisons import NEAR
 
 
-def verdict(
+def outcome_fields(
     ratios: Floats,
     observed: Floats,
     mean_at: Callable[[Indices], Floats],
@@ -25,22 +25,22 @@ def verdict(
     *,
     topics: int,
     largest: bool = False,
-) -> Found:
+) -> BlockResult:
     """Return the fields of a test's outcome, for pairs with these `ratios` [pairs, resamples] and `observed` [pairs].
 
     `mean_at` gives the pairs' mean differences in the resamples [alphas, pairs] that it is told. `topics` is the
     ratio of an infinite t.
     """
-    found: dict[str, NDArray[Any]] = {"asl": achieved_levels(ratios, observed), "observed": observed}
+    fields: dict[str, NDArray[Any]] = {"asl": achieved_levels(ratios, observed), "observed": observed}
     if alphas:
-        places = [max(1, math.ceil(ratios.shape[1] * alpha - NEAR)) for alpha in alphas]
-        found["estimated_differences"] = np.abs(mean_at(at_places(ratios, places)))
+        ranks = [max(1, math.ceil(ratios.shape[1] * alpha - NEAR)) for alpha in alphas]
+        fields["estimated_differences"] = np.abs(mean_at(resamples_at_ranks(ratios, ranks)))
     if largest:
-        found |= _for_max_t(ratios, observed, topics)
-    return found
+        fields |= _for_max_t(ratios, observed, topics)
+    return fields
 
 
-def _for_max_t(ratios: Floats, observed: Floats, topics: int) -> Found:
+def _for_max_t(ratios: Floats, observed: Floats, topics: int) -> BlockResult:
     """Return what `max_t` compares, and `any_infinite` [resamples]: whether the t of any of these pairs is infinite.
 
     The infinite ones are stored as lists: few pairs have any, and a table of all pairs and resamples would be large.
@@ -58,7 +58,7 @@ def _for_max_t(ratios: Floats, observed: Floats, topics: int) -> Found:
 
 
 def achieved_levels(ratios: Floats, observed: Floats) -> Floats:
-    """The share of resamples that reach what was observed: float64 [pairs].
+    """Return the share of resamples that reach the observed ratio: float64 [pairs].
 
     `ratios` is [pairs, resamples], `observed` [pairs]. Where the observed t is 0 every resample reaches it.
     """
@@ -67,34 +67,34 @@ def achieved_levels(ratios: Floats, observed: Floats) -> Floats:
     return levels
 
 
-def at_places(ratios: Floats, places: Sequence[int]) -> Indices:
-    """Which resample has each of these places, counted from 1, by decreasing ratio: intp [places, pairs].
+def resamples_at_ranks(ratios: Floats, ranks: Sequence[int]) -> Indices:
+    """Return the resample at each of these ranks, counted from 1, by decreasing ratio: intp [ranks, pairs].
 
     Ratios that are equal but for rounding are ties, and of those the resample drawn first comes first.
     """
-    values, resamples = _candidates(ratios, max(places))
+    values, resamples = _candidates(ratios, max(ranks))
     ordered = -np.sort(-values, axis=1)
-    return np.stack([_at_place(values, resamples, ordered, place) for place in places])
+    return np.stack([_resample_at_rank(values, resamples, ordered, rank) for rank in ranks])
 
 
-def _at_place(values: Floats, resamples: Indices, ordered: Floats, place: int) -> Indices:
-    there = ordered[:, place - 1, np.newaxis]
+def _resample_at_rank(values: Floats, resamples: Indices, ordered: Floats, rank: int) -> Indices:
+    there = ordered[:, rank - 1, np.newaxis]
     slack = NEAR * (1 + there)
     above = values > there + slack
     tied = (values >= there - slack) & ~above
-    before = place - above.sum(axis=1, keepdims=True)
-    found = (tied & (tied.cumsum(axis=1) == before)).argmax(axis=1)
-    places: Indices = resamples[np.arange(len(resamples)), found]
-    return places
+    before = rank - above.sum(axis=1, keepdims=True)
+    first = (tied & (tied.cumsum(axis=1) == before)).argmax(axis=1)
+    at_rank: Indices = resamples[np.arange(len(resamples)), first]
+    return at_rank
 
 
-def _candidates(ratios: Floats, place: int) -> tuple[Floats, Indices]:
-    """Each pair's ratios down to the one at `place`, and a few more, in the order drawn; filled up with -1."""
-    # Sorting a thousand numbers a pair would cost more than drawing the bootstrap. But at least `place` of them
-    # reach the place-th largest of the maxima of groups, and hardly more do.
-    groups = max(place, min(2 * place, ratios.shape[1]))
+def _candidates(ratios: Floats, rank: int) -> tuple[Floats, Indices]:
+    """Return each pair's ratios down to the one at `rank`, and a few more, in the order drawn; filled up with -1."""
+    # Sorting a thousand numbers a pair would cost more than drawing the bootstrap. But at least `rank` of them
+    # reach the rank-th largest of the maxima of groups, and hardly more do.
+    groups = max(rank, min(2 * rank, ratios.shape[1]))
     maxima = ratios[:, : ratios.shape[1] // groups * groups].reshape(len(ratios), -1, groups).max(axis=1)
-    bound = np.partition(maxima, groups - place, axis=1)[:, groups - place, np.newaxis]
+    bound = np.partition(maxima, groups - rank, axis=1)[:, groups - rank, np.newaxis]
     pair, resample = np.divmod(np.flatnonzero(ratios >= bound - NEAR * (1 + bound)), ratios.shape[1])
     number = np.bincount(pair, minlength=len(ratios))
     column = np.arange(len(pair)) - np.repeat(number.cumsum() - number, number)

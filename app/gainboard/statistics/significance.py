@@ -1,6 +1,6 @@
-"""The catalogue of significance tests. A test is one class, entered by `@entered`; nothing else lists tests.
+"""The catalogue of significance tests. A test is one class, entered by `@register_test`; nothing else lists tests.
 
-Every test looks at all pairs of runs, and is worked in blocks: a job may give them to any number of processes, in
+Every test looks at all pairs of runs, and is computed in blocks: a job may give them to any number of processes, in
 any order, and its result is the same to the byte.
 """
 
@@ -16,7 +16,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Floats, Found, Indices
+from gainboard.statistics.draws import BlockResult, Floats, Indices
 from gainboard.statistics.effects import Effects, paired_effects
 from gainboard.statistics.pairs import pair_count
 
@@ -24,8 +24,8 @@ BLOCK_SECONDS = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What may be chosen beside the test.
+class SignificanceSettings:
+    """The choices beside the test.
 
     `seed` is 0 .. 2**64 - 1; `resamples` None means the test's own default. `alphas` are the significance levels in
     (0, 1) for which estimated differences are wanted, `largest` whether the max-T correction is: both cost time.
@@ -39,7 +39,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a test says of all pairs, in the order of `pairs`.
+    """The result of a test for all pairs, in the order of `pairs`.
 
     `asl` is float64 [pairs] in [0, 1]. `estimated_differences`, float64 [alphas, pairs], is None unless the test
     is a bootstrap and was asked. So are `observed`, `largest`, `infinite_counts` and `infinite_resamples`, which
@@ -57,8 +57,8 @@ class Outcome:
     resamples: int | None = None
 
 
-def joined(found: Sequence[Found]) -> Found:
-    """Fields of `Outcome` for consecutive parts of the pairs, as one: at least one part."""
+def join_fields(found: Sequence[BlockResult]) -> BlockResult:
+    """Join the fields of `Outcome` of consecutive parts of the pairs, at least one part."""
     return {
         name: np.maximum.reduce([part[name] for part in found])
         if name in ("largest", "any_infinite")
@@ -81,35 +81,35 @@ class SignificanceTest(ABC):
     reference: ClassVar[str]
     default_resamples: ClassVar[int | None] = None
     gives_largest: ClassVar[bool] = False
-    """Whether it can say what the max-T correction compares."""
+    """Say whether the test can give what the max-T correction compares."""
 
     @property
     def definition(self) -> str:
-        """What it does, in prose."""
+        """Return what the test does, in prose."""
         return inspect.getdoc(type(self)) or ""
 
     @abstractmethod
     def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
-        """How many blocks there are for matrices of this size: at least 1. None: the default resamples."""
+        """Return how many blocks there are for matrices of this size: at least 1. None means the default resamples."""
 
     def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
-        """Roughly what a block costs one core."""
+        """Return about how many seconds of one core a block takes."""
         return BLOCK_SECONDS
 
     def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
-        """How many numbers it has in memory as long as it works, beside the scores; few unless it says so."""
+        """Return how many numbers the test keeps in memory beside the scores; few unless it says so."""
         return 0
 
     @abstractmethod
-    def work(self, scores: Floats, block: int, settings: Settings) -> Found:
-        """Works block 0 .. blocks - 1."""
+    def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
+        """Compute block 0 .. blocks - 1."""
 
     @abstractmethod
-    def outcome(self, scores: Floats, found: Sequence[Found], settings: Settings) -> Outcome:
-        """Puts together what all blocks found, given in the order of blocks."""
+    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+        """Put together the results of all blocks, given in the order of blocks."""
 
-    def decide(self, scores: Floats, settings: Settings) -> Outcome:
-        """All blocks, one after the other."""
+    def decide(self, scores: Floats, settings: SignificanceSettings) -> Outcome:
+        """Compute all blocks, one after the other."""
         runs, topics = scores.shape
         blocks = self.blocks(runs, topics, settings.resamples)
         return self.outcome(scores, [self.work(scores, block, settings) for block in range(blocks)], settings)
@@ -119,7 +119,7 @@ class SignificanceTest(ABC):
         return paired_effects(scores, numbers)
 
     def drawn(self, resamples: int | None) -> int:
-        """How many resamples to draw, where `resamples` are asked for."""
+        """Return how many resamples to draw if the request says `resamples`."""
         return resamples or self.default_resamples or 0
 
 
@@ -128,11 +128,11 @@ class PairwiseTest(SignificanceTest):
 
     @abstractmethod
     def seconds(self, topics: int, resamples: int) -> float:
-        """Roughly what a pair costs one core."""
+        """Return about how many seconds of one core a pair takes."""
 
     @abstractmethod
-    def decide_pairs(self, scores: Floats, pairs: slice, settings: Settings) -> Found:
-        """The fields of `Outcome` for the pairs start .. stop: those by pair on the last axis, and `largest`."""
+    def decide_pairs(self, scores: Floats, pairs: slice, settings: SignificanceSettings) -> BlockResult:
+        """Return the fields of `Outcome` for the pairs start .. stop: those by pair on the last axis, and `largest`."""
 
     def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
         return max(1, min(pair_count(runs), math.ceil(self._whole(runs, topics, resamples) / BLOCK_SECONDS)))
@@ -143,30 +143,30 @@ class PairwiseTest(SignificanceTest):
     def _whole(self, runs: int, topics: int, resamples: int | None) -> float:
         return pair_count(runs) * self.seconds(topics, self.drawn(resamples))
 
-    def work(self, scores: Floats, block: int, settings: Settings) -> Found:
+    def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
         runs, topics = scores.shape
         pairs, blocks = pair_count(runs), self.blocks(runs, topics, settings.resamples)
         return self.decide_pairs(scores, slice(pairs * block // blocks, pairs * (block + 1) // blocks), settings)
 
-    def outcome(self, scores: Floats, found: Sequence[Found], settings: Settings) -> Outcome:
-        return Outcome(**joined(found), resamples=self.drawn(settings.resamples) or None)
+    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+        return Outcome(**join_fields(found), resamples=self.drawn(settings.resamples) or None)
 
 
 _TESTS: dict[str, SignificanceTest] = {}
 Entered = TypeVar("Entered", bound=type[SignificanceTest])
 
 
-def entered(test: Entered) -> Entered:
-    """Enters a test into the catalogue."""
+def register_test(test: Entered) -> Entered:
+    """Enter a test into the catalogue."""
     _TESTS[test.name] = test()
     return test
 
 
 def every_test() -> tuple[SignificanceTest, ...]:
-    """All tests, in the order in which they are defined."""
+    """Return all tests, in the order in which they are defined."""
     return tuple(_TESTS.values())
 
 
 def find_test(name: str) -> SignificanceTest:
-    """The test of this name; KeyError if there is none."""
+    """Return the test of this name. Raises KeyError if there is none."""
     return _TESTS[name]

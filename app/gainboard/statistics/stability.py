@@ -1,23 +1,48 @@
 """Stability: how often topic subsets disagree about a pair of runs, and how often they cannot tell them apart.
 
-After Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000, as Sakai uses it.
+After Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000, as Sakai uses it. Swap rates count
+their trials with the same means over subsets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.pairs import pair_indices
-from gainboard.statistics.pieces import pair_pieces
-from gainboard.statistics.subsets import TOLERANCE, count_trials, subset_means, trial_pieces
+from gainboard.statistics.draws import Floats, Indices, resample_counts
+from gainboard.statistics.pairs import pair_indices, pair_pieces, pieces
+
+TOLERANCE: Final = 1e-9
+"""Differences of means up to it are none: sums of tenths or hundredths are off by their last bits."""
+_TRIALS = 255
+"""As many trials as `count_trials` can count in a byte."""
+
+
+def trial_pieces(trials: int) -> Iterator[slice]:
+    """Return slices of the trials, each short enough for `count_trials`."""
+    return pieces(slice(0, trials), _TRIALS)
+
+
+def subset_means(scores: Floats, subsets: Indices) -> Floats:
+    """Return each run's mean over each subset: float64 [runs, trials] from [runs, topics] and intp [trials, c]."""
+    means: Floats = scores @ resample_counts(subsets, scores.shape[1]).T / subsets.shape[1]
+    return means
+
+
+def count_trials(happened: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Count in how many trials it happened: uint8 [pairs] from bool [pairs, trials], at most 255 trials at a time.
+
+    Bytes are added thirty-two at a time, where NumPy's own count would first widen each to eight.
+    """
+    counts: NDArray[np.uint8] = np.add.reduce(happened.view(np.uint8), axis=1, dtype=np.uint8)
+    return counts
+
 
 Counts = NDArray[np.int64]
 _LEAST_MEAN = 1e-300
@@ -61,7 +86,7 @@ class StabilityCounts:
 
 
 def stability_counts(scores: Floats, subsets: Indices, fuzziness: Sequence[float]) -> StabilityCounts:
-    """Compares all pairs of runs on each subset of the topics, at each fuzziness.
+    """Compare all pairs of runs on each subset of the topics, at each fuzziness.
 
     `scores` float64 [runs, topics] of at least 0, without NaN; `subsets` intp [trials, c]. Two means are told apart
     if they differ by more than the tolerance, and by no less than the fuzziness times the larger one of them.
@@ -106,7 +131,7 @@ class TiesAtRate(NamedTuple):
 
 
 def ties_at(minority_rate: Floats, proportion_of_ties: Floats, rate: float = 0.05) -> TiesAtRate:
-    """The proportion of ties where the curve comes down to `rate`, linear in the minority rate between its points.
+    """Return the proportion of ties where the curve comes down to `rate`, linear in the minority rate between points.
 
     Both are float64 [fuzziness] in increasing order of fuzziness, along which the minority rate cannot rise.
     """

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.pairs import pair_indices
-from gainboard.statistics.pieces import pair_pieces
-from gainboard.statistics.ties import rounded, tied_pairs
+from gainboard.statistics.means import round_means, tied_pairs
+from gainboard.statistics.pairs import pair_indices, pair_pieces
 
 
 def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
@@ -24,7 +23,7 @@ def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
     `ties="b"` is Urbano and Marrero's tau_ap,b (ICTIR 2017) instead: it counts runs strictly above only, and is the
     mean of both directions, hence symmetric; NaN where either metric ties all runs.
     """
-    means = rounded(means)
+    means = round_means(means)
     agreement, untied = _weighted_agreement(means)
     # Each run below the first group shares a weight of 1 among those above it: the diagonal counts such runs.
     below_first = np.diagonal(untied)
@@ -66,7 +65,7 @@ def rbo_matrix(means: Floats, tie_order: Indices, p: float = 0.9) -> Floats:
     among the names); 0 < `p` < 1, and the smaller it is, the less the lower ranks count. In 0 .. 1.
     """
     metrics, runs = means.shape
-    order = np.lexsort((np.broadcast_to(tie_order, means.shape), -rounded(means)), axis=1)
+    order = np.lexsort((np.broadcast_to(tie_order, means.shape), -round_means(means)), axis=1)
     place = np.argsort(order, axis=1)
     depths = np.arange(1, runs + 1)
     # A run counts at every depth from the lower one of its two ranks on: what it adds is a sum over these depths.

@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from gainboard.statistics.corrections import NEAR
-from gainboard.statistics.draws import Draws, Floats, Found, Indices
+from gainboard.statistics.draws import BlockResult, Draws, Floats, Indices
 from gainboard.statistics.effects import Effects, residual_effects
+from gainboard.statistics.multiple_comparisons import NEAR
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
-from gainboard.statistics.significance import Outcome, Settings, SignificanceTest, entered
+from gainboard.statistics.significance import Outcome, SignificanceSettings, SignificanceTest, register_test
 
 IN_CACHE = 1 << 15
 """How many float64 are gathered at once: 256 KB."""
@@ -60,7 +60,7 @@ def _places(seed: int, block: int, resamples: int, topics: int, runs: int) -> In
     return places
 
 
-@entered
+@register_test
 class RandomisedTukey(SignificanceTest):
     """Permutes the runs within each topic, and counts how often the best and the worst then differ as much as a pair.
 
@@ -79,13 +79,13 @@ class RandomisedTukey(SignificanceTest):
     def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
         return self.drawn(resamples) * runs * topics / self.blocks(runs, topics, resamples) * SECONDS_A_SCORE
 
-    def work(self, scores: Floats, block: int, settings: Settings) -> Found:
+    def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
         runs, topics = scores.shape
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
         number = resamples * (block + 1) // blocks - resamples * block // blocks
         return {"largest": _spreads(scores, _places(settings.seed, block, number, topics, runs))}
 
-    def outcome(self, scores: Floats, found: Sequence[Found], settings: Settings) -> Outcome:
+    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         largest = np.concatenate([part["largest"] for part in found])
         return Outcome(asl=tukey_levels(scores, largest), resamples=len(largest))
 

@@ -13,8 +13,8 @@ from gainboard.evaluation.analyses.stability import Stability
 from gainboard.evaluation.analyses.swap_rate import SwapRate
 from gainboard.evaluation.matrices import Matrices
 from gainboard.statistics import find_test
-from gainboard.statistics.agreement import agreements
-from gainboard.statistics.significance import Settings
+from gainboard.statistics.correlation import agreements
+from gainboard.statistics.significance import SignificanceSettings as Settings
 
 SIGN = "sign"
 LEAST_RUNS = 3

@@ -20,12 +20,19 @@ from gainboard.evaluation.analyses.common import (
 )
 from gainboard.evaluation.analyses.mixed import MixedMatrices
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.statistics.accuracy import resampled_taus, tau_accuracy
-from gainboard.statistics.correlation import kendall_asls, kendall_matrix, spearman_asls, spearman_matrix
+from gainboard.statistics.correlation import discordant_pairs as swops_between
+from gainboard.statistics.correlation import (
+    kendall_asls,
+    kendall_matrix,
+    resampled_taus,
+    spearman_asls,
+    spearman_matrix,
+    tau_accuracy,
+)
 from gainboard.statistics.draws import Draws, resample_counts
+from gainboard.statistics.means import round_means as rounded
+from gainboard.statistics.means import tied_pairs
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.swops import swops_between
-from gainboard.statistics.ties import rounded, tied_pairs
 from gainboard.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 
 Coefficient = Literal["kendall", "kendall_a", "spearman", "tau_ap", "rbo"]

@@ -19,11 +19,11 @@ from gainboard.evaluation.analyses.common import (
 )
 from gainboard.evaluation.analyses.compared_pairs import ComparedPairs, as_counts, as_levels
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.statistics.corrections import holm, max_t, needed_resamples
 from gainboard.statistics.draws import Indices
-from gainboard.statistics.groups import significance_groups
+from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples, significance_groups
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.significance import Outcome, Settings, find_test
+from gainboard.statistics.significance import Outcome, find_test
+from gainboard.statistics.significance import SignificanceSettings as Settings
 
 Correction = Literal["none", "holm", "max-t"]
 KEPT = "numbers are kept of all resamples"

@@ -12,7 +12,7 @@ from gainboard.evaluation.analyses.common import MOST_KEPT, PAIRS, require_at_mo
 from gainboard.evaluation.matrices import Matrices
 from gainboard.statistics.draws import Draws, Indices
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.swaps import BIN_EDGES, SwapCounts, swap_counts
+from gainboard.statistics.swap_rates import BIN_EDGES, SwapCounts, swap_counts
 
 SECONDS_A_COMPARISON = 1.2e-8
 PURPOSE = "swap subsets"

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from gainboard.evaluation.analyses.agreement import Agreement
 from gainboard.exhibits import Column, Figure, Table
-from gainboard.statistics.agreement import AGREEMENTS
+from gainboard.statistics.correlation import AGREEMENTS
 from gainboard.work.job_kinds import Kind, Result, enter
 from gainboard.work.params import Draws, MetricsParams, Seed
 

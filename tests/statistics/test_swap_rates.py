@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.draws import Draws, Floats, Indices
-from gainboard.statistics.swaps import BIN_EDGES, SwapCounts, swap_counts
+from gainboard.statistics.swap_rates import BIN_EDGES, SwapCounts, swap_counts
 
 from .reliability import GOLDEN, HALVES, discrete_scores, example
 

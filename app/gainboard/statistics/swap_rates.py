@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices
-from gainboard.statistics.pairs import pair_indices
-from gainboard.statistics.pieces import pair_pieces
-from gainboard.statistics.subsets import TOLERANCE, count_trials, subset_means, trial_pieces
+from gainboard.statistics.pairs import pair_indices, pair_pieces
+from gainboard.statistics.stability import TOLERANCE, count_trials, subset_means, trial_pieces
 
 Counts = NDArray[np.int64]
 BINS: Final = 21
@@ -25,7 +24,7 @@ BIN_EDGES: Final = tuple(edge / 100 for edge in range(BINS))
 """The lower edge of each bin, which belongs to it; a bin ends where the next begins, and the last has no end."""
 
 
-class Sensitivity(NamedTuple):
+class SwapSensitivity(NamedTuple):
     """What it takes to be sure of a difference, to some swap rate: the columns (i) to (iv) of the papers' tables.
 
     All but `maximum_performance` are NaN where the rate is never reached.
@@ -62,21 +61,21 @@ class SwapCounts:
         """The share of swaps among the comparisons of each bin, float64 [21]; NaN where there are none."""
         return self.swaps / np.where(self.comparisons > 0, self.comparisons, np.nan)
 
-    def sensitivity(self, rate: float = 0.05) -> Sensitivity:
-        """The smallest difference from which on no populated bin exceeds a swap rate of `rate`."""
+    def sensitivity(self, rate: float = 0.05) -> SwapSensitivity:
+        """Return the smallest difference from which on no populated bin exceeds a swap rate of `rate`."""
         populated = np.flatnonzero(self.comparisons)
         too_high = np.flatnonzero(self.swap_rate[populated] > rate)
         certain = populated[too_high[-1] + 1 :] if len(too_high) else populated
         if not len(certain):
-            return Sensitivity(np.nan, self.maximum, np.nan, np.nan)
+            return SwapSensitivity(np.nan, self.maximum, np.nan, np.nan)
         difference = BIN_EDGES[certain[0]]
         relative = difference / self.maximum if self.maximum else np.nan
         power = self.comparisons[certain].sum() / self.comparisons.sum()
-        return Sensitivity(difference, self.maximum, relative, float(power))
+        return SwapSensitivity(difference, self.maximum, relative, float(power))
 
 
 def swap_counts(scores: Floats, first: Indices, second: Indices, strict: bool = True) -> SwapCounts:
-    """Compares all pairs of runs on two sets of topics in each trial.
+    """Compare all pairs of runs on two sets of topics in each trial.
 
     `scores` float64 [runs, topics] without NaN; `first` and `second` intp [trials, c]. The first set's difference
     chooses the bin. It is a swap if the second's has the opposite sign or, if `strict`, if just one of them is zero.
