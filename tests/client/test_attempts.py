@@ -10,7 +10,8 @@ import pytest
 
 from gainboard.client import ClientError
 from gainboard.client.attempts import FIRST_PAUSE, LONGEST_PAUSE, Attempt, Outcome, Pause, steps
-from gainboard.client.requests import Request, text
+from gainboard.client.requests import Request
+from gainboard.client.requests import read_text as text
 
 ASKED = httpx.Request("GET", "http://127.0.0.1:8000/v1/me")
 

@@ -11,7 +11,9 @@ import pytest
 from gainboard.api.models.collections import CollectionChange, NewCollection
 from gainboard.api.models.tokens import Rotation as SentRotation
 from gainboard.client import Gainboard, Problem
-from gainboard.client.campaigns import Changes, Rotation, Settings
+from gainboard.client.campaigns import CollectionChanges as Changes
+from gainboard.client.campaigns import CollectionSettings as Settings
+from gainboard.client.campaigns import TokenChanges as Rotation
 from gainboard.evaluation import audit
 from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE
 from tests.client.conftest import Connect

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gainboard.client import Gainboard, MissingPackage
-from gainboard.client.tables import Table
+from gainboard.client.frames import ResultTable as Table
 from tests.api.campaign import Campaign, run_text
 from tests.api.laboratory import TOPICS, Laboratory
 from tests.conftest import Service

@@ -15,24 +15,26 @@ ALL = "all"
 """The topic of a mean, as in CSV and in trec_eval."""
 
 
-class Answer(BaseModel, Framed):
+class FramedAnswer(BaseModel, Framed):
     """An answer that is numbers above all."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer as its JSON has it."""
+        """Return the answer as its JSON has it."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
-class Scores(ScoresAnswer, Answer):
+class Scores(ScoresAnswer, FramedAnswer):
     """Scores of runs: means, and those of single topics if they were asked for."""
 
     def topic_names(self) -> list[str]:
-        """The topics that were answered with; none if they were not asked for."""
+        """Return the topics of the answer; none if the request did not ask for topics."""
         return next((list(each) for run in self.runs for each in (run.topics or {}).values()), [])
 
     def to_numpy(self, *, topics: bool | None = None) -> Labelled:
-        """Scores of topics, runs x topics x metrics, if they were asked for; else, or with `topics=False`, means, runs
-        x metrics."""
+        """Return the scores of topics, runs x topics x metrics, if the answer has them.
+
+        Otherwise, or with `topics=False`, return the means, runs x metrics.
+        """
         runs = [run.name for run in self.runs]
         names = self.topic_names()
         if topics if topics is not None else names:
@@ -43,7 +45,7 @@ class Scores(ScoresAnswer, Answer):
         return Labelled(array(means, (len(runs), len(self.metrics))), {"run": runs, "metric": self.metrics})
 
     def columns(self) -> dict[str, Column]:
-        """`run`, `topic`, `metric`, `value`, as CSV has them. The topic of a mean is `all`."""
+        """Return the columns `run`, `topic`, `metric`, `value`, as CSV has them. The topic of a mean is `all`."""
         rows = [
             (run.name, topic, label, value)
             for run in self.runs
@@ -53,17 +55,17 @@ class Scores(ScoresAnswer, Answer):
         return columns_of(("run", "topic", "metric", "value"), rows)
 
 
-class Leaderboard(LeaderboardAnswer, Answer):
+class Leaderboard(LeaderboardAnswer, FramedAnswer):
     """Runs ranked by the mean of one metric."""
 
     def to_numpy(self) -> Labelled:
-        """Means, runs x metrics, the best run first."""
+        """Return the means, runs x metrics, the best run first."""
         means = [[row.mean[label] for label in self.metrics] for row in self.rows]
         axes = {"run": [row.name for row in self.rows], "metric": self.metrics}
         return Labelled(array(means, (len(self.rows), len(self.metrics))), axes)
 
     def columns(self) -> dict[str, Column]:
-        """`rank` (under `by`), `run`, `team`, `metric`, `mean`, and `low` and `high`, the ends of its interval."""
+        """Return columns `rank` (under `by`), `run`, `team`, `metric`, `mean`, and its interval, `low` and `high`."""
         rows = [
             (row.rank, row.name, row.team, label, row.mean[label], *(row.interval[label] or (None, None)))
             for row in self.rows
@@ -72,16 +74,16 @@ class Leaderboard(LeaderboardAnswer, Answer):
         return columns_of(("rank", "run", "team", "metric", "mean", "low", "high"), rows)
 
 
-class Sweep(SweepAnswer, Answer):
+class Sweep(SweepAnswer, FramedAnswer):
     """Mean scores of runs at every point of a grid of parameters."""
 
     def to_numpy(self) -> Labelled:
-        """Means, runs x points."""
+        """Return the means, runs x points."""
         means = array([run.means for run in self.runs], (len(self.runs), len(self.points)))
         return Labelled(means, {"run": [run.name for run in self.runs], "point": [each.label for each in self.points]})
 
     def columns(self) -> dict[str, Column]:
-        """`run`, `metric`, each parameter of the grid that any point has (empty where it has not), `mean`."""
+        """Return the columns `run`, `metric`, each parameter that a point has (empty for points without it), `mean`."""
         varied = list(dict.fromkeys(name for point in self.points for name in point.parameters))
         rows = [
             (run.name, point.label, *(point.parameters.get(name, "") for name in varied), mean)

@@ -42,7 +42,7 @@ class Attempt:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What it says besides who asks."""
+        """Return the headers of the request, without the token."""
         found = {"Accept": self.request.accept}
         if self.request.json is not None:
             found["Content-Type"] = "application/json"
@@ -53,7 +53,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Time to let pass."""
+    """A pause before the next attempt."""
 
     seconds: float
 
@@ -63,17 +63,17 @@ Steps: TypeAlias = "Generator[Attempt | Pause, Outcome, T]"
 
 
 def steps(call: Call[T], retries: int) -> Steps[T]:
-    """All that a client has to do for a call. It is sent what came of each attempt, and returns the call's result."""
+    """Yield each step of a call, receive the outcome of each attempt, and return the call's result."""
     try:
         request = next(call)
         while True:
-            request = call.send((yield from _answered(request, retries)))
+            request = call.send((yield from _send_until_answered(request, retries)))
     except StopIteration as done:
         result: T = done.value
         return result
 
 
-def _answered(request: Request, retries: int) -> Steps[httpx.Response]:
+def _send_until_answered(request: Request, retries: int) -> Steps[httpx.Response]:
     attempt = Attempt(request)
     number, may_be_done = 0, False
     while True:
@@ -92,7 +92,7 @@ def _answered(request: Request, retries: int) -> Steps[httpx.Response]:
 
 
 def _pause(outcome: httpx.Response | httpx.RequestError, number: int) -> float | None:
-    """Seconds after which another attempt may do better; None if it will not, or not soon."""
+    """Return the seconds after which another attempt may succeed; None if none will, or not soon."""
     own = FIRST_PAUSE * 2**number * random.uniform(0.5, 1)
     if isinstance(outcome, httpx.RequestError):
         return own if isinstance(outcome, BROKEN) else None
@@ -103,19 +103,19 @@ def _pause(outcome: httpx.Response | httpx.RequestError, number: int) -> float |
 
 
 def _may_be_done(outcome: httpx.Response | httpx.RequestError) -> bool:
-    """Whether the service may have done what was asked, though it was not heard to say so."""
+    """Tell whether the service may have carried out the request although its answer was lost."""
     if isinstance(outcome, httpx.Response):
         return outcome.status_code in (502, 504)  # said by what stands before it
     return not isinstance(outcome, UNSENT)
 
 
 def _is_gone(request: Request, answer: httpx.Response) -> bool:
-    """Whether an attempt whose answer was lost has taken away what another one looks for."""
+    """Tell whether an earlier attempt, whose answer was lost, has already removed the resource."""
     return request.removes and answer.status_code == 404
 
 
 def _is_under_way(answer: httpx.Response) -> bool:
-    """Whether an attempt whose connection broke is still being worked on; one that made a token has its `id`."""
+    """Tell whether the service still works on an attempt whose connection broke; one that made a token has its `id`."""
     members = _members(answer) or {}
     return str(members.get("type", "")).endswith("/idempotency-key-in-use") and "id" not in members
 
@@ -134,7 +134,7 @@ def _error(outcome: httpx.Response | httpx.RequestError) -> ClientError:
         return _no_answer(outcome)
     if (members := _members(outcome)) is not None:
         return Problem(members, outcome.status_code, outcome.headers.get("x-request-id"))
-    return NotGainboard(_stranger(outcome))
+    return NotGainboard(_describe_stranger(outcome))
 
 
 def _members(answer: httpx.Response) -> dict[str, Any] | None:
@@ -157,7 +157,7 @@ def _no_answer(error: httpx.RequestError) -> NoAnswer:
 
 
 def _reason(error: BaseException) -> str:
-    """What the operating system said, below what the libraries made of it."""
+    """Return the operating system's reason, below what the libraries made of it."""
     while cause := error.__cause__ or error.__context__:
         error = cause
     if isinstance(error, ConnectionError) and error.errno is not None:
@@ -165,7 +165,7 @@ def _reason(error: BaseException) -> str:
     return str(error) or "no connection in time"
 
 
-def _stranger(answer: httpx.Response) -> str:
+def _describe_stranger(answer: httpx.Response) -> str:
     said = f"{_origin(answer.request.url)} answered {answer.status_code} {answer.reason_phrase}".rstrip()
     if answer.has_redirect_location:
         return f"{said}: it leads to {answer.headers['location']}. Give the address of Gainboard itself."

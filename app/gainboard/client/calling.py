@@ -18,19 +18,19 @@ LaterT_co = TypeVar("LaterT_co", covariant=True)
 
 
 class Blocking:
-    """Whatever does its calls at once."""
+    """The base of objects that carry out their calls at once."""
 
     _connection: Connection
 
 
 class Awaited:
-    """Whatever does its calls when they are awaited."""
+    """The base of objects that carry out their calls when they are awaited."""
 
     _connection: AsyncConnection
 
 
 class Both(Generic[P, NowT_co, LaterT_co]):
-    """A method with two ways to be done, of which its object knows the right one."""
+    """A method with a blocking and an asynchronous form; its object chooses."""
 
     def __init__(self, now: Callable[..., NowT_co], later: Callable[..., LaterT_co]) -> None:
         self._now, self._later = now, later
@@ -50,7 +50,7 @@ class Both(Generic[P, NowT_co, LaterT_co]):
 
 
 def call(define: Callable[Concatenate[Any, P], Call[T]]) -> Both[P, T, Coroutine[Any, Any, T]]:
-    """A method with one result."""
+    """Make a method that returns one result."""
 
     def now(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._connection.run(define(self, *args, **kwargs))
@@ -62,7 +62,7 @@ def call(define: Callable[Concatenate[Any, P], Call[T]]) -> Both[P, T, Coroutine
 
 
 def listing(define: Callable[Concatenate[Any, P], Pages[T]]) -> Both[P, Iterator[T], AsyncIterator[T]]:
-    """A method that gives a list, page after page as it is read on."""
+    """Make a method that gives a list, page after page as it is read."""
 
     def now(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
         pages, cursor = define(self, *args, **kwargs), None
@@ -88,7 +88,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _like(define: Callable[..., Any], function: F, gives: str) -> F:
-    """The function with the name, text and signature of the definition, as `help` shows them."""
+    """Give the function the name, docstring and signature of the definition, as `help` shows them."""
     functools.update_wrapper(function, define)
     del function.__wrapped__  # type: ignore[attr-defined]  # or its signature would be the definition's
     signature = inspect.signature(define)

@@ -15,13 +15,13 @@ from gainboard.api.models.qrels import Columns, ShownQrels
 from gainboard.api.models.teams import ShownTeam
 from gainboard.api.models.tokens import CreatedToken, ShownToken
 from gainboard.client.calling import call, listing
-from gainboard.client.requests import Call, Pages, Request, content, model, path, removed, saved
-from gainboard.client.scoring import Parameter
+from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_bytes, read_model, save_file
+from gainboard.client.runs import Parameter
 from gainboard.client.uploads import Source, Upload
 from gainboard.store.records import OrderBy, Role
 
 
-class Settings(TypedDict, total=False):
+class CollectionSettings(TypedDict, total=False):
     """Settings of a collection, as the API has them; `policy` is an object of those that are to be set."""
 
     title: str
@@ -34,14 +34,14 @@ class Settings(TypedDict, total=False):
     public: bool
 
 
-class Changes(Settings, total=False):
+class CollectionChanges(CollectionSettings, total=False):
     """Settings to change; `levels`, `depth` and `order_by` only while nothing is stored."""
 
     levels: int | Sequence[str]
 
 
-class Rotation(TypedDict, total=False):
-    """What a rotation changes besides the secret; an `expires_at` of None: the token does not end."""
+class TokenChanges(TypedDict, total=False):
+    """Changes of a rotation besides the secret. With an `expires_at` of None the token does not expire."""
 
     expires_at: datetime | str | None
 
@@ -51,31 +51,31 @@ class CampaignCalls:
 
     @listing
     def collections(self) -> Pages[ShownCollection]:
-        """The collections that the token sees, by name."""
-        return Pages(Page[ShownCollection], path("collections"))
+        """List the collections that the token sees, by name."""
+        return Pages(Page[ShownCollection], api_path("collections"))
 
     @call
     def create_collection(
-        self, name: str, levels: int | Sequence[str], **settings: Unpack[Settings]
+        self, name: str, levels: int | Sequence[str], **settings: Unpack[CollectionSettings]
     ) -> Call[ShownCollection]:
         """Make a collection (organisers of the instance). Levels: their names, lowest first, or how many."""
         sent = {"name": name, "levels": levels, **settings}
-        return model(ShownCollection, Request("POST", path("collections"), json=sent, once=True))
+        return read_model(ShownCollection, Request("POST", api_path("collections"), json=sent, once=True))
 
     @call
     def collection(self, name: str) -> Call[ShownCollection]:
-        """One collection."""
-        return model(ShownCollection, Request("GET", path("collections", name)))
+        """Return one collection."""
+        return read_model(ShownCollection, Request("GET", api_path("collections", name)))
 
     @call
-    def change_collection(self, name: str, **changes: Unpack[Changes]) -> Call[ShownCollection]:
+    def change_collection(self, name: str, **changes: Unpack[CollectionChanges]) -> Call[ShownCollection]:
         """Change settings; what is not named stays (organisers)."""
-        return model(ShownCollection, Request("PATCH", path("collections", name), json=changes))
+        return read_model(ShownCollection, Request("PATCH", api_path("collections", name), json=changes))
 
     @call
     def delete_collection(self, name: str) -> Call[None]:
         """Take a collection out of sight; its name is free again (organisers)."""
-        return removed(path("collections", name))
+        return delete(api_path("collections", name))
 
     @call
     def put_qrels(
@@ -83,40 +83,40 @@ class CampaignCalls:
     ) -> Call[ShownQrels]:
         """Upload a qrels file, of TREC's or NTCIR's form, as the next version; a draft is not published yet."""
         query = {"columns": columns, "draft": draft}
-        place = path("collections", collection, "qrels")
-        return model(ShownQrels, Request("PUT", place, query, upload=Upload.of(file)))
+        path = api_path("collections", collection, "qrels")
+        return read_model(ShownQrels, Request("PUT", path, query, upload=Upload.of(file)))
 
     @listing
     def qrels(self, collection: str) -> Pages[ShownQrels]:
-        """The versions of the qrels, by number; drafts for organisers only."""
-        return Pages(Page[ShownQrels], path("collections", collection, "qrels"))
+        """List the versions of the qrels, by number; drafts for organisers only."""
+        return Pages(Page[ShownQrels], api_path("collections", collection, "qrels"))
 
     @call
     def qrels_version(self, collection: str, version: int) -> Call[ShownQrels]:
-        """One version of the qrels."""
-        return model(ShownQrels, Request("GET", path("collections", collection, "qrels", version)))
+        """Return one version of the qrels."""
+        return read_model(ShownQrels, Request("GET", api_path("collections", collection, "qrels", version)))
 
     @call
     def qrels_file(self, collection: str, version: int) -> Call[bytes]:
-        """A qrels file, byte for byte as it was uploaded, decompressed."""
-        return content(Request("GET", path("collections", collection, "qrels", version), accept="text/plain"))
+        """Return a qrels file, byte for byte as it was uploaded, decompressed."""
+        return read_bytes(Request("GET", api_path("collections", collection, "qrels", version), accept="text/plain"))
 
     @call
     def save_qrels_file(self, collection: str, version: int, to: str | PathLike[str]) -> Call[Path]:
         """Write a qrels file, as `qrels_file` gives it, to a path; it is there when it is whole."""
-        place = path("collections", collection, "qrels", version)
-        return saved(Request("GET", place, accept="text/plain", to=Path(to)))
+        path = api_path("collections", collection, "qrels", version)
+        return save_file(Request("GET", path, accept="text/plain", to=Path(to)))
 
     @call
     def publish_qrels(self, collection: str, version: int) -> Call[ShownQrels]:
         """Publish a draft, or a version that another one has replaced (organisers)."""
-        place = path("collections", collection, "qrels", version, "publish")
-        return model(ShownQrels, Request("POST", place))
+        path = api_path("collections", collection, "qrels", version, "publish")
+        return read_model(ShownQrels, Request("POST", path))
 
     @call
     def discard_qrels(self, collection: str, version: int) -> Call[None]:
         """Discard a draft (organisers)."""
-        return removed(path("collections", collection, "qrels", version))
+        return delete(api_path("collections", collection, "qrels", version))
 
     @call
     def impact(
@@ -131,31 +131,31 @@ class CampaignCalls:
         alpha: float | None = None,
         **parameters: Parameter,
     ) -> Call[ImpactAnswer]:
-        """What a version of the qrels, such as a draft, changes against another one (organisers)."""
+        """Return what a version of the qrels, such as a draft, changes against another version (organisers)."""
         query = {"against": against, "metric": metrics, "run": runs, "alpha": alpha, **parameters}
-        place = path("collections", collection, "qrels", version, "impact")
-        return model(ImpactAnswer, Request("GET", place, query))
+        path = api_path("collections", collection, "qrels", version, "impact")
+        return read_model(ImpactAnswer, Request("GET", path, query))
 
     @listing
     def teams(self, collection: str) -> Pages[ShownTeam]:
-        """The teams whose runs the token sees, by name."""
-        return Pages(Page[ShownTeam], path("collections", collection, "teams"))
+        """List the teams whose runs the token sees, by name."""
+        return Pages(Page[ShownTeam], api_path("collections", collection, "teams"))
 
     @call
     def create_team(self, collection: str, name: str) -> Call[ShownTeam]:
         """Make a team (organisers)."""
-        place = path("collections", collection, "teams")
-        return model(ShownTeam, Request("POST", place, json={"name": name}, once=True))
+        path = api_path("collections", collection, "teams")
+        return read_model(ShownTeam, Request("POST", path, json={"name": name}, once=True))
 
     @call
     def team(self, collection: str, name: str) -> Call[ShownTeam]:
-        """One team."""
-        return model(ShownTeam, Request("GET", path("collections", collection, "teams", name)))
+        """Return one team."""
+        return read_model(ShownTeam, Request("GET", api_path("collections", collection, "teams", name)))
 
     @listing
     def tokens(self, collection: str) -> Pages[ShownToken]:
-        """The records of the collection's tokens, revoked ones too (organisers)."""
-        return Pages(Page[ShownToken], path("collections", collection, "tokens"))
+        """List the records of the collection's tokens, revoked tokens too (organisers)."""
+        return Pages(Page[ShownToken], api_path("collections", collection, "tokens"))
 
     @call
     def create_token(
@@ -169,21 +169,21 @@ class CampaignCalls:
     ) -> Call[CreatedToken]:
         """Make a token (organisers). Its `token` is shown this once."""
         sent = {"role": role, "team": team, "holder": holder, "expires_at": expires_at}
-        place = path("collections", collection, "tokens")
-        return model(CreatedToken, Request("POST", place, json=sent, once=True))
+        path = api_path("collections", collection, "tokens")
+        return read_model(CreatedToken, Request("POST", path, json=sent, once=True))
 
     @call
     def token(self, collection: str, token_id: str) -> Call[ShownToken]:
-        """A token's record (organisers)."""
-        return model(ShownToken, Request("GET", path("collections", collection, "tokens", token_id)))
+        """Return a token's record (organisers)."""
+        return read_model(ShownToken, Request("GET", api_path("collections", collection, "tokens", token_id)))
 
     @call
-    def rotate_token(self, collection: str, token_id: str, **changes: Unpack[Rotation]) -> Call[CreatedToken]:
-        """Put another secret in the place of a token's, which ends at once (organisers). It is shown this once."""
-        place = path("collections", collection, "tokens", token_id, "rotate")
-        return model(CreatedToken, Request("POST", place, json=changes, once=True))
+    def rotate_token(self, collection: str, token_id: str, **changes: Unpack[TokenChanges]) -> Call[CreatedToken]:
+        """Replace the secret of a token, which ends at once (organisers). The new secret is shown this once."""
+        path = api_path("collections", collection, "tokens", token_id, "rotate")
+        return read_model(CreatedToken, Request("POST", path, json=changes, once=True))
 
     @call
     def revoke_token(self, collection: str, token_id: str) -> Call[None]:
         """Revoke a token for good (organisers)."""
-        return removed(path("collections", collection, "tokens", token_id))
+        return delete(api_path("collections", collection, "tokens", token_id))

@@ -29,7 +29,7 @@ CONNECTED_WITHIN = 10.0
 
 
 @dataclass(frozen=True)
-class Target:
+class Endpoint:
     """A server, who asks, and how patiently. `token` is in no text of it."""
 
     server: str
@@ -38,8 +38,8 @@ class Target:
     retries: int
 
     @classmethod
-    def of(cls, server: str | None, token: str | None, timeout: float, retries: int) -> Target:
-        """What is given, and of the environment what is not. Raises BadSetting, without the token in it."""
+    def of(cls, server: str | None, token: str | None, timeout: float, retries: int) -> Endpoint:
+        """Return the endpoint from the arguments, and from the environment what they leave open. Raises BadSetting."""
         environment: Mapping[str, str] = os.environ
         server = server or environment.get("GAINBOARD_SERVER") or DEFAULT_SERVER
         token = environment.get("GAINBOARD_TOKEN") if token is None else token
@@ -49,7 +49,7 @@ class Target:
 
     @property
     def headers(self) -> dict[bytes, bytes]:
-        """What every request says."""
+        """Return the headers of every request."""
         headers = {b"User-Agent": f"gainboard/{__version__}".encode()}
         if self.token:
             headers[b"Authorization"] = b"Bearer " + self.token.encode()
@@ -57,14 +57,14 @@ class Target:
 
     @property
     def trusted(self) -> ssl.SSLContext | bool:
-        """Whose certificates count: the usual authorities', and nobody's where the address has no TLS.
+        """Return the certificates to trust: those of the usual authorities, and none if the address has no TLS.
 
-        To read the authorities' takes longer than many requests.
+        Reading the authorities' takes longer than many requests.
         """
         return self.server.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     def patience(self, more: float) -> httpx.Timeout:
-        """How long to wait for what, with more seconds for an answer."""
+        """Return the timeouts of a request, with `more` seconds for its answer."""
         within = min(self.timeout, CONNECTED_WITHIN)
         return httpx.Timeout(self.timeout, connect=within, read=self.timeout + more)
 
@@ -84,7 +84,7 @@ def _address(server: str) -> str:
 class Connection:
     """To a server, blocking."""
 
-    def __init__(self, target: Target, transport: httpx.BaseTransport | None) -> None:
+    def __init__(self, target: Endpoint, transport: httpx.BaseTransport | None) -> None:
         self.target = target
         self.client = httpx.Client(headers=target.headers, transport=transport, verify=target.trusted)
 
@@ -104,8 +104,8 @@ class Connection:
             time.sleep(step.seconds)
             return None
         try:
-            with self.client.stream(**_sending(self.target, step)) as answer:
-                self._receive(answer, _place_for(answer, step.request))
+            with self.client.stream(**_stream_arguments(self.target, step)) as answer:
+                self._receive(answer, _file_for(answer, step.request))
         except httpx.RequestError as error:
             return error
         return answer
@@ -114,7 +114,7 @@ class Connection:
         if to is None:
             answer.read()
             return
-        with _written(to) as file:
+        with _write_whole(to) as file:
             for piece in answer.iter_bytes():
                 file.write(piece)
 
@@ -122,7 +122,7 @@ class Connection:
 class AsyncConnection:
     """To a server, asynchronous."""
 
-    def __init__(self, target: Target, transport: httpx.AsyncBaseTransport | None) -> None:
+    def __init__(self, target: Endpoint, transport: httpx.AsyncBaseTransport | None) -> None:
         self.target = target
         self.client = httpx.AsyncClient(headers=target.headers, transport=transport, verify=target.trusted)
 
@@ -142,11 +142,11 @@ class AsyncConnection:
             await anyio.sleep(step.seconds)
             return None
         try:
-            sending = await anyio.to_thread.run_sync(_sending, self.target, step)
+            sending = await anyio.to_thread.run_sync(_stream_arguments, self.target, step)
             if step.request.upload is not None:
                 sending["content"] = _in_threads(sending["content"])
             async with self.client.stream(**sending) as answer:
-                await self._receive(answer, _place_for(answer, step.request))
+                await self._receive(answer, _file_for(answer, step.request))
         except httpx.RequestError as error:
             return error
         return answer
@@ -155,18 +155,18 @@ class AsyncConnection:
         if to is None:
             await answer.aread()
             return
-        with _written(to) as file:
+        with _write_whole(to) as file:
             async for piece in answer.aiter_bytes():
                 await anyio.to_thread.run_sync(file.write, piece)
 
 
-def _place_for(answer: httpx.Response, request: Request) -> Path | None:
-    """The file to write an answer to; None for what is to be read: that, and refusals, and what is no file of ours."""
+def _file_for(answer: httpx.Response, request: Request) -> Path | None:
+    """Return the file to write an answer to; None unless the answer is the file that was asked for."""
     return request.to if answer.is_success and media_type(answer) == request.accept else None
 
 
-def _sending(target: Target, attempt: Attempt) -> dict[str, Any]:
-    """The arguments of `stream` for an attempt."""
+def _stream_arguments(target: Endpoint, attempt: Attempt) -> dict[str, Any]:
+    """Return the arguments of `stream` for an attempt."""
     request, headers = attempt.request, attempt.headers
     content: bytes | Iterator[bytes] | None = request.body
     if request.upload is not None:
@@ -183,15 +183,15 @@ def _sending(target: Target, attempt: Attempt) -> dict[str, Any]:
 
 
 async def _in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces, read and compressed beside the event loop."""
+    """Yield the pieces, read and compressed beside the event loop."""
     following = functools.partial(next, pieces, b"")
     while piece := await anyio.to_thread.run_sync(following):
         yield piece
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[BinaryIO]:
-    """A file that has its name when it is whole, and is not there before."""
+def _write_whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that gets its name when it is whole, and does not exist before."""
     part = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         with part.open("xb") as file:

@@ -1,4 +1,4 @@
-"""What a call raises.
+"""The errors that a call raises.
 
 ClientError
 ├── Problem           the service refused, and says why
@@ -66,12 +66,12 @@ class Problem(ClientError):
         yield self.detail if is_ours else f"{self.detail} (request {self.request_id})"
         if len(self.errors) > 1:
             shown = self.errors[:FAULTS_IN_TEXT]
-            yield from map(_fault, shown)
+            yield from map(_fault_line, shown)
             if self.errors_total > len(shown):
                 yield f"  ... and {self.errors_total - len(shown)} more"
 
 
-def _fault(found: Mapping[str, Any]) -> str:
+def _fault_line(found: Mapping[str, Any]) -> str:
     line = found.get("line")
     place = f"line {line}" if line is not None else found.get("location")
     return f"  {place}: {found.get('message')}" if place else f"  {found.get('message')}"

@@ -1,8 +1,11 @@
-"""Answers as columns, and as the frames of pandas and polars, where these are installed."""
+"""Answers and tables of results as columns, arrays, and the frames of pandas and polars, where these are installed."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gainboard.client.errors import MissingPackage
 
-if TYPE_CHECKING:  # commands use the client and no array: NumPy would take a third of the time of their start
+if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
@@ -26,46 +29,46 @@ class Labelled:
 
 
 class Framed:
-    """What has columns. An undefined number is NaN in pandas and null in polars."""
+    """Something with columns. An undefined number is NaN in pandas and null in polars."""
 
     def columns(self) -> dict[str, Column]:
-        """The columns by name; undefined numbers are None."""
+        """Return the columns by name; undefined numbers are None."""
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
-        """The columns as a `pandas.DataFrame`; raises MissingPackage without pandas."""
-        return _package("pandas").DataFrame({name: _array(column) for name, column in self.columns().items()})
+        """Return the columns as a `pandas.DataFrame`; raises MissingPackage without pandas."""
+        return _package("pandas").DataFrame({name: _array_or_list(column) for name, column in self.columns().items()})
 
     def to_polars(self) -> Any:
-        """The columns as a `polars.DataFrame`; raises MissingPackage without polars."""
+        """Return the columns as a `polars.DataFrame`; raises MissingPackage without polars."""
         polars = _package("polars")
         types = {str: polars.String, int: polars.Int64, float: polars.Float64}
         return polars.DataFrame(
-            [polars.Series(name, column, types[_kind(column)]) for name, column in self.columns().items()]
+            [polars.Series(name, column, types[_type_of_column(column)]) for name, column in self.columns().items()]
         )
 
 
 def columns_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Column]:
-    """Rows as columns of these names."""
+    """Turn rows into columns of these names."""
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
 def array(rows: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Nested numbers as an array of this shape, None as NaN."""
+    """Turn nested numbers into an array of this shape, None into NaN."""
     import numpy as np  # noqa: PLC0415
 
     return np.array(rows, np.float64).reshape(shape)
 
 
-def _kind(column: Column) -> type[str] | type[int] | type[float]:
+def _type_of_column(column: Column) -> type[str] | type[int] | type[float]:
     kinds = {type(value) for value in column} - {type(None)}
     if str in kinds:
         return str
     return int if kinds == {int} and None not in column else float
 
 
-def _array(column: Column) -> Any:
-    if _kind(column) is not float:
+def _array_or_list(column: Column) -> Any:
+    if _type_of_column(column) is not float:
         return column
     import numpy as np  # noqa: PLC0415
 
@@ -77,3 +80,50 @@ def _package(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise MissingPackage(f"{name} is not installed where this runs: `pip install {name}`.") from error
+
+
+_INTEGER = re.compile(r"-?(0|[1-9]\d*)\Z")
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\Z", re.IGNORECASE)
+
+
+class ResultTable(Framed):
+    """A table of a result. `csv` is its text; a column in which there are only numbers is one of numbers."""
+
+    def __init__(self, text: str) -> None:
+        self.csv = text
+
+    def __repr__(self) -> str:
+        columns = self.columns()
+        return f"<Table of {', '.join(columns)}>"
+
+    def columns(self) -> dict[str, Column]:
+        """Return the columns by heading; an empty cell among numbers is None."""
+        headings, *rows = csv.reader(io.StringIO(self.csv, newline=""))
+        return {heading: _parse_column([row[place] for row in rows]) for place, heading in enumerate(headings)}
+
+    def to_dict(self) -> dict[str, Column]:
+        """Return the columns by heading, as `columns` does."""
+        return self.columns()
+
+    def to_numpy(self) -> Labelled:
+        """Return the numbers, rows x columns of numbers; a row is labelled with its texts, an empty cell is NaN."""
+        found = self.columns()
+        texts = [column for column in found.values() if _is_text(column)]
+        numbers = {heading: column for heading, column in found.items() if not _is_text(column)}
+        count = len(next(iter(found.values())))
+        labels = [", ".join(str(column[row]) for column in texts) for row in range(count)]
+        values = array(list(numbers.values()), (len(numbers), count)).T
+        return Labelled(values, {"row": labels, "column": list(numbers)})
+
+
+def _is_text(column: Column) -> bool:
+    return any(isinstance(value, str) for value in column)
+
+
+def _parse_column(cells: list[str]) -> Column:
+    filled = [cell for cell in cells if cell]
+    if len(filled) == len(cells) and all(map(_INTEGER.match, cells)):
+        return [int(cell) for cell in cells]
+    if filled and all(map(_NUMBER.match, filled)):
+        return [float(cell) if cell else None for cell in cells]
+    return cells

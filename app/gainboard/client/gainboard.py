@@ -9,12 +9,10 @@ import httpx
 
 from gainboard.client.calling import Awaited, Blocking
 from gainboard.client.campaigns import CampaignCalls
-from gainboard.client.connections import AsyncConnection, Connection, Target
+from gainboard.client.connections import AsyncConnection, Connection, Endpoint
 from gainboard.client.instance import InstanceCalls
-from gainboard.client.jobs import WorkCalls
-from gainboard.client.runs import RunCalls
-from gainboard.client.scoring import ScoreCalls
-from gainboard.client.work import AsyncJob, AsyncReport, Job, Report
+from gainboard.client.runs import RunCalls, ScoreCalls
+from gainboard.client.work import AsyncJob, AsyncReport, Job, Report, WorkCalls
 
 TIMEOUT = 120.0
 RETRIES = 4
@@ -40,7 +38,7 @@ class Gainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[Job, Report], Ins
         retries: int = RETRIES,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._connection = Connection(Target.of(server, token, timeout, retries), transport)
+        self._connection = Connection(Endpoint.of(server, token, timeout, retries), transport)
 
     def __enter__(self) -> Self:
         return self
@@ -54,7 +52,7 @@ class Gainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[Job, Report], Ins
         return f"Gainboard({self._connection.target.server!r})"
 
     def close(self) -> None:
-        """Closes the connections; the context manager does it at its end."""
+        """Close the connections; the context manager does it at its end."""
         self._connection.client.close()
 
 
@@ -72,7 +70,7 @@ class AsyncGainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[AsyncJob, As
         retries: int = RETRIES,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._connection = AsyncConnection(Target.of(server, token, timeout, retries), transport)
+        self._connection = AsyncConnection(Endpoint.of(server, token, timeout, retries), transport)
 
     async def __aenter__(self) -> Self:
         return self
@@ -86,5 +84,5 @@ class AsyncGainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[AsyncJob, As
         return f"AsyncGainboard({self._connection.target.server!r})"
 
     async def aclose(self) -> None:
-        """Closes the connections; the context manager does it at its end."""
+        """Close the connections; the context manager does it at its end."""
         await self._connection.client.aclose()

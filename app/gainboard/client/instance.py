@@ -14,7 +14,7 @@ from gainboard.api.models.limits import MyLimits
 from gainboard.api.models.metrics import Catalogue
 from gainboard.api.models.tokens import CreatedOrganiser, Me, ShownOrganiser
 from gainboard.client.calling import call, listing
-from gainboard.client.requests import Call, Pages, Request, model, path, removed, saved, text
+from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text, save_file
 from gainboard.store.records import Action
 
 
@@ -23,43 +23,43 @@ class InstanceCalls:
 
     @call
     def health(self) -> Call[Health]:
-        """That the service runs, and its version."""
-        return model(Health, Request("GET", "/healthz"))
+        """Return that the service runs, and its version."""
+        return read_model(Health, Request("GET", "/healthz"))
 
     @call
     def readiness(self) -> Call[Ready]:
-        """That its database answers too."""
-        return model(Ready, Request("GET", "/readyz"))
+        """Return that the database answers too."""
+        return read_model(Ready, Request("GET", "/readyz"))
 
     @call
     def telemetry(self) -> Call[str]:
-        """Requests counted and timed, and jobs by state, in Prometheus's text format (organisers)."""
-        return text(Request("GET", "/metrics", accept="text/plain"))
+        """Return counts and times of requests, and jobs by state, in Prometheus's text format (organisers)."""
+        return read_text(Request("GET", "/metrics", accept="text/plain"))
 
     @call
     def problem_page(self, type: str) -> Call[ProblemPage]:
-        """What a type of problem means, such as `faulty-file`."""
-        return model(ProblemPage, Request("GET", f"/problems/{quote(type, safe='')}"))
+        """Return what a type of problem means, such as `faulty-file`."""
+        return read_model(ProblemPage, Request("GET", f"/problems/{quote(type, safe='')}"))
 
     @call
     def metrics(self) -> Call[Catalogue]:
-        """Every metric with its parameters, and every preset."""
-        return model(Catalogue, Request("GET", path("metrics")))
+        """Return every metric with its parameters, and every preset."""
+        return read_model(Catalogue, Request("GET", api_path("metrics")))
 
     @call
     def me(self) -> Call[Me]:
-        """Who the token is."""
-        return model(Me, Request("GET", path("me")))
+        """Return whose token this is."""
+        return read_model(Me, Request("GET", api_path("me")))
 
     @call
     def limits(self) -> Call[MyLimits]:
-        """What is left of quotas and budgets, and the bounds on a file."""
-        return model(MyLimits, Request("GET", path("me", "limits")))
+        """Return what is left of quotas and budgets, and the bounds on a file."""
+        return read_model(MyLimits, Request("GET", api_path("me", "limits")))
 
     @listing
     def organisers(self) -> Pages[ShownOrganiser]:
-        """The records of the tokens of organisers of the instance, revoked ones too (they alone)."""
-        return Pages(Page[ShownOrganiser], path("tokens"))
+        """List the records of tokens of the instance's organisers, revoked tokens too (organisers of the instance)."""
+        return Pages(Page[ShownOrganiser], api_path("tokens"))
 
     @call
     def create_organiser(
@@ -67,17 +67,17 @@ class InstanceCalls:
     ) -> Call[CreatedOrganiser]:
         """Make a token of a further organiser of the instance. Its `token` is shown this once."""
         sent = {"holder": holder, "expires_at": expires_at}
-        return model(CreatedOrganiser, Request("POST", path("tokens"), json=sent, once=True))
+        return read_model(CreatedOrganiser, Request("POST", api_path("tokens"), json=sent, once=True))
 
     @call
     def organiser(self, token_id: str) -> Call[ShownOrganiser]:
-        """The record of one of them."""
-        return model(ShownOrganiser, Request("GET", path("tokens", token_id)))
+        """Return the record of one organiser's token."""
+        return read_model(ShownOrganiser, Request("GET", api_path("tokens", token_id)))
 
     @call
     def revoke_organiser(self, token_id: str) -> Call[None]:
-        """Revoke one for good."""
-        return removed(path("tokens", token_id))
+        """Revoke an organiser's token for good."""
+        return delete(api_path("tokens", token_id))
 
     @listing
     def audit(
@@ -87,7 +87,7 @@ class InstanceCalls:
         action: Action | None = None,
         since: datetime | str | None = None,
     ) -> Pages[ShownEntry]:
-        """Changes, oldest first: of a collection (its organisers), or all (organisers of the instance)."""
+        """List changes, oldest first: of a collection (its organisers), or all (organisers of the instance)."""
         return Pages(AuditPage, _audit(collection), {"action": action, "since": since})
 
     @call
@@ -99,10 +99,10 @@ class InstanceCalls:
         action: Action | None = None,
         since: datetime | str | None = None,
     ) -> Call[Path]:
-        """Write them to a path as JSON lines, which `gainboard audit` verifies; the file is there when it is whole."""
+        """Write the changes to a path as JSON lines, which `gainboard audit` verifies; the file appears when whole."""
         query = {"action": action, "since": since, "format": "ndjson"}
-        return saved(Request("GET", _audit(collection), query, accept="application/x-ndjson", to=Path(to)))
+        return save_file(Request("GET", _audit(collection), query, accept="application/x-ndjson", to=Path(to)))
 
 
 def _audit(collection: str | None) -> str:
-    return path("audit") if collection is None else path("collections", collection, "audit")
+    return api_path("audit") if collection is None else api_path("collections", collection, "audit")

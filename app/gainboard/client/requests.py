@@ -33,7 +33,7 @@ PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of the service, however often it must be sent for an answer."""
+    """One request to the service, however often it must be sent for an answer."""
 
     method: Method
     path: str
@@ -42,27 +42,27 @@ class Request:
     upload: Upload | None = None
     accept: str = "application/json"
     to: Path | None = None
-    """The file that takes a successful answer's body."""
+    """The file to which a successful answer's body is written."""
     once: bool = False
-    """Whether the service does it once only, however often it is sent with the same Idempotency-Key."""
+    """True if the service carries it out once, however often it is sent with the same Idempotency-Key."""
     removes: bool = False
-    """Whether what it asks for is done as soon as there is nothing any more."""
+    """True if an absent resource means that the request is done."""
     patience: float = 0
-    """Seconds that the service may let the answer wait."""
+    """Seconds for which the service may delay the answer."""
 
     @property
     def may_repeat(self) -> bool:
-        """Whether sending it twice does no more than sending it once."""
+        """Tell whether sending it twice does no more than sending it once."""
         return self.once or self.method in ("GET", "PUT", "DELETE")
 
     @property
     def body(self) -> bytes | None:
-        """The JSON body, if it has one."""
-        return json.dumps(self.json, default=_plain, allow_nan=False).encode() if self.json is not None else None
+        """Return the JSON body; None without one."""
+        return json.dumps(self.json, default=_json_value, allow_nan=False).encode() if self.json is not None else None
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
-        """The query, without what is None."""
+        """Return the query without members that are None."""
         return [
             (name, _text(each))
             for name, value in self.query.items()
@@ -76,7 +76,7 @@ Call: TypeAlias = "Generator[Request, httpx.Response, T]"
 
 @dataclass(frozen=True, slots=True)
 class Pages(Generic[ItemT]):
-    """A list of the service, and how one of its items is shown."""
+    """A list of the service, and the function that shows an item."""
 
     model: Any
     path: str
@@ -84,14 +84,14 @@ class Pages(Generic[ItemT]):
     show: Callable[[Any], ItemT] = lambda item: item
 
     def page(self, cursor: str | None) -> Call[tuple[list[ItemT], str | None]]:
-        """The items after a cursor, and the next cursor, None on the last page."""
+        """Return the items after a cursor, and the next cursor; None on the last page."""
         request = Request("GET", self.path, {**self.query, "limit": PAGE, "cursor": cursor})
-        found = yield from model(self.model, request)
+        found = yield from read_model(self.model, request)
         return [self.show(each) for each in found.items], found.next_cursor
 
 
-def model(kind: type[T], request: Request) -> Call[T]:
-    """Asks for something that one of the API's models is of."""
+def read_model(kind: type[T], request: Request) -> Call[T]:
+    """Request something that one of the API's models describes, and return the model."""
     answer = yield request
     _require(answer, request.accept)
     try:
@@ -101,8 +101,8 @@ def model(kind: type[T], request: Request) -> Call[T]:
     return found
 
 
-def mapping(request: Request) -> Call[dict[str, Any]]:
-    """Asks for JSON that has no model."""
+def read_mapping(request: Request) -> Call[dict[str, Any]]:
+    """Request JSON that has no model, and return it."""
     answer = yield request
     _require(answer, request.accept)
     try:
@@ -114,34 +114,34 @@ def mapping(request: Request) -> Call[dict[str, Any]]:
     return found
 
 
-def text(request: Request) -> Call[str]:
-    """Asks for text."""
+def read_text(request: Request) -> Call[str]:
+    """Request text, and return it."""
     answer = yield request
     _require(answer, request.accept)
     return answer.text
 
 
-def content(request: Request) -> Call[bytes]:
-    """Asks for a file, in memory."""
+def read_bytes(request: Request) -> Call[bytes]:
+    """Request a file, and return its bytes."""
     answer = yield request
     _require(answer, request.accept)
     return answer.content
 
 
-def saved(request: Request) -> Call[Path]:
-    """Asks for a file and has it written; gives where."""
+def save_file(request: Request) -> Call[Path]:
+    """Request a file, write it to `request.to`, and return that path."""
     assert request.to is not None
     _require((yield request), request.accept)
     return request.to
 
 
-def removed(place: str) -> Call[None]:
-    """Asks for something to be taken away."""
-    yield Request("DELETE", place, removes=True)
+def delete(path: str) -> Call[None]:
+    """Request the removal of a resource."""
+    yield Request("DELETE", path, removes=True)
 
 
-def path(*parts: str | int) -> str:
-    """A path of `/v1`; raises BadInput where a name cannot be part of one."""
+def api_path(*parts: str | int) -> str:
+    """Return a path of `/v1`. Raises BadInput if a name cannot be part of a path."""
     for part in parts:
         if part in ("", ".", ".."):
             raise BadInput(f"{part!r} is no name of anything.")
@@ -149,7 +149,7 @@ def path(*parts: str | int) -> str:
 
 
 def media_type(answer: httpx.Response) -> str:
-    """What an answer is of."""
+    """Return the media type of an answer, without its parameters."""
     found: str = answer.headers.get("content-type", "")
     return found.partition(";")[0].strip()
 
@@ -170,7 +170,7 @@ def _unreadable(answer: httpx.Response, name: str) -> str:
     )
 
 
-def _plain(value: object) -> object:
+def _json_value(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     raise TypeError(f"{type(value).__name__} is no JSON value: {value!r}")

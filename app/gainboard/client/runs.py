@@ -1,14 +1,27 @@
-"""Calls about runs."""
+"""Calls about runs and their scores."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from gainboard.api.models.answers import Page
 from gainboard.api.models.runs import ShownRun
+from gainboard.client.answers import Leaderboard, Scores, Sweep
 from gainboard.client.calling import call, listing
-from gainboard.client.requests import Call, Pages, Request, content, model, path, removed, saved, text
+from gainboard.client.requests import (
+    Call,
+    Pages,
+    Request,
+    api_path,
+    delete,
+    read_bytes,
+    read_model,
+    read_text,
+    save_file,
+)
 from gainboard.client.uploads import Source, Upload
 
 
@@ -33,37 +46,118 @@ class RunCalls:
         zstd is sent as it is; other files are compressed on the way if they are large.
         """
         query = {"team": team, "name": name, "description": description, "type": type, "pooled": pooled}
-        place = path("collections", collection, "runs")
-        return model(ShownRun, Request("POST", place, query, upload=Upload.of(file), once=True))
+        path = api_path("collections", collection, "runs")
+        return read_model(ShownRun, Request("POST", path, query, upload=Upload.of(file), once=True))
 
     @listing
     def runs(self, collection: str) -> Pages[ShownRun]:
-        """The runs that the token sees, by name."""
-        return Pages(Page[ShownRun], path("collections", collection, "runs"))
+        """List the runs that the token sees, by name."""
+        return Pages(Page[ShownRun], api_path("collections", collection, "runs"))
 
     @call
     def run(self, collection: str, name: str) -> Call[ShownRun]:
-        """One run."""
-        return model(ShownRun, Request("GET", path("collections", collection, "runs", name)))
+        """Return one run."""
+        return read_model(ShownRun, Request("GET", api_path("collections", collection, "runs", name)))
 
     @call
     def run_file(self, collection: str, name: str) -> Call[bytes]:
-        """A run's file, byte for byte as it was uploaded, decompressed."""
-        return content(Request("GET", path("collections", collection, "runs", name), accept="text/plain"))
+        """Return a run's file, byte for byte as it was uploaded, decompressed."""
+        return read_bytes(Request("GET", api_path("collections", collection, "runs", name), accept="text/plain"))
 
     @call
     def save_run_file(self, collection: str, name: str, to: str | PathLike[str]) -> Call[Path]:
         """Write a run's file, as `run_file` gives it, to a path; it is there when it is whole."""
-        place = path("collections", collection, "runs", name)
-        return saved(Request("GET", place, accept="text/plain", to=Path(to)))
+        path = api_path("collections", collection, "runs", name)
+        return save_file(Request("GET", path, accept="text/plain", to=Path(to)))
 
     @call
     def withdraw(self, collection: str, name: str) -> Call[None]:
         """Withdraw a run; its name is free again (its team, organisers)."""
-        return removed(path("collections", collection, "runs", name))
+        return delete(api_path("collections", collection, "runs", name))
 
     @call
     def pool(self, collection: str, depth: int | None = None) -> Call[str]:
-        """The documents to judge: `topic document` lines; a third column has the level of those judged already."""
-        place = path("collections", collection, "pool")
-        return text(Request("GET", place, {"depth": depth}, accept="text/plain"))
+        """Return the documents to judge: `topic document` lines; a third column has the level of judged documents."""
+        path = api_path("collections", collection, "pool")
+        return read_text(Request("GET", path, {"depth": depth}, accept="text/plain"))
+
+
+Parameter: TypeAlias = "str | float | bool | None"
+Names: TypeAlias = "str | Sequence[str]"
+"""Several, or one."""
+
+_ACCEPT = {"csv": "text/csv", "trec_eval": "text/plain"}
+
+
+class ScoreCalls:
+    """Scores, rankings of runs, sweeps of parameters.
+
+    `metrics` are expressions, the collection's own if there are none; `parameters` are defaults for all of them, such
+    as `gains="3:2:1"`, `beta=10`, `base=2`.
+    """
+
+    @call
+    def scores(
+        self,
+        collection: str,
+        /,
+        metrics: Names = (),
+        *,
+        runs: Names = (),
+        topics: bool = False,
+        qrels: int | None = None,
+        **parameters: Parameter,
+    ) -> Call[Scores]:
+        """Return scores of runs, of all visible runs if none is named; with `topics` also the scores of each topic."""
+        shown = "all" if topics else None
+        query = {"metric": metrics, "run": runs, "topics": shown, "qrels": qrels, **parameters}
+        return read_model(Scores, Request("GET", api_path("collections", collection, "scores"), query))
+
+    @call
+    def scores_text(
+        self,
+        collection: str,
+        /,
+        metrics: Names = (),
+        *,
+        format: Literal["csv", "trec_eval"] = "csv",
+        runs: Names = (),
+        topics: bool = False,
+        qrels: int | None = None,
+        **parameters: Parameter,
+    ) -> Call[str]:
+        """Return scores as CSV, or, for one run, as trec_eval prints them."""
+        shown = "all" if topics else None
+        query = {"metric": metrics, "run": runs, "topics": shown, "qrels": qrels, "format": format, **parameters}
+        path = api_path("collections", collection, "scores")
+        return read_text(Request("GET", path, query, accept=_ACCEPT[format]))
+
+    @call
+    def leaderboard(
+        self,
+        collection: str,
+        /,
+        metrics: Names = (),
+        *,
+        by: str | None = None,
+        qrels: int | None = None,
+        **parameters: Parameter,
+    ) -> Call[Leaderboard]:
+        """Rank all runs by their mean under one metric, the first if `by` names none; give means under all metrics."""
+        query = {"metric": metrics, "by": by, "qrels": qrels, **parameters}
+        return read_model(Leaderboard, Request("GET", api_path("collections", collection, "leaderboard"), query))
+
+    @call
+    def sweep(
+        self,
+        collection: str,
+        /,
+        metrics: Names = (),
+        *,
+        runs: Names = (),
+        qrels: int | None = None,
+        **parameters: Parameter | Sequence[Parameter],
+    ) -> Call[Sweep]:
+        """Return mean scores under every combination of parameters: `gains=["3:2:1", "10:5:1"], beta=[0.1, 1, 10]`."""
+        query = {"metric": metrics, "run": runs, "qrels": qrels, **parameters}
+        return read_model(Sweep, Request("GET", api_path("collections", collection, "sweep"), query))

@@ -34,7 +34,7 @@ class Upload:
 
     @classmethod
     def of(cls, source: Source) -> Upload:
-        """The file that somebody means. Raises OSError where there is none, BadInput where it is open as text."""
+        """Return the file of a source. Raises OSError if there is none, BadInput if it is open as text."""
         if isinstance(source, str) and "\n" in source:
             return cls(source.encode())
         if isinstance(source, bytes):
@@ -42,21 +42,21 @@ class Upload:
         if isinstance(source, str | os.PathLike):
             with open(source, "rb") as file:
                 # A pipe has a path too, behind which nothing is left once it was opened.
-                return cls(Path(source) if S_ISREG(os.fstat(file.fileno()).st_mode) else _held(file))
+                return cls(Path(source) if S_ISREG(os.fstat(file.fileno()).st_mode) else _read_compressed(file))
         if isinstance(source, io.TextIOBase):
             raise BadInput("A file that is read as text cannot be sent as it is; open it as binary (`rb`).")
         return cls(source, source.tell() if source.seekable() else None)
 
     def pieces(self) -> tuple[Iterator[bytes], str | None]:
-        """The body from its beginning, and its Content-Encoding; what is compressed already is sent as it is."""
+        """Return the body from its beginning, and its Content-Encoding; a compressed file is sent as it is."""
         if self._start is None:
             with self._opened() as file:
-                self._source, self._start = _held(file), 0
+                self._source, self._start = _read_compressed(file), 0
         with self._opened() as file:
             first = file.read(COMPRESSED_FROM)
         if first.startswith(_MAGIC) or len(first) < COMPRESSED_FROM:
             return self._read(), None
-        return _compressed(self._read()), "zstd"
+        return _compress(self._read()), "zstd"
 
     def _opened(self) -> AbstractContextManager[BinaryIO]:
         if isinstance(self._source, Path):
@@ -73,14 +73,14 @@ class Upload:
                 yield piece
 
 
-def _held(file: BinaryIO) -> bytes:
-    """All of a file that can be read once, compressed unless it is already."""
+def _read_compressed(file: BinaryIO) -> bytes:
+    """Read a file that can be read once, and return it compressed."""
     first = file.read(PIECE)
     pieces = chain([first], iter(partial(file.read, PIECE), b""))
-    return b"".join(pieces if first.startswith(_MAGIC) else _compressed(pieces))
+    return b"".join(pieces if first.startswith(_MAGIC) else _compress(pieces))
 
 
-def _compressed(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _compress(pieces: Iterator[bytes]) -> Iterator[bytes]:
     from gainboard.trec.zstd import ZstdCompressor  # noqa: PLC0415 (what reads files comes with it)
 
     compressor = ZstdCompressor()

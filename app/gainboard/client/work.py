@@ -1,17 +1,18 @@
-"""Jobs and reports as objects."""
+"""Jobs and reports as objects, and the calls that ask for them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
-from gainboard.api.models.jobs import Progress, ShownJob
-from gainboard.api.models.reports import ShownReport
-from gainboard.client.calling import Awaited, Blocking, call
+from gainboard.api.models.answers import Page
+from gainboard.api.models.jobs import KindsAnswer, Progress, ShownJob, ShownKind
+from gainboard.api.models.reports import ReportKindsAnswer, ShownReport, ShownReportKind
+from gainboard.client.calling import Awaited, Blocking, call, listing
 from gainboard.client.errors import NoAnswer, WorkFailed
-from gainboard.client.requests import Call, Request, mapping, model, path, text
-from gainboard.client.tables import Table
+from gainboard.client.frames import ResultTable
+from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
 from gainboard.errors import BadInput
 from gainboard.store.job_records import JobState
 
@@ -23,12 +24,12 @@ LATEX, SVG = "application/x-tex", "image/svg+xml"
 ShownT = TypeVar("ShownT", bound="ShownJob | ShownReport")
 
 
-class Work(Generic[ShownT]):
-    """Something that the service works beside requests: how far it is, and what comes out."""
+class BackgroundWork(Generic[ShownT]):
+    """A job or a report: its progress, and its result."""
 
     _noun: ClassVar[str]
     latest: ShownT
-    """As the service showed it last."""
+    """The last answer of the service about it."""
 
     def __init__(self, connection: Any, shown: ShownT) -> None:
         self._connection = connection
@@ -39,27 +40,27 @@ class Work(Generic[ShownT]):
 
     @property
     def id(self) -> str:
-        """What it is asked for by."""
+        """Return the id, by which the service finds it."""
         return self.latest.id
 
     @property
     def state(self) -> JobState:
-        """As it was last."""
+        """Return its last known state."""
         return self.latest.state
 
     @property
     def progress(self) -> Progress:
-        """Parts of the work that were done last, and all."""
+        """Return how many parts of the work were done last, and how many there are."""
         return self.latest.progress
 
     @property
     def is_over(self) -> bool:
-        """Whether its state is final."""
+        """Tell whether its state is final."""
         return self.state in ("succeeded", "failed", "cancelled")
 
     @call
     def refresh(self) -> Call[ShownT]:
-        """How it is now."""
+        """Ask for its present state, and return it."""
         return self._read()
 
     @call
@@ -77,28 +78,28 @@ class Work(Generic[ShownT]):
 
     @call
     def result(self) -> Call[dict[str, Any]]:
-        """The result as JSON; raises Problem while there is none."""
-        return mapping(Request("GET", self._path("result")))
+        """Return the result as JSON. Raises Problem while there is none."""
+        return read_mapping(Request("GET", self._path("result")))
 
     @call
-    def table(self, name: str | None = None) -> Call[Table]:
-        """A table of the result, the first if none is named; `latest.tables` lists them."""
+    def table(self, name: str | None = None) -> Call[ResultTable]:
+        """Return a table of the result, the first if none is named; `latest.tables` lists them."""
         return self._table(name)
 
     @call
     def latex(self, name: str | None = None) -> Call[str]:
-        """A table as LaTeX; if none is named a report's tables all together, or a job's first."""
+        """Return a table as LaTeX; if none is named, all tables of a report or the first of a job."""
         if name is None:
-            return text(Request("GET", self._path("result"), {"format": "latex"}, accept=LATEX))
-        return text(Request("GET", self._path("tables", f"{name}.tex"), accept=LATEX))
+            return read_text(Request("GET", self._path("result"), {"format": "latex"}, accept=LATEX))
+        return read_text(Request("GET", self._path("tables", f"{name}.tex"), accept=LATEX))
 
     @call
     def figure(self, name: str) -> Call[str]:
-        """A figure as SVG; `latest.figures` lists them. The server must have the `figures` extra."""
-        return text(Request("GET", self._path("figures", f"{name}.svg"), accept=SVG))
+        """Return a figure as SVG; `latest.figures` lists them. The server must have the `figures` extra."""
+        return read_text(Request("GET", self._path("figures", f"{name}.svg"), accept=SVG))
 
     def _path(self, *parts: str) -> str:
-        return path(f"{self._noun}s", self.id, *parts)
+        return api_path(f"{self._noun}s", self.id, *parts)
 
     def _model(self) -> type[ShownT]:
         raise NotImplementedError
@@ -107,7 +108,7 @@ class Work(Generic[ShownT]):
         return self._shown(Request("GET", self._path(), {"wait": patience or None}, patience=patience))
 
     def _shown(self, request: Request) -> Call[ShownT]:
-        self.latest = yield from model(self._model(), request)
+        self.latest = yield from read_model(self._model(), request)
         return self.latest
 
     def _wait(self, timeout: float | None, progress: Callable[[ShownT], object] | None) -> Call[ShownT]:
@@ -125,7 +126,7 @@ class Work(Generic[ShownT]):
             raise WorkFailed(self._noun, self.state, self.latest.error)
         return self.latest
 
-    def _table(self, name: str | None) -> Call[Table]:
+    def _table(self, name: str | None) -> Call[ResultTable]:
         if name is None and self.latest.tables is None:
             yield from self._read()
         if name is None and self.latest.tables is not None:
@@ -133,11 +134,11 @@ class Work(Generic[ShownT]):
                 raise BadInput(f"The {self._noun} has no table.")
             name = self.latest.tables[0].name
         # Where there is no table yet, the service says why.
-        place = self._path("tables", f"{name}.csv") if name is not None else self._path("result")
-        return Table((yield from text(Request("GET", place, accept="text/csv"))))
+        path = self._path("tables", f"{name}.csv") if name is not None else self._path("result")
+        return ResultTable((yield from read_text(Request("GET", path, accept="text/csv"))))
 
 
-class JobWork(Work["ShownJob"]):
+class JobWork(BackgroundWork["ShownJob"]):
     """A job: an analysis of stored runs."""
 
     _noun = "job"
@@ -146,7 +147,7 @@ class JobWork(Work["ShownJob"]):
         return ShownJob
 
 
-class ReportWork(Work["ShownReport"]):
+class ReportWork(BackgroundWork["ShownReport"]):
     """A report: a paper's tables and figures."""
 
     _noun = "report"
@@ -169,3 +170,74 @@ class Report(ReportWork, Blocking):
 
 class AsyncReport(ReportWork, Awaited):
     """A report, whose methods are awaited."""
+
+
+JobT = TypeVar("JobT", bound=JobWork)
+ReportT = TypeVar("ReportT", bound=ReportWork)
+
+
+class WorkCalls(Generic[JobT, ReportT]):
+    """Jobs and reports, as the objects of the client's own kind."""
+
+    _connection: Any
+    _job: type[JobT]
+    _report: type[ReportT]
+
+    @call
+    def job_kinds(self) -> Call[list[ShownKind]]:
+        """Return every kind of job and its parameters."""
+        return _items(KindsAnswer, "job-kinds")
+
+    @call
+    def job(self, collection: str, kind: str, /, **params: Any) -> Call[JobT]:
+        """Ask for a job, such as `"bootstrap-sensitivity", metrics=["AP", "Q"]`; an equal one is there already."""
+        sent = {"kind": kind, "params": params}
+        return self._request_job(Request("POST", api_path("collections", collection, "jobs"), json=sent, once=True))
+
+    @call
+    def find_job(self, job_id: str) -> Call[JobT]:
+        """Return the job of an id."""
+        return self._request_job(Request("GET", api_path("jobs", job_id)))
+
+    @listing
+    def jobs(
+        self, *, collection: str | None = None, kind: str | None = None, state: JobState | None = None
+    ) -> Pages[JobT]:
+        """List the jobs that the token sees, newest first."""
+        query = {"collection": collection, "kind": kind, "state": state}
+        page = Page[ShownJob]
+        return Pages(page, api_path("jobs"), query, lambda shown: self._job(self._connection, shown))
+
+    @call
+    def report_kinds(self) -> Call[list[ShownReportKind]]:
+        """Return every kind of report and its parameters."""
+        return _items(ReportKindsAnswer, "report-kinds")
+
+    @call
+    def report(self, name: str, collections: str | Sequence[str], /, **params: Any) -> Call[ReportT]:
+        """Ask for a paper's tables and figures of one or several collections; an equal one is there already."""
+        names = [collections] if isinstance(collections, str) else list(collections)
+        sent = {"name": name, "collections": names, "params": params}
+        return self._request_report(Request("POST", api_path("reports"), json=sent, once=True))
+
+    @call
+    def find_report(self, report_id: str) -> Call[ReportT]:
+        """Return the report of an id."""
+        return self._request_report(Request("GET", api_path("reports", report_id)))
+
+    @listing
+    def reports(self, *, collection: str | None = None, name: str | None = None) -> Pages[ReportT]:
+        """List the reports that the token sees, newest first."""
+        query = {"collection": collection, "name": name}
+        page = Page[ShownReport]
+        return Pages(page, api_path("reports"), query, lambda shown: self._report(self._connection, shown))
+
+    def _request_job(self, request: Request) -> Call[JobT]:
+        return self._job(self._connection, (yield from read_model(ShownJob, request)))
+
+    def _request_report(self, request: Request) -> Call[ReportT]:
+        return self._report(self._connection, (yield from read_model(ShownReport, request)))
+
+
+def _items(kind: type[Any], path: str) -> Call[list[Any]]:
+    return (yield from read_model(kind, Request("GET", api_path(path)))).items  # type: ignore[no-any-return]
