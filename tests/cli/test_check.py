@@ -12,7 +12,8 @@ import pytest
 
 from gainboard.cli import main, progress
 from gainboard.cli.files import short_names
-from gainboard.cli.progress import Progress, progress_line
+from gainboard.cli.progress import ProgressLine as Progress
+from gainboard.cli.progress import progress_line
 from gainboard.settings import Settings
 from gainboard.trec.zstd import compress
 from tests.conftest import ADMIN, Service, serving

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from gainboard.cli.command import together
-from gainboard.cli.configured import Target, about_collection, connecting, target_of
+from gainboard.cli.connecting import Target
+from gainboard.cli.connecting import collection_option as about_collection
+from gainboard.cli.connecting import find_target as target_of
+from gainboard.cli.connecting import server_options as connecting
 from gainboard.client.connections import DEFAULT_SERVER
 from gainboard.errors import BadSetting
 from gainboard.settings import Settings

@@ -14,8 +14,7 @@ from sqlalchemy.engine import make_url
 
 from gainboard import cli
 from gainboard.cli.doctor import database as looking
-from gainboard.cli.doctor.configuration import without_secrets
-from gainboard.cli.doctor.folder import file_system
+from gainboard.cli.doctor.installation import file_system, without_secrets
 from gainboard.main import open_workspace
 from gainboard.settings import PREFIX, Settings
 from gainboard.store.database import Database

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gainboard.cli.listening import listening
+from gainboard.cli.options import listening_options as listening
 from gainboard.settings import Settings
 from tests.api.campaign import judged
 from tests.cli.test_examples import shell

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gainboard.cli.values import pair, value_of
+from gainboard.cli.options import parse_pair as pair
+from gainboard.cli.options import parse_value as value_of
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from threading import Barrier
 import pytest
 from sqlalchemy import Connection, inspect, text
 
-from gainboard.cli.copied import interruptible
+from gainboard.cli.progress import interruptible
 from gainboard.errors import BadSetting, DatabaseNewer, DatabaseUnusable, GainboardError
 from gainboard.main import open_workspace
 from gainboard.settings import Settings

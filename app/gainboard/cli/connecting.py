@@ -1,25 +1,131 @@
-"""A client of the server that a command is to ask, whose refusals are told as a person wants to read them."""
+"""The server that a command calls: which one, as whom, about which collection, and how its refusals are told.
+
+Options come first, then the environment, then a configuration file.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import stat
 import sys
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from gainboard.cli.configured import Target, target_of
-from gainboard.cli.findings import Warned, fault_lines, warning_lines
-from gainboard.cli.listing import printable
+from gainboard.cli.printing import Warned, fault_lines, printable, warning_lines
 from gainboard.client import ClientError, Gainboard, NoAnswer, NotGainboard, Problem
+from gainboard.client.connections import DEFAULT_SERVER
 from gainboard.errors import BadSetting, Fault, GainboardError
+
+MEMBERS = ("server", "token", "collection")
+"""What each of the three sources may say."""
+OPTIONS = {"server": "--server", "token": "--token", "collection": "-c"}
+
+
+@dataclass(frozen=True)
+class SourcedSetting:
+    """A setting, and where it was found."""
+
+    value: str = field(repr=False)
+    origin: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server, and what is said to it; without a token one asks as anybody."""
+
+    server: SourcedSetting
+    token: SourcedSetting | None
+    collection: SourcedSetting | None
+
+
+def server_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that asks a server."""
+    group = parser.add_argument_group("server")
+    group.add_argument("--server", metavar="URL", help=f"where the service is (GAINBOARD_SERVER, {DEFAULT_SERVER})")
+    group.add_argument("--token", metavar="TOKEN", help="who asks; GAINBOARD_TOKEN does not show in lists of processes")
+    group.add_argument("--config", type=Path, metavar="FILE", help="a file that has these settings (GAINBOARD_CONFIG)")
+
+
+def collection_option(parser: argparse.ArgumentParser) -> None:
+    """The option of commands about one collection."""
+    parser.add_argument("-c", "--collection", metavar="NAME", help="the collection (GAINBOARD_COLLECTION)")
+
+
+def find_target(parsed: argparse.Namespace) -> Target:
+    """What this command line, the environment and the configuration file say together. Raises BadSetting."""
+    path, is_named = _config_path(parsed.config, os.environ)
+    file = _read(path, is_named)
+    found: dict[str, SourcedSetting] = {}
+    for name in MEMBERS:
+        # The collections of a report are a list, which the report's own command reads.
+        given = getattr(parsed, name, None)
+        variable = f"GAINBOARD_{name.upper()}"
+        sources = ((given, OPTIONS[name]), (os.environ.get(variable), variable), (file.get(name), str(path)))
+        if setting := next(
+            (SourcedSetting(value, origin) for value, origin in sources if value and isinstance(value, str)), None
+        ):
+            found[name] = setting
+    server = found.get("server") or SourcedSetting(DEFAULT_SERVER, "the default")
+    token = found.get("token")
+    if token and token.origin == str(path) and not _is_for(server.value, file):
+        # Whoever is sent a token has it: the one in the file is for the server in the file.
+        print(f"gainboard: the token in {path} is not sent to {server.value}, another server", file=sys.stderr)
+        token = None
+    return Target(server, token, found.get("collection"))
+
+
+def _is_for(server: str, file: Mapping[str, str]) -> bool:
+    return server.rstrip("/") == file.get("server", DEFAULT_SERVER).rstrip("/")
+
+
+def _config_path(given: Path | None, environment: Mapping[str, str]) -> tuple[Path, bool]:
+    """The file, and whether somebody has named it."""
+    if named := given or environment.get("GAINBOARD_CONFIG"):
+        return Path(named), True
+    folder = environment.get("XDG_CONFIG_HOME")
+    # A relative one counts as none: so says the XDG specification.
+    base = Path(folder) if folder and Path(folder).is_absolute() else Path("~/.config").expanduser()
+    return base / "gainboard" / "config.toml", False
+
+
+def _read(path: Path, is_named: bool) -> dict[str, str]:
+    try:
+        with path.open("rb") as file:
+            found = tomllib.load(file)
+            mode = os.fstat(file.fileno()).st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if is_named:
+            raise BadSetting(f"There is no configuration file {path}.") from error
+        return {}
+    except OSError as error:
+        raise BadSetting(f"Cannot read {path}: {error.strerror or error}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSetting(f"{path} is not TOML: {error}.") from error
+    if problems := list(_problems_of_file(found)):
+        raise BadSetting(f"{path}: {'; '.join(problems)}.")
+    if "token" in found and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        print(f"gainboard: others may read {path}, which has a token: chmod 600 {path}", file=sys.stderr)
+    return found
+
+
+def _problems_of_file(found: Mapping[str, object]) -> Iterator[str]:
+    if unknown := sorted(found.keys() - set(MEMBERS)):
+        yield f"there is no setting {', '.join(map(repr, unknown))}; there are: {', '.join(MEMBERS)}"
+    for name in MEMBERS:
+        if not isinstance(found.get(name, ""), str):
+            yield f"{name} is text, in quotes"
+
 
 RETRIES = 2
 """Somebody waits: less than a second is spent on a server that is not there."""
 
 
 @dataclass(frozen=True)
-class Server:
+class CalledServer:
     """A client of the server that a command asks, and what else it was told."""
 
     gainboard: Gainboard
@@ -39,17 +145,17 @@ class Server:
 
 
 @contextmanager
-def connected(parsed: argparse.Namespace) -> Iterator[Server]:
+def connect_server(parsed: argparse.Namespace) -> Iterator[CalledServer]:
     """The server that the command line, the environment or the configuration file names. Raises BadSetting, and within
     it ClientError with all that the server says."""
-    target = target_of(parsed)
+    target = find_target(parsed)
     # An empty token, or the client would look for one in the environment by itself.
     token = target.token.value if target.token else ""
     with Gainboard(target.server.value, token, retries=RETRIES) as gainboard:
         try:
-            yield Server(gainboard, target)
+            yield CalledServer(gainboard, target)
         except Problem as problem:
-            raise ClientError("\n".join([told(problem), *_who_asked(problem, target)])) from problem
+            raise ClientError("\n".join([describe_problem(problem), *_who_asked(problem, target)])) from problem
         except (NoAnswer, NotGainboard) as error:
             raise ClientError(f"{printable(error.message)} (The address is from {target.server.origin}.)") from error
 
@@ -62,14 +168,14 @@ def _who_asked(problem: Problem, target: Target) -> Iterator[str]:
         yield "(Put the token into GAINBOARD_TOKEN or the configuration file, or give it with --token.)"
 
 
-def told(problem: Problem) -> str:
+def describe_problem(problem: Problem) -> str:
     """A refusal in full: why, every place at fault that the server names, and which kind of problem it is."""
     request = f", request {problem.request_id}" if problem.status >= 500 and problem.request_id else ""
-    places = [f"  {place}" for place in faults(problem)] if len(problem.errors) > 1 else []
+    places = [f"  {place}" for place in describe_faults(problem)] if len(problem.errors) > 1 else []
     return "\n".join([printable(problem.detail), *places, f"(problem {printable(problem.type)}{request})"])
 
 
-def faults(problem: Problem) -> Iterator[str]:
+def describe_faults(problem: Problem) -> Iterator[str]:
     """The places at fault: the line of a file, or a part of the request."""
     for each in problem.errors:
         place = each.get("line") or each.get("location") or ""

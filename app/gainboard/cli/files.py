@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast, get_args
 
-from gainboard.cli.findings import STANDARD_INPUT
+from gainboard.cli.options import STANDARD_INPUT
 from gainboard.cli.parallel import Count
 from gainboard.errors import BadSetting
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
@@ -42,7 +42,7 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True)
-class Reading:
+class FileReader:
     """What `reading_options` were given, and the limits of the files."""
 
     levels: Sequence[str] | int | None
@@ -52,13 +52,13 @@ class Reading:
     limits: Limits
 
     @classmethod
-    def of(cls, parsed: argparse.Namespace, limits: Limits) -> Reading:
+    def of(cls, parsed: argparse.Namespace, limits: Limits) -> FileReader:
         """That of a command line."""
         return cls(parsed.levels, parsed.columns, parsed.depth, parsed.order_by, limits)
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
         """The run of a file, joined with judgments where there are any. Raises GainboardError, BadSetting included."""
-        with opened(name, count) as file:
+        with open_counted(name, count) as file:
 
             def chunks() -> Iterator[bytes]:
                 file.seek(0)
@@ -69,7 +69,7 @@ class Reading:
     def qrels(self, name: str, count: Count) -> QrelsFile:
         """The qrels of a file; without levels, any that have numbers. Raises GainboardError, BadSetting included."""
         levels = self.levels or MOST_LEVELS
-        with opened(name, count) as file:
+        with open_counted(name, count) as file:
             return read_qrels(
                 decompressed(file, None, self.limits), levels=levels, columns=self.columns, limits=self.limits
             )
@@ -86,22 +86,22 @@ class Reading:
 
 
 @contextmanager
-def opened(name: str, count: Count) -> Iterator[BinaryIO]:
+def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
     """The file, which can be read again from its start; what is read is counted. Raises BadSetting."""
     try:
         with sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb") as file:
             if file.seekable():
-                yield cast(BinaryIO, _Counted(file, count))
+                yield cast(BinaryIO, _CountedFile(file, count))
                 return
             with TemporaryFile() as copy:  # a pipe can be read once
                 shutil.copyfileobj(file, copy)
                 copy.seek(0)
-                yield cast(BinaryIO, _Counted(copy, count))
+                yield cast(BinaryIO, _CountedFile(copy, count))
     except OSError as error:
         raise BadSetting(f"Cannot be read: {error.strerror or error}") from error
 
 
-class _Counted:
+class _CountedFile:
     """A file of which somebody is told how much was read since its start."""
 
     def __init__(self, file: BinaryIO, count: Count) -> None:
@@ -121,7 +121,7 @@ class _Counted:
         self._count.value += read
 
 
-def size_of(names: Sequence[str]) -> int:
+def total_size(names: Sequence[str]) -> int:
     """Bytes of all files together, as far as that can be known before they are read."""
     sizes = (os.stat(name).st_size for name in names if name != STANDARD_INPUT and os.path.isfile(name))
     return sum(sizes)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from gainboard.cli.progress import Progress
+from gainboard.cli.progress import ProgressLine
 from gainboard.errors import BadSetting
 
 T = TypeVar("T")
@@ -25,16 +25,16 @@ class Count(Protocol):
 
 
 @dataclass
-class Counted:
+class PlainCount:
     """One of this process."""
 
     value: int = 0
 
 
-class _Shown:
+class _ShownCount:
     """One that is shown whenever it changes."""
 
-    def __init__(self, progress: Progress, total: int) -> None:
+    def __init__(self, progress: ProgressLine, total: int) -> None:
         self._progress, self._total, self._value = progress, total, 0
 
     @property
@@ -47,20 +47,22 @@ class _Shown:
         self._progress.at(value, self._total)
 
 
-Work = Callable[[str, Count], T]
+FileTask = Callable[[str, Count], T]
 """What is done to a file of this name, which counts what it reads of it. Its results can be pickled, and so can it."""
 
 
-def each_file(work: Work[T], names: Sequence[str], *, label: str, size: int, processes: int) -> list[T]:
+def process_files(work: FileTask[T], names: Sequence[str], *, label: str, size: int, processes: int) -> list[T]:
     """The results in the order of the names, of files of `size` bytes together; progress is shown."""
-    with Progress(label, "B") as progress:
+    with ProgressLine(label, "B") as progress:
         if processes > 1:
             return _in_processes(work, names, progress, size, processes)
-        count = _Shown(progress, size)
+        count = _ShownCount(progress, size)
         return [work(name, count) for name in names]
 
 
-def _in_processes(work: Work[T], names: Sequence[str], progress: Progress, size: int, processes: int) -> list[T]:
+def _in_processes(
+    work: FileTask[T], names: Sequence[str], progress: ProgressLine, size: int, processes: int
+) -> list[T]:
     import multiprocessing  # noqa: PLC0415 (these take a tenth of the time of a small file)
     from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, wait  # noqa: PLC0415
 
@@ -77,7 +79,7 @@ def _in_processes(work: Work[T], names: Sequence[str], progress: Progress, size:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def processes_for(names: Sequence[str], size: int) -> int:
+def choose_processes(names: Sequence[str], size: int) -> int:
     """In how many processes it pays to read these files, of `size` bytes together."""
     if size < WORTH_PROCESSES or not all(map(os.path.isfile, names)):  # what is no file cannot be handed over
         return 1
@@ -85,11 +87,11 @@ def processes_for(names: Sequence[str], size: int) -> int:
     return min(cores, len(names))
 
 
-_work: Work[Any]
+_work: FileTask[Any]
 _count: Count
 
 
-def _begin(work: Work[Any], count: Any) -> None:
+def _begin(work: FileTask[Any], count: Any) -> None:
     global _work, _count
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a terminal tells all of a group, and one traceback is enough
     _work, _count = work, count

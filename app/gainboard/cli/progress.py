@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from gainboard.store.backup import Told
 
 DELAY_SECONDS = 0.5
 """Nothing is shown of what ends sooner."""
@@ -20,7 +26,7 @@ _WIDTH = 20
 _ERASE = "\r\033[K"
 
 
-class Progress:
+class ProgressLine:
     """A context manager; whoever works calls `at` whenever something is done, however often that is."""
 
     def __init__(self, label: str, unit: str = "", stream: TextIO | None = None) -> None:
@@ -32,7 +38,7 @@ class Progress:
         self._next = self._began + DELAY_SECONDS
         self._is_drawn = False
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(
@@ -88,3 +94,30 @@ def _short(number: float) -> str:
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+
+
+@contextmanager
+def table_progress(label: str) -> Iterator[Told]:
+    """Shows how far each table is, where standard error is a terminal."""
+    with ProgressLine(label) as shown:
+        yield lambda table, done, expected: shown.at(done, expected, f"rows of {table}")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM ends what is done here as Ctrl+C does, so that nothing half-done stays."""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(signum: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def list_tables(rows: Mapping[str, int]) -> str:
+    """The tables that have rows, and how many; a line each."""
+    width = max(map(len, rows))
+    return "\n".join(f"  {name:{width}}  {count:>10,}" for name, count in rows.items() if count)

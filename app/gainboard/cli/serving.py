@@ -8,7 +8,7 @@ import socket
 import uvicorn
 from fastapi import FastAPI
 
-from gainboard.cli.listening import LAST_PORT
+from gainboard.cli.options import LAST_PORT
 from gainboard.errors import BadSetting
 
 STOP_SECONDS = 10

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gainboard.cli import every_command
-from gainboard.cli.configured import MEMBERS
+from gainboard.cli.connecting import MEMBERS
 from gainboard.settings import Settings
 from tests.conftest import ADMIN, serving
 from tests.outside import ROOT, outside

@@ -6,24 +6,24 @@ import argparse
 from pathlib import Path
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.stored import settings_of, stored
+from gainboard.cli.options import data_option, read_settings
 
 
 def _backup(parsed: argparse.Namespace) -> int:
     """Write everything that is stored at this moment into one file, while the service goes on. The file is a SQLite
     database, whichever kind the service has, and restores into either; it is its owner's alone, for it holds what
     the database holds."""
-    from gainboard.cli.copied import interruptible, listed, progress  # noqa: PLC0415
+    from gainboard.cli.progress import interruptible, list_tables, table_progress  # noqa: PLC0415
     from gainboard.store.backup import take  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
 
-    database = Database(settings_of(parsed).url)
+    database = Database(read_settings(parsed).url)
     try:
-        with interruptible(), progress("backup") as told:
+        with interruptible(), table_progress("backup") as told:
             taken = take(database, parsed.file, told, force=parsed.force)
     finally:
         database.close()
-    print(f"{parsed.file}: {taken.bytes:,} bytes, schema {taken.revision}\n{listed(taken.rows)}")
+    print(f"{parsed.file}: {taken.bytes:,} bytes, schema {taken.revision}\n{list_tables(taken.rows)}")
     return 0
 
 
@@ -36,7 +36,7 @@ COMMAND = Command(
     "backup",
     __doc__,
     _backup,
-    together(stored, _options),
+    together(data_option, _options),
     [
         Example("gainboard backup monday.backup", "the data in ./gainboard-data, which may be in use"),
         Example("gainboard backup --force latest.backup", "in the place of the last one"),

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.files import Reading, reading_options, size_of
-from gainboard.cli.findings import fault_lines, faults_of, require_one_input, warning_lines
-from gainboard.cli.parallel import Count, Counted, each_file, processes_for
-from gainboard.cli.scoring import about_topics
+from gainboard.cli.files import FileReader, reading_options, total_size
+from gainboard.cli.options import require_one_input
+from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
+from gainboard.cli.printing import fault_lines, list_faults, warning_lines
+from gainboard.cli.scored_files import check_topics
 from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.names import name_from_tag
@@ -35,7 +36,7 @@ class Checked:
 
     def but(self, error: GainboardError) -> Checked:
         """The same file, refused."""
-        faults, total = faults_of(error)
+        faults, total = list_faults(error)
         return replace(self, faults=faults, faults_total=total)
 
     def lines(self) -> Iterator[str]:
@@ -63,7 +64,7 @@ class Checked:
 class RunChecking:
     """How runs are checked: what `each_file` does to each."""
 
-    reading: Reading
+    reading: FileReader
     qrels: str | None
     index: QrelsIndex | None
 
@@ -73,7 +74,7 @@ class RunChecking:
             file = self.reading.run(name, self.index, count)
             checked = replace(checked, warnings=[*file.warnings, *_about_name(file.tag)], facts=_facts_of_run(file))
             if self.qrels is not None and self.index is not None:
-                about = about_topics(file, self.index, self.qrels)
+                about = check_topics(file, self.index, self.qrels)
                 checked = replace(checked, warnings=[*checked.warnings, *about])
         except GainboardError as error:
             return checked.but(error)
@@ -88,7 +89,7 @@ def _check(parsed: argparse.Namespace) -> int:
     if not parsed.runs and parsed.qrels is None:
         parsed.misused("there is nothing to check: name run files, or qrels with --qrels")
     require_one_input([*parsed.runs, *([parsed.qrels] if parsed.qrels else [])])
-    found = _checked(parsed, Reading.of(parsed, _limits()))
+    found = _checked(parsed, FileReader.of(parsed, _limits()))
     if parsed.json:
         print(json.dumps([each.as_json() for each in found], indent=2, ensure_ascii=False))
     else:
@@ -96,19 +97,21 @@ def _check(parsed: argparse.Namespace) -> int:
     return 1 if any(each.faults_total for each in found) else 0
 
 
-def _checked(parsed: argparse.Namespace, reading: Reading) -> list[Checked]:
+def _checked(parsed: argparse.Namespace, reading: FileReader) -> list[Checked]:
     index, found = None, []
     if parsed.qrels is not None:
         index, about = _of_qrels(reading, parsed.qrels)
         found.append(about)
-    work, size = RunChecking(reading, parsed.qrels, index), size_of(parsed.runs)
-    return found + each_file(work, parsed.runs, label="checking", size=size, processes=processes_for(parsed.runs, size))
+    work, size = RunChecking(reading, parsed.qrels, index), total_size(parsed.runs)
+    return found + process_files(
+        work, parsed.runs, label="checking", size=size, processes=choose_processes(parsed.runs, size)
+    )
 
 
-def _of_qrels(reading: Reading, name: str) -> tuple[QrelsIndex | None, Checked]:
+def _of_qrels(reading: FileReader, name: str) -> tuple[QrelsIndex | None, Checked]:
     checked = Checked(name, "qrels")
     try:
-        file = reading.qrels(name, Counted())
+        file = reading.qrels(name, PlainCount())
     except GainboardError as error:
         return None, checked.but(error)
     return reading.index(file), replace(checked, warnings=file.warnings, facts=_facts_of_qrels(file))

@@ -7,10 +7,9 @@ import sys
 from typing import Any
 
 from gainboard.cli.command import Command, Example, Group, together
-from gainboard.cli.configured import connecting
-from gainboard.cli.connecting import connected
-from gainboard.cli.listing import formats, print_many, print_one
-from gainboard.cli.values import pair, value_of
+from gainboard.cli.connecting import connect_server, server_options
+from gainboard.cli.options import parse_pair, parse_value
+from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadSetting
 
 SETTINGS = ("title", "gains", "depth", "order_by", "metrics", "public")
@@ -19,7 +18,7 @@ COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_
 
 def _create(parsed: argparse.Namespace) -> int:
     """Make a collection (organisers of the instance)."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         settings = _settings(parsed)
         print_one(server.gainboard.create_collection(server.collection, settings.pop("levels"), **settings), "table")
     return 0
@@ -27,14 +26,14 @@ def _create(parsed: argparse.Namespace) -> int:
 
 def _list(parsed: argparse.Namespace) -> int:
     """List the collections that you see."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         print_many(server.gainboard.collections(), COLUMNS, parsed.format)
     return 0
 
 
 def _show(parsed: argparse.Namespace) -> int:
     """Show the settings of a collection, its policy, and what its judgments amount to."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         print_one(server.gainboard.collection(server.collection), parsed.format)
     return 0
 
@@ -42,14 +41,14 @@ def _show(parsed: argparse.Namespace) -> int:
 def _change(parsed: argparse.Namespace) -> int:
     """Change settings of a collection; what is not named stays (organisers). Levels, depth and order only while nothing
     is stored."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         print_one(server.gainboard.change_collection(server.collection, **_settings(parsed)), "table")
     return 0
 
 
 def _delete(parsed: argparse.Namespace) -> int:
     """Take a collection out of sight, with all runs and judgments; its name is free again (organisers). Asks first."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         name = server.collection
         if not (parsed.yes or _confirmed(name)):
             raise BadSetting(f"{name} was not deleted.")
@@ -68,7 +67,7 @@ def _confirmed(name: str) -> bool:
 def _settings(parsed: argparse.Namespace) -> dict[str, Any]:
     given = {name: value for name in SETTINGS if (value := getattr(parsed, name)) is not None}
     if parsed.levels is not None:
-        levels = value_of(parsed.levels)
+        levels = parse_value(parsed.levels)
         given["levels"] = [levels] if isinstance(levels, str) else levels
     if parsed.topics is not None:
         given["topics"] = _topics(parsed.topics)
@@ -100,7 +99,11 @@ def _setting(parser: argparse.ArgumentParser) -> None:
         "--public", action=argparse.BooleanOptionalAction, help="whether anybody may read it once released"
     )
     parser.add_argument(
-        "--policy", metavar="NAME=VALUE", type=pair, action="append", help="part of the policy, such as phase=released"
+        "--policy",
+        metavar="NAME=VALUE",
+        type=parse_pair,
+        action="append",
+        help="part of the policy, such as phase=released",
     )
 
 
@@ -136,27 +139,31 @@ COMMAND = Group(
             "create",
             "make a collection",
             _create,
-            together(_named, _required_levels, _setting, connecting),
+            together(_named, _required_levels, _setting, server_options),
             [
                 Example("gainboard collection create robust --levels B,A,S --gains 3:2:1"),
                 Example("gainboard collection create binary --levels 1"),
             ],
         ),
         Command(
-            "list", "list collections", _list, together(formats, connecting), [Example("gainboard collection list")]
+            "list",
+            "list collections",
+            _list,
+            together(format_option, server_options),
+            [Example("gainboard collection list")],
         ),
         Command(
             "show",
             "show a collection",
             _show,
-            together(_named, formats, connecting),
+            together(_named, format_option, server_options),
             [Example("gainboard collection show web")],
         ),
         Command(
             "change",
             "change the settings of a collection",
             _change,
-            together(_named, _optional_levels, _setting, connecting),
+            together(_named, _optional_levels, _setting, server_options),
             [
                 Example("gainboard collection change web --policy phase=released --public", "show it to everybody"),
                 Example(
@@ -168,7 +175,7 @@ COMMAND = Group(
             "delete",
             "delete a collection",
             _delete,
-            together(_named, _sure, connecting),
+            together(_named, _sure, server_options),
             [Example("gainboard collection delete spare --yes")],
         ),
     ],

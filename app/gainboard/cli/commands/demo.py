@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from gainboard import compiled, logs
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.listening import listening
-from gainboard.cli.stored import stored
+from gainboard.cli.options import data_option, listening_options
 from gainboard.errors import BadSetting
 from gainboard.settings import Settings
 
@@ -88,6 +87,6 @@ COMMAND = Command(
     "demo",
     __doc__,
     _demo,
-    together(stored, listening),
+    together(data_option, listening_options),
     [Example("gainboard demo", "a generated campaign, served at once")],
 )

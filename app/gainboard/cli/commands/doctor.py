@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.stored import stored
+from gainboard.cli.options import data_option
 
 if TYPE_CHECKING:
     from gainboard.cli.doctor import Finding
@@ -20,10 +20,10 @@ def _doctor(parsed: argparse.Namespace) -> int:
     """Look at the installation, the settings and the data, and say what is wrong and what to do about it. Nothing is
     changed, and nothing secret is shown: the output belongs into every report of a fault. Exit code 0 if there is no
     problem, else 1. It does without a running service, and without a database that works."""
-    from gainboard.cli.doctor import CHECKS, examined  # noqa: PLC0415
+    from gainboard.cli.doctor import CHECKS, run_checks  # noqa: PLC0415
 
     findings = []
-    for name, finding in examined(CHECKS, os.environ, parsed.data, thorough=parsed.thorough):
+    for name, finding in run_checks(CHECKS, os.environ, parsed.data, thorough=parsed.thorough):
         findings.append((name, finding))
         if not parsed.json:
             print(_line(name, finding), flush=True)
@@ -50,7 +50,7 @@ COMMAND = Command(
     "doctor",
     __doc__,
     _doctor,
-    together(stored, _options),
+    together(data_option, _options),
     [
         Example("gainboard doctor"),
         Example("gainboard doctor --thorough --json", "after a crash of the machine, for a program"),

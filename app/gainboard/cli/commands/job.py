@@ -6,32 +6,31 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from gainboard.cli.asked_scores import asking_metrics, metrics_of
 from gainboard.cli.command import Example, Group
-from gainboard.cli.configured import about_collection
-from gainboard.cli.connecting import Server
-from gainboard.cli.working import Noun
+from gainboard.cli.connecting import CalledServer, collection_option
+from gainboard.cli.metric_options import metric_option, read_metrics
+from gainboard.cli.work import Noun
 from gainboard.client import Job
 
 
-def _ask(server: Server, parsed: argparse.Namespace, parameters: dict[str, Any]) -> Job:
-    metrics = {"metrics": found} if (found := metrics_of(parsed)) else {}
+def _ask(server: CalledServer, parsed: argparse.Namespace, parameters: dict[str, Any]) -> Job:
+    metrics = {"metrics": found} if (found := read_metrics(parsed)) else {}
     return server.gainboard.job(server.collection, parsed.kind, **metrics, **parameters)
 
 
-def _listed(server: Server, parsed: argparse.Namespace | None) -> Iterator[Job]:
+def _listed(server: CalledServer, parsed: argparse.Namespace | None) -> Iterator[Job]:
     if parsed is None:
         return server.gainboard.jobs()
     return server.gainboard.jobs(collection=server.some_collection, kind=parsed.kind, state=parsed.state)
 
 
 def _asking(parser: argparse.ArgumentParser) -> None:
-    about_collection(parser)
-    asking_metrics(parser, "none, and most kinds want some")
+    collection_option(parser)
+    metric_option(parser, "none, and most kinds want some")
 
 
 def _listing(parser: argparse.ArgumentParser) -> None:
-    about_collection(parser)
+    collection_option(parser)
     parser.add_argument("--kind", help="only those of this kind")
     parser.add_argument("--state", help="only those in this state")
 

@@ -6,21 +6,19 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gainboard.cli.asked_scores import (
-    DIGITS,
-    asking_defaults,
-    asking_metrics,
-    asking_qrels,
-    best_marked,
-    metrics_of,
-    parameters_of,
-)
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.configured import about_collection, connecting
-from gainboard.cli.connecting import connected
-from gainboard.cli.listing import formats, print_json, print_rows
+from gainboard.cli.connecting import collection_option, connect_server, server_options
+from gainboard.cli.metric_options import (
+    DIGITS,
+    mark_best,
+    metric_option,
+    parameter_default_options,
+    qrels_option,
+    read_metrics,
+    read_parameters,
+)
+from gainboard.cli.printing import format_option, format_table, print_json, print_rows
 from gainboard.cli.progress import has_colours
-from gainboard.cli.tables import as_text
 from gainboard.exhibits import Column, Table
 
 if TYPE_CHECKING:
@@ -30,9 +28,9 @@ if TYPE_CHECKING:
 def _leaderboard(parsed: argparse.Namespace) -> int:
     """Rank the runs of a collection by one metric, with their means under others beside it. Runs that share a letter
     under `groups` do not differ significantly, once somebody has asked for that job."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         found = server.gainboard.leaderboard(
-            server.collection, metrics_of(parsed), by=parsed.by, qrels=parsed.qrels, **parameters_of(parsed)
+            server.collection, read_metrics(parsed), by=parsed.by, qrels=parsed.qrels, **read_parameters(parsed)
         )
     if parsed.format == "json":
         print_json(found.to_dict())
@@ -40,13 +38,13 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
         columns = found.columns()
         print_rows(list(columns), list(zip(*columns.values(), strict=True)), "csv")
     else:
-        print(as_text(_table(found), weights=has_colours(sys.stdout)), end="")
+        print(format_table(_table(found), weights=has_colours(sys.stdout)), end="")
     return 0
 
 
 def _table(found: Leaderboard) -> Table:
     labels = list(dict.fromkeys((found.by, *found.metrics)))
-    means = best_marked([[row.mean[label] for row in found.rows] for label in labels])
+    means = mark_best([[row.mean[label] for row in found.rows] for label in labels])
     is_grouped = any(row.groups for row in found.rows)
     texts = [Column("rank"), Column("run", align="left"), Column("team", align="left")]
     columns = [*texts, *(Column(label, digits=DIGITS) for label in labels)]
@@ -66,7 +64,15 @@ COMMAND = Command(
     "leaderboard",
     __doc__,
     _leaderboard,
-    together(about_collection, asking_metrics, _options, asking_qrels, asking_defaults, formats, connecting),
+    together(
+        collection_option,
+        metric_option,
+        _options,
+        qrels_option,
+        parameter_default_options,
+        format_option,
+        server_options,
+    ),
     [
         Example("gainboard leaderboard -c web -m Q -m nDCG@10 -m AP", "by Q"),
         Example("gainboard leaderboard -c web -m Q -m AP --by AP --format csv", "with the ends of each interval"),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.configured import connecting
-from gainboard.cli.connecting import connected
-from gainboard.cli.listing import formats, print_one
+from gainboard.cli.connecting import connect_server, server_options
+from gainboard.cli.printing import format_option, print_one
 
 
 def _me(parsed: argparse.Namespace) -> int:
     """Show who the token is, or with --limits what is left of its quotas and budgets."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         print_one(server.gainboard.limits() if parsed.limits else server.gainboard.me(), parsed.format)
     return 0
 
@@ -25,6 +24,6 @@ COMMAND = Command(
     "me",
     __doc__,
     _me,
-    together(_options, formats, connecting),
+    together(_options, format_option, server_options),
     [Example("gainboard me"), Example("gainboard me --limits")],
 )

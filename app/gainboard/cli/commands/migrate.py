@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gainboard.cli.command import Command, Example
-from gainboard.cli.stored import settings_of, stored
+from gainboard.cli.options import data_option, read_settings
 
 
 def _migrate(parsed: argparse.Namespace) -> int:
@@ -13,7 +13,7 @@ def _migrate(parsed: argparse.Namespace) -> int:
     from gainboard.main import open_database  # noqa: PLC0415
     from gainboard.store.schema import migrate  # noqa: PLC0415
 
-    database = open_database(settings_of(parsed))
+    database = open_database(read_settings(parsed))
     try:
         before, after = migrate(database)
     finally:
@@ -26,7 +26,7 @@ COMMAND = Command(
     "migrate",
     __doc__,
     _migrate,
-    stored,
+    data_option,
     [
         Example("gainboard migrate"),
         Example("GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard migrate", "on PostgreSQL"),

@@ -7,12 +7,25 @@ import sys
 from typing import TYPE_CHECKING, Any, get_args
 
 from gainboard.api.models.qrels import Columns
-from gainboard.cli.asked_scores import DIGITS, asking_defaults, asking_metrics, asking_run, metrics_of, parameters_of
 from gainboard.cli.command import Command, Example, Group, together
-from gainboard.cli.configured import about_collection, connecting
-from gainboard.cli.connecting import Server, connected, tell_of_refusal, tell_of_warnings
-from gainboard.cli.findings import STANDARD_INPUT
-from gainboard.cli.listing import formats, print_json, print_many, print_rows
+from gainboard.cli.connecting import (
+    CalledServer,
+    collection_option,
+    connect_server,
+    server_options,
+    tell_of_refusal,
+    tell_of_warnings,
+)
+from gainboard.cli.metric_options import (
+    DIGITS,
+    metric_option,
+    parameter_default_options,
+    read_metrics,
+    read_parameters,
+    run_option,
+)
+from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.printing import format_option, print_json, print_many, print_rows
 from gainboard.client import Problem
 from gainboard.errors import BadSetting
 
@@ -27,7 +40,7 @@ def _put(parsed: argparse.Namespace) -> int:
     """Upload judgments, of TREC's or NTCIR's layout, as the next version, by which all stored runs are judged
     (organisers). A draft is seen by organisers alone until it is published."""
     source: Any = sys.stdin.buffer if parsed.file == STANDARD_INPUT else parsed.file
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         try:
             put = server.gainboard.put_qrels(
                 server.collection, source, columns=parsed.columns, draft=parsed.draft or None
@@ -44,14 +57,14 @@ def _put(parsed: argparse.Namespace) -> int:
 
 def _versions(parsed: argparse.Namespace) -> int:
     """List the versions of the judgments; drafts for organisers alone."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         print_many(server.gainboard.qrels(server.collection), COLUMNS, parsed.format)
     return 0
 
 
 def _get(parsed: argparse.Namespace) -> int:
     """Print a version of the judgments as it was uploaded, or write it into a file, which is there when it is whole."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         version = parsed.version or _answering(server)
         if parsed.output is None:
             sys.stdout.buffer.write(server.gainboard.qrels_file(server.collection, version))
@@ -62,14 +75,14 @@ def _get(parsed: argparse.Namespace) -> int:
 
 def _publish(parsed: argparse.Namespace) -> int:
     """Publish a draft, or go back to a version that another has replaced: from then on it answers (organisers)."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         _tell(server.gainboard.publish_qrels(server.collection, parsed.version))
     return 0
 
 
 def _discard(parsed: argparse.Namespace) -> int:
     """Discard a draft, with the jobs about it (organisers)."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         server.gainboard.discard_qrels(server.collection, parsed.version)
     print(f"version {parsed.version}: discarded")
     return 0
@@ -78,15 +91,15 @@ def _discard(parsed: argparse.Namespace) -> int:
 def _impact(parsed: argparse.Namespace) -> int:
     """What a version, such as a draft, changes against another one: judgments, means, ranks, and the pairs of runs
     whose significant difference appears, disappears or turns round (organisers)."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         found = server.gainboard.impact(
             server.collection,
             parsed.version,
             against=parsed.against,
-            metrics=metrics_of(parsed),
+            metrics=read_metrics(parsed),
             runs=parsed.runs,
             alpha=parsed.alpha,
-            **parameters_of(parsed),
+            **read_parameters(parsed),
         )
     if parsed.format == "json":
         print_json(found.model_dump(mode="json"))
@@ -118,7 +131,7 @@ def _tell_of_impact(found: ImpactAnswer) -> None:
         print(f"{each.metric}: tau-b of the rankings {tau}{flips}", file=sys.stderr)
 
 
-def _answering(server: Server) -> int:
+def _answering(server: CalledServer) -> int:
     version = server.gainboard.collection(server.collection).qrels_version
     if version is None:
         raise BadSetting(f"No version of the judgments of {server.collection} is there for you.")
@@ -153,7 +166,7 @@ def _compared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=float, help="significance level (default: 0.05)")
 
 
-_ABOUT = together(about_collection, connecting)
+_ABOUT = together(collection_option, server_options)
 
 COMMAND = Group(
     "qrels",
@@ -170,7 +183,7 @@ COMMAND = Group(
             "versions",
             "list versions",
             _versions,
-            together(formats, _ABOUT),
+            together(format_option, _ABOUT),
             [Example("gainboard qrels versions -c web")],
         ),
         Command(
@@ -186,7 +199,7 @@ COMMAND = Group(
             "impact",
             "what a version changes",
             _impact,
-            together(_version, _compared, asking_metrics, asking_run, asking_defaults, formats, _ABOUT),
+            together(_version, _compared, metric_option, run_option, parameter_default_options, format_option, _ABOUT),
             [Example("gainboard qrels impact 2 -c web -m Q", "before version 2 is published")],
         ),
     ],

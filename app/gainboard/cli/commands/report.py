@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from gainboard.cli.command import Example, Group
-from gainboard.cli.configured import about_collection
-from gainboard.cli.connecting import Server
-from gainboard.cli.working import Noun
+from gainboard.cli.connecting import CalledServer, collection_option
+from gainboard.cli.work import Noun
 from gainboard.client import Report
 
 
-def _ask(server: Server, parsed: argparse.Namespace, parameters: dict[str, Any]) -> Report:
+def _ask(server: CalledServer, parsed: argparse.Namespace, parameters: dict[str, Any]) -> Report:
     return server.gainboard.report(parsed.kind, parsed.collections or [server.collection], **parameters)
 
 
-def _listed(server: Server, parsed: argparse.Namespace | None) -> Iterator[Report]:
+def _listed(server: CalledServer, parsed: argparse.Namespace | None) -> Iterator[Report]:
     if parsed is None:
         return server.gainboard.reports()
     return server.gainboard.reports(collection=server.some_collection, name=parsed.kind)
@@ -35,7 +34,7 @@ def _asking(parser: argparse.ArgumentParser) -> None:
 
 
 def _listing(parser: argparse.ArgumentParser) -> None:
-    about_collection(parser)
+    collection_option(parser)
     parser.add_argument("--kind", help="only those of this kind")
 
 

@@ -6,24 +6,24 @@ import argparse
 from pathlib import Path
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.stored import settings_of, stored
+from gainboard.cli.options import data_option, read_settings
 
 
 def _restore(parsed: argparse.Namespace) -> int:
     """Fill an empty database from a backup, of either kind from either kind, and bring it to this version's schema.
     All or nothing; the backup is only read. Stop the service before, and start it after."""
-    from gainboard.cli.copied import interruptible, listed, progress  # noqa: PLC0415
+    from gainboard.cli.progress import interruptible, list_tables, table_progress  # noqa: PLC0415
     from gainboard.store.backup import restore  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
 
-    database = Database(settings_of(parsed).url)
+    database = Database(read_settings(parsed).url)
     try:
-        with interruptible(), progress("restore") as told:
+        with interruptible(), table_progress("restore") as told:
             restored = restore(database, parsed.file, told)
     finally:
         database.close()
     before = f", from schema {restored.before}" if restored.before != restored.after else ""
-    print(f"restored {parsed.file}, schema {restored.after}{before}\n{listed(restored.rows)}")
+    print(f"restored {parsed.file}, schema {restored.after}{before}\n{list_tables(restored.rows)}")
     return 0
 
 
@@ -35,7 +35,7 @@ COMMAND = Command(
     "restore",
     __doc__,
     _restore,
-    together(stored, _options),
+    together(data_option, _options),
     [
         Example("gainboard restore --data restored monday.backup", "into a new folder"),
         Example(

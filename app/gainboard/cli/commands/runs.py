@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.configured import about_collection, connecting
-from gainboard.cli.connecting import connected
-from gainboard.cli.listing import formats, print_many
+from gainboard.cli.connecting import collection_option, connect_server, server_options
+from gainboard.cli.printing import format_option, print_many
 
 COLUMNS = ("name", "team", "type", "topics", "retrieved", "unjudged_share", "created_at", "sha256")
 
 
 def _runs(parsed: argparse.Namespace) -> int:
     """List the runs of a collection that you see."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         columns = COLUMNS[:-1] if parsed.format == "table" else COLUMNS
         print_many(server.gainboard.runs(server.collection), columns, parsed.format)
     return 0
@@ -24,6 +23,6 @@ COMMAND = Command(
     "runs",
     __doc__,
     _runs,
-    together(about_collection, formats, connecting),
+    together(collection_option, format_option, server_options),
     [Example("gainboard runs -c web"), Example("gainboard runs -c web --format csv", "with the hash of each file")],
 )

@@ -6,14 +6,14 @@ import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from gainboard.cli.asked_scores import asking_defaults, asking_form, asking_metrics, parameters_of
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.files import Reading, reading_options, short_names, size_of
-from gainboard.cli.findings import STANDARD_INPUT, fault_lines, faults_of, require_one_input, warning_lines
-from gainboard.cli.parallel import Counted, each_file, processes_for
+from gainboard.cli.files import FileReader, reading_options, short_names, total_size
+from gainboard.cli.metric_options import metric_option, parameter_default_options, read_parameters, score_output_options
+from gainboard.cli.options import STANDARD_INPUT, require_one_input
+from gainboard.cli.parallel import PlainCount, choose_processes, process_files
+from gainboard.cli.printing import fault_lines, list_faults, warning_lines
 from gainboard.cli.progress import has_colours
-from gainboard.cli.scored import FORMS, ScoredFiles
-from gainboard.cli.scoring import RefusedFile, ScoredFile, Scoring, metrics_of
+from gainboard.cli.scored_files import FORMS, FileScoring, RefusedFile, ScoredFile, ScoredFiles, bind_metrics
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.binding import undefined
 from gainboard.evaluation.reading import NO_LIMITS
@@ -27,11 +27,11 @@ def _score(parsed: argparse.Namespace) -> int:
     What is left out of a mean, and what is odd about a file, is said on standard error. A faulty run is reported with
     its faults and the others are scored; the exit code is 1 then."""
     require_one_input([parsed.qrels, *parsed.runs])
-    reading = Reading.of(parsed, NO_LIMITS)
+    reading = FileReader.of(parsed, NO_LIMITS)
     try:
-        qrels = reading.qrels(parsed.qrels, Counted())
+        qrels = reading.qrels(parsed.qrels, PlainCount())
     except GainboardError as error:
-        _say(fault_lines(parsed.qrels, *faults_of(error)))
+        _say(fault_lines(parsed.qrels, *list_faults(error)))
         return 1
     _say(warning_lines(parsed.qrels, qrels.warnings))
     found = _scored(parsed, reading, qrels)
@@ -40,14 +40,14 @@ def _score(parsed: argparse.Namespace) -> int:
     return 1 if found.refused else 0
 
 
-def _scored(parsed: argparse.Namespace, reading: Reading, qrels: QrelsFile) -> ScoredFiles:
+def _scored(parsed: argparse.Namespace, reading: FileReader, qrels: QrelsFile) -> ScoredFiles:
     scale = Scale(reading.highest_level(qrels), reading.depth)
-    query = parameters_of(parsed)
-    metrics, asked = metrics_of(parsed.metrics, scale, query)
+    query = read_parameters(parsed)
+    metrics, asked = bind_metrics(parsed.metrics, scale, query)
     by = _one_of(metrics, parsed.sort, scale, query) if parsed.sort else None
     index = reading.index(qrels)
-    work, size = Scoring(reading, parsed.qrels, index, metrics), size_of(parsed.runs)
-    done = each_file(work, parsed.runs, label="scoring", size=size, processes=processes_for(parsed.runs, size))
+    work, size = FileScoring(reading, parsed.qrels, index, metrics), total_size(parsed.runs)
+    done = process_files(work, parsed.runs, label="scoring", size=size, processes=choose_processes(parsed.runs, size))
     runs: list[tuple[str, str, ScoredFile]] = []
     refused: dict[str, RefusedFile] = {}
     for file, name, each in zip(parsed.runs, short_names(parsed.runs), done, strict=True):
@@ -64,7 +64,7 @@ def _scored(parsed: argparse.Namespace, reading: Reading, qrels: QrelsFile) -> S
 
 def _one_of(metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str]) -> str:
     """The label of the one that is meant by an expression. Raises BadSetting where it is none of them."""
-    wanted, labels = metrics_of([expression], scale, query)[0], [metric.label for metric in metrics]
+    wanted, labels = bind_metrics([expression], scale, query)[0], [metric.label for metric in metrics]
     if len(wanted) != 1 or wanted[0].label not in labels:
         raise BadSetting(f"--sort {expression} is not one of the metrics; there are: {', '.join(labels)}")
     return wanted[0].label
@@ -78,8 +78,8 @@ def _say(lines: Iterable[str]) -> None:
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="judgments in TREC's or NTCIR's layout; - is standard input")
     parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst")
-    asking_metrics(parser, "AP, Q, nDCG@10")
-    asking_form(parser, FORMS)
+    metric_option(parser, "AP, Q, nDCG@10")
+    score_output_options(parser, FORMS)
     parser.add_argument("--sort", metavar="METRIC", help="runs in order of their means under this metric, best first")
 
 
@@ -87,7 +87,7 @@ COMMAND = Command(
     "score",
     __doc__,
     _score,
-    together(_options, reading_options, asking_defaults),
+    together(_options, reading_options, parameter_default_options),
     [
         Example("gainboard score qrels.txt run.txt", "AP, Q and nDCG@10"),
         Example("gainboard score qrels.txt run.txt -m 'Q(beta=10)' -m nDCG@10 --gains 3:2:1"),

@@ -7,23 +7,21 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gainboard.cli.asked_scores import (
-    DIGITS,
-    asking_defaults,
-    asking_form,
-    asking_metrics,
-    asking_qrels,
-    asking_run,
-    best_marked,
-    metrics_of,
-    parameters_of,
-)
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.configured import about_collection, connecting
-from gainboard.cli.connecting import Server, connected
-from gainboard.cli.listing import print_json, printable
+from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
+from gainboard.cli.metric_options import (
+    DIGITS,
+    mark_best,
+    metric_option,
+    parameter_default_options,
+    qrels_option,
+    read_metrics,
+    read_parameters,
+    run_option,
+    score_output_options,
+)
+from gainboard.cli.printing import format_table, print_json, printable
 from gainboard.cli.progress import has_colours
-from gainboard.cli.tables import as_text
 from gainboard.exhibits import Cell, Column, Table, as_latex
 
 if TYPE_CHECKING:
@@ -36,30 +34,30 @@ def _scores(parsed: argparse.Namespace) -> int:
     """Score stored runs under any parameters. `gainboard score` does the same with files.
 
     What is left out of a mean is said on standard error, and stands in the JSON."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         if parsed.format == "trec_eval":
             return _trec_eval(server, parsed)
-        asked = {"runs": parsed.runs, "topics": parsed.per_topic, "qrels": parsed.qrels, **parameters_of(parsed)}
+        asked = {"runs": parsed.runs, "topics": parsed.per_topic, "qrels": parsed.qrels, **read_parameters(parsed)}
         if parsed.format == "csv":
-            print(server.gainboard.scores_text(server.collection, metrics_of(parsed), format="csv", **asked), end="")
+            print(server.gainboard.scores_text(server.collection, read_metrics(parsed), format="csv", **asked), end="")
             return 0
-        found = server.gainboard.scores(server.collection, metrics_of(parsed), **asked)
+        found = server.gainboard.scores(server.collection, read_metrics(parsed), **asked)
     if parsed.format == "json":
         print_json(found.to_dict())
         return 0
     for remark in _remarks(found):
         print(f"note: {printable(remark)}", file=sys.stderr)
     table = _table(found)
-    print(as_latex(table) if parsed.format == "latex" else as_text(table, weights=has_colours(sys.stdout)), end="")
+    print(as_latex(table) if parsed.format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
     return 0
 
 
-def _trec_eval(server: Server, parsed: argparse.Namespace) -> int:
+def _trec_eval(server: CalledServer, parsed: argparse.Namespace) -> int:
     runs = parsed.runs or [run.name for run in server.gainboard.runs(server.collection)]
-    asked = {"topics": parsed.per_topic, "qrels": parsed.qrels, **parameters_of(parsed)}
+    asked = {"topics": parsed.per_topic, "qrels": parsed.qrels, **read_parameters(parsed)}
     for run in runs:
         text = server.gainboard.scores_text(
-            server.collection, metrics_of(parsed), format="trec_eval", runs=run, **asked
+            server.collection, read_metrics(parsed), format="trec_eval", runs=run, **asked
         )
         print(text, end="", flush=True)
     return 0
@@ -69,7 +67,7 @@ def _table(found: Scores) -> Table:
     is_by_topic = any(run.topics for run in found.runs)
     texts = [Column("run", align="left"), *([Column("topic", align="left")] if is_by_topic else [])]
     columns = [*texts, *(Column(label, digits=DIGITS) for label in found.metrics)]
-    means = best_marked([[run.mean[label] for run in found.runs] for label in found.metrics])
+    means = mark_best([[run.mean[label] for run in found.runs] for label in found.metrics])
     rows: list[list[Cell]] = []
     for run, mean in zip(found.runs, means, strict=True):
         topics = run.topics or {}
@@ -95,14 +93,16 @@ def _remarks(found: Scores) -> Iterator[str]:
 
 
 def _form(parser: argparse.ArgumentParser) -> None:
-    asking_form(parser, FORMATS)
+    score_output_options(parser, FORMATS)
 
 
 COMMAND = Command(
     "scores",
     __doc__,
     _scores,
-    together(about_collection, asking_metrics, asking_run, asking_qrels, _form, asking_defaults, connecting),
+    together(
+        collection_option, metric_option, run_option, qrels_option, _form, parameter_default_options, server_options
+    ),
     [
         Example("gainboard scores -c web -m Q -m nDCG@10", "all runs that you see"),
         Example("gainboard scores -c web -m 'Q(beta=10)' --gains 10:5:1 --run tag -q -f csv", "each topic of one run"),

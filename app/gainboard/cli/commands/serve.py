@@ -8,8 +8,7 @@ import sys
 
 from gainboard import logs
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.listening import listening
-from gainboard.cli.stored import settings_of, stored
+from gainboard.cli.options import data_option, listening_options, read_settings
 from gainboard.settings import Settings
 
 
@@ -18,7 +17,7 @@ def _serve(parsed: argparse.Namespace) -> int:
     from gainboard.cli.serving import Server, listen  # noqa: PLC0415
     from gainboard.main import announce, create_app, open_workspace, start_compiled  # noqa: PLC0415
 
-    settings = settings_of(parsed)
+    settings = read_settings(parsed)
     for name in Settings.unknown(os.environ):
         print(f"gainboard: {name} is no setting; is it misspelt?", file=sys.stderr)
     logs.configure()
@@ -39,7 +38,7 @@ COMMAND = Command(
     "serve",
     __doc__,
     _serve,
-    together(stored, listening, _behind_a_proxy),
+    together(data_option, listening_options, _behind_a_proxy),
     [
         Example("gainboard serve", "this machine only, data in ./gainboard-data"),
         Example("gainboard serve --host 0.0.0.0 --data data", "for the network, data elsewhere"),

@@ -8,10 +8,16 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.configured import about_collection, connecting
-from gainboard.cli.connecting import Server, connected, tell_of_refusal, tell_of_warnings
-from gainboard.cli.findings import STANDARD_INPUT, require_one_input
-from gainboard.cli.progress import Progress
+from gainboard.cli.connecting import (
+    CalledServer,
+    collection_option,
+    connect_server,
+    server_options,
+    tell_of_refusal,
+    tell_of_warnings,
+)
+from gainboard.cli.options import STANDARD_INPUT, require_one_input
+from gainboard.cli.progress import ProgressLine
 from gainboard.client import Problem
 from gainboard.errors import BadSetting, GainboardError
 
@@ -29,11 +35,11 @@ def _submit(parsed: argparse.Namespace) -> int:
     require_one_input(parsed.files)
     if parsed.name and len(parsed.files) > 1:
         raise BadSetting("--name is for one file; each of several takes its run tag as its name.")
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         return 0 if all(_each(server, parsed)) else 1
 
 
-def _each(server: Server, parsed: argparse.Namespace) -> list[bool]:
+def _each(server: CalledServer, parsed: argparse.Namespace) -> list[bool]:
     """Whether each file that was answered is stored. Raises what is not about one file, such as that nobody answers."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         collection = server.collection
@@ -51,14 +57,14 @@ def _each(server: Server, parsed: argparse.Namespace) -> list[bool]:
 
 
 def _wait(sent: dict[Future[ShownRun | GainboardError], str]) -> None:
-    with Progress("submitting", " files") as progress:
+    with ProgressLine("submitting", " files") as progress:
         for done, future in enumerate(as_completed(sent), start=1):
             progress.at(done, len(sent))
             if future.exception() is not None:
                 return
 
 
-def _one(server: Server, collection: str, file: str, parsed: argparse.Namespace) -> ShownRun | GainboardError:
+def _one(server: CalledServer, collection: str, file: str, parsed: argparse.Namespace) -> ShownRun | GainboardError:
     source: Any = sys.stdin.buffer if file == STANDARD_INPUT else file
     details = {name: getattr(parsed, name) for name in ("team", "name", "description", "type")}
     try:
@@ -81,7 +87,7 @@ def _tell(file: str, answer: ShownRun | GainboardError) -> bool:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="a run in TREC's six columns; - is standard input")
-    about_collection(parser)
+    collection_option(parser)
     parser.add_argument("--team", help="whose run it is; only organisers need to say")
     parser.add_argument("--name", help="of one run; by default its tag, the sixth column")
     parser.add_argument("--description", help="what made it")
@@ -93,7 +99,7 @@ COMMAND = Command(
     "submit",
     __doc__,
     _submit,
-    together(_options, connecting),
+    together(_options, server_options),
     [
         Example("gainboard submit run.txt -c web --team lemur"),
         Example("gainboard submit runs/*.txt -c web --team lemur --type automatic", "each under its run tag"),

@@ -7,9 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example, Group, together
-from gainboard.cli.configured import about_collection, connecting
-from gainboard.cli.connecting import connected
-from gainboard.cli.listing import formats, print_many
+from gainboard.cli.connecting import collection_option, connect_server, server_options
+from gainboard.cli.printing import format_option, print_many
 from gainboard.errors import BadSetting
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def _create(parsed: argparse.Namespace) -> int:
     ends = {"holder": parsed.holder, "expires_at": parsed.expires}
     if parsed.instance and (parsed.role != "organiser" or parsed.team):
         raise BadSetting("Only organisers have tokens of the instance, and they are of no team.")
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         if parsed.instance:
             return _hand_over(server.gainboard.create_organiser(**ends))
         return _hand_over(server.gainboard.create_token(server.collection, parsed.role, team=parsed.team, **ends))
@@ -35,7 +34,7 @@ def _create(parsed: argparse.Namespace) -> int:
 def _list(parsed: argparse.Namespace) -> int:
     """List the tokens of a collection, revoked ones too, or with --instance those of the organisers of the instance.
     What they are themselves, nobody knows."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         if parsed.instance:
             print_many(server.gainboard.organisers(), ("id", "origin", "holder", *_TIMES), parsed.format)
         else:
@@ -46,7 +45,7 @@ def _list(parsed: argparse.Namespace) -> int:
 
 def _revoke(parsed: argparse.Namespace) -> int:
     """Revoke tokens for good."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         for token in parsed.ids:
             if parsed.instance:
                 server.gainboard.revoke_organiser(token)
@@ -61,7 +60,7 @@ def _rotate(parsed: argparse.Namespace) -> int:
     changes: dict[str, Any] = {}
     if parsed.expires:
         changes["expires_at"] = None if parsed.expires == NEVER else parsed.expires
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         return _hand_over(server.gainboard.rotate_token(server.collection, parsed.id, **changes))
 
 
@@ -93,7 +92,7 @@ def _of_instance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instance", action="store_true", help="of the whole instance, not of a collection")
 
 
-_OF_BOTH = together(about_collection, _of_instance, connecting)
+_OF_BOTH = together(collection_option, _of_instance, server_options)
 
 COMMAND = Group(
     "token",
@@ -109,8 +108,10 @@ COMMAND = Group(
                 Example("gainboard token create reader -c web"),
             ],
         ),
-        Command("list", "list tokens", _list, together(formats, _OF_BOTH), [Example("gainboard token list -c web")]),
+        Command(
+            "list", "list tokens", _list, together(format_option, _OF_BOTH), [Example("gainboard token list -c web")]
+        ),
         Command("revoke", "revoke tokens", _revoke, together(_which, _OF_BOTH)),
-        Command("rotate", "replace a token", _rotate, together(_which_and_until, about_collection, connecting)),
+        Command("rotate", "replace a token", _rotate, together(_which_and_until, collection_option, server_options)),
     ],
 )

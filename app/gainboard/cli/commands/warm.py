@@ -7,7 +7,7 @@ import time
 
 from gainboard import compiled
 from gainboard.cli.command import Command, Example
-from gainboard.cli.stored import settings_of, stored
+from gainboard.cli.options import data_option, read_settings
 
 
 def _warm(parsed: argparse.Namespace) -> int:
@@ -15,9 +15,9 @@ def _warm(parsed: argparse.Namespace) -> int:
     from gainboard.main import warm_compiled  # noqa: PLC0415
 
     began = time.monotonic()
-    warm_compiled(settings_of(parsed))
+    warm_compiled(read_settings(parsed))
     print(f"compiled in {time.monotonic() - began:.1f} s: {', '.join(compiled.names())}")
     return 0
 
 
-COMMAND = Command("warm", __doc__, _warm, stored, [Example("gainboard warm")])
+COMMAND = Command("warm", __doc__, _warm, data_option, [Example("gainboard warm")])

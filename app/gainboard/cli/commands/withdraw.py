@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.configured import about_collection, connecting
-from gainboard.cli.connecting import connected
+from gainboard.cli.connecting import collection_option, connect_server, server_options
 
 
 def _withdraw(parsed: argparse.Namespace) -> int:
     """Withdraw runs; their names are free again (organisers, and the team whose runs they are). The first that cannot
     be withdrawn ends it."""
-    with connected(parsed) as server:
+    with connect_server(parsed) as server:
         for run in parsed.runs:
             server.gainboard.withdraw(server.collection, run)
             print(f"{run}: withdrawn", flush=True)
@@ -21,13 +20,13 @@ def _withdraw(parsed: argparse.Namespace) -> int:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="the name of a run")
-    about_collection(parser)
+    collection_option(parser)
 
 
 COMMAND = Command(
     "withdraw",
     __doc__,
     _withdraw,
-    together(_options, connecting),
+    together(_options, server_options),
     [Example("gainboard withdraw spare -c web")],
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gainboard.cli.doctor import configuration, database, folder, jobs, program
-from gainboard.cli.doctor.checking import EVERY, Finding, examined
+from gainboard.cli.doctor import database, installation
+from gainboard.cli.doctor.checking import EVERY, Finding, run_checks
 
-__all__ = ["CHECKS", "Finding", "examined"]
+__all__ = ["CHECKS", "Finding", "run_checks"]
 
-_ORDER = [part.__name__ for part in (program, configuration, folder, database, jobs)]
+_ORDER = [part.__name__ for part in (installation, database)]
 CHECKS = sorted(EVERY, key=lambda each: _ORDER.index(each.__module__))
 """In the order of the report: file by file, each from top to bottom."""

@@ -29,7 +29,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Examined:
+class Subject:
     """What the checks look at. What is None could not be had, and one of the checks says why."""
 
     environment: Mapping[str, str]
@@ -51,7 +51,7 @@ class Examined:
         return self.tx if self.schema is not None and self.schema.found == self.schema.newest else None
 
 
-Check = Callable[[Examined], Iterable[Finding]]
+Check = Callable[[Subject], Iterable[Finding]]
 EVERY: list[Check] = []
 """All that there are, once their files are imported."""
 
@@ -62,25 +62,25 @@ def check(function: Check) -> Check:
     return function
 
 
-def examined(
+def run_checks(
     checks: Iterable[Check], environment: Mapping[str, str], data: Path | None, *, thorough: bool
 ) -> Iterator[tuple[str, Finding]]:
     """Carries out checks, and gives what each found under its name; nothing is changed by it."""
     with ExitStack() as open_things:
-        subject = _opened(open_things, Examined(environment, data, thorough))
+        subject = _open_database(open_things, Subject(environment, data, thorough))
         for each in checks:
-            for finding in _found(each, subject):
+            for finding in _run_check(each, subject):
                 yield each.__name__.replace("_", " "), finding
 
 
-def _found(each: Check, subject: Examined) -> Iterator[Finding]:
+def _run_check(each: Check, subject: Subject) -> Iterator[Finding]:
     try:
         yield from each(subject)
     except (GainboardError, DBAPIError, OSError) as error:
         yield Finding("problem", f"could not be looked at: {getattr(error, 'orig', error)}")
 
 
-def _opened(open_things: ExitStack, subject: Examined) -> Examined:
+def _open_database(open_things: ExitStack, subject: Subject) -> Subject:
     try:
         settings = Settings.read(subject.environment, data=subject.data)
     except BadSetting as error:

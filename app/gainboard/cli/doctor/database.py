@@ -1,12 +1,13 @@
-"""The database: whether it answers, is of this version, and is whole."""
+"""The database and its jobs: whether it answers, is of this version, and is whole; who runs jobs, and what is stuck."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 
 import gainboard
-from gainboard.cli.doctor.checking import Examined, Finding, check
+from gainboard.cli.doctor.checking import Finding, Subject, check
 from gainboard.evaluation.audit import verify
 from gainboard.store import audit, inspection
 from gainboard.store.database import Transaction
@@ -21,7 +22,7 @@ ASK = "`gainboard doctor --thorough` looks."
 
 
 @check
-def database(subject: Examined) -> Iterator[Finding]:
+def database(subject: Subject) -> Iterator[Finding]:
     """Whether it answers."""
     if subject.settings is None:
         return
@@ -36,7 +37,7 @@ def database(subject: Examined) -> Iterator[Finding]:
 
 
 @check
-def schema(subject: Examined) -> Iterator[Finding]:
+def schema(subject: Subject) -> Iterator[Finding]:
     """Whether it is this version's."""
     if (found := subject.schema) is None:
         return
@@ -53,7 +54,7 @@ def schema(subject: Examined) -> Iterator[Finding]:
 
 
 @check
-def journal(subject: Examined) -> Iterator[Finding]:
+def journal(subject: Subject) -> Iterator[Finding]:
     """Whether readers and writers of SQLite stand in each other's way."""
     path = subject.database.path if subject.database is not None else None
     if path is None or subject.tx is None:
@@ -65,7 +66,7 @@ def journal(subject: Examined) -> Iterator[Finding]:
 
 
 @check
-def integrity(subject: Examined) -> Iterator[Finding]:
+def integrity(subject: Subject) -> Iterator[Finding]:
     """Whether SQLite's file is whole, page by page."""
     if subject.tx is None or subject.tx.dialect.name != "sqlite":
         return
@@ -79,7 +80,7 @@ def integrity(subject: Examined) -> Iterator[Finding]:
 
 
 @check
-def contents(subject: Examined) -> Iterator[Finding]:
+def contents(subject: Subject) -> Iterator[Finding]:
     """What is stored."""
     if subject.current is not None:
         counts = inspection.contents(subject.current)
@@ -87,7 +88,7 @@ def contents(subject: Examined) -> Iterator[Finding]:
 
 
 @check
-def files(subject: Examined) -> Iterator[Finding]:
+def files(subject: Subject) -> Iterator[Finding]:
     """Whether every stored file is what was uploaded."""
     if subject.current is None or not subject.thorough:
         return
@@ -99,7 +100,7 @@ def files(subject: Examined) -> Iterator[Finding]:
 
 
 @check
-def audit_log(subject: Examined) -> Iterator[Finding]:
+def audit_log(subject: Subject) -> Iterator[Finding]:
     """Whether the chain of its hashes holds."""
     if (tx := subject.current) is None:
         return
@@ -120,3 +121,38 @@ def _entries(tx: Transaction) -> Iterator[Entry]:
     while batch := audit.page(tx, audit.Wanted(), after=after, limit=BATCH):
         yield from batch
         after = batch[-1].number
+
+
+LONG = timedelta(hours=6)
+
+
+@check
+def jobs(subject: Subject) -> Iterator[Finding]:
+    """How many there are in each state, and who works them."""
+    if subject.current is None or subject.database is None or subject.settings is None:
+        return
+    states = inspection.jobs_by_state(subject.current)
+    owner = inspection.owner(subject.database, subject.current)
+    slots = subject.settings.slots
+    counted = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items())) or "none yet"
+    yield Finding("ok", f"{counted}; worked by {owner or 'nobody now'}; slots of a server here: {slots}")
+    if owner is None and (states.get("queued") or states.get("running")):
+        advice = "Start a server whose GAINBOARD_JOB_SLOTS is not 0."
+        yield Finding("problem", "jobs are waiting, and no server works them", advice)
+
+
+@check
+def stuck_jobs(subject: Subject) -> Iterator[Finding]:
+    """Whether one goes on for long, or in circles."""
+    if subject.current is None:
+        return
+    work = inspection.work(subject.current)
+    if len(work.claimed) > 1:
+        advice = "Those of a server that died are begun anew by the next; if they stay, restart the servers."
+        yield Finding("note", f"chunks are claimed by {len(work.claimed)} servers, and one works", advice)
+    if work.begun > 1:
+        advice = "The server's log says why; after 3 failures or 20 interruptions the job fails with it."
+        yield Finding("note", f"a chunk was begun {work.begun} times", advice)
+    if work.since is not None and (age := datetime.now(UTC) - work.since) > LONG:
+        hours = age.total_seconds() / 3600
+        yield Finding("note", f"a job has been running for {hours:.0f} hours", "GET /v1/jobs shows it; DELETE ends it.")

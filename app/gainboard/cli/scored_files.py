@@ -1,4 +1,4 @@
-"""Scores of files in the forms in which they are printed."""
+"""Run files scored without a server, as the service scores stored runs, and the forms in which scores are printed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,85 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.cli.asked_scores import DIGITS, best_marked
-from gainboard.cli.scoring import RefusedFile, ScoredFile
-from gainboard.cli.tables import as_text
+from gainboard.cli.files import FileReader
+from gainboard.cli.metric_options import DIGITS, mark_best, split_expressions
+from gainboard.cli.parallel import Count
+from gainboard.cli.printing import format_table, list_faults
+from gainboard.errors import Fault, GainboardError
+from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all
+from gainboard.evaluation.judging import QrelsIndex
+from gainboard.evaluation.reading import RunFile
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
+from gainboard.evaluation.reading import no_common_topics, topic_warnings
 from gainboard.exhibits import Cell, Column, Table, as_latex
-from gainboard.metrics import BoundMetric, Scale
+from gainboard.metrics import BoundMetric, JudgedRankings, Scale, expand, mean_all, score_all
+from gainboard.trec import FileWarning
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ScoredFile:
+    """A run: its `scores` float64 [metrics, topics], NaN where undefined, their `means` [metrics], and what is said."""
+
+    tag: str
+    warnings: Sequence[FileWarning]
+    topics_missing: int
+    scores: Floats
+    means: Floats
+
+
+@dataclass(frozen=True)
+class RefusedFile:
+    """A file with faults: as many as are kept, and how many there are."""
+
+    faults: Sequence[Fault]
+    total: int
+
+
+@dataclass(frozen=True)
+class FileScoring:
+    """How runs are scored: what `each_file` does to each."""
+
+    reading: FileReader
+    qrels: str
+    """The name of their file."""
+    index: QrelsIndex
+    metrics: Sequence[BoundMetric]
+
+    def __call__(self, name: str, count: Count) -> ScoredFile | RefusedFile:
+        try:
+            file = self.reading.run(name, self.index, count)
+            warnings = [*file.warnings, *check_topics(file, self.index, self.qrels)]
+        except GainboardError as error:
+            return RefusedFile(*list_faults(error))
+        assert file.joined is not None
+        run = file.joined.run
+        scores = score_all(self.metrics, JudgedRankings(run, self.index.topics.judgments))
+        missing = int(np.count_nonzero(run.retrieved == 0))
+        return ScoredFile(file.tag, warnings, missing, scores, mean_all(self.metrics, scores))
+
+
+def check_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarning]:
+    """What the service says of a run's topics at its upload. Raises FaultyFile where none of them is judged."""
+    assert file.joined is not None
+    if not any(topic in index.levels for topic in file.topics):
+        raise no_common_topics("run", file.topics[0], qrels, index.levels)
+    missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
+    return topic_warnings(file.joined.topics_unknown, missing, "qrels")
+
+
+def bind_metrics(
+    given: Sequence[str], scale: Scale, query: Mapping[str, str]
+) -> tuple[list[BoundMetric], dict[str, str]]:
+    """The metrics of `-m`, or the service's usual ones, and the label that each expression became.
+
+    `query` are defaults for parameters. Raises BadExpression or BadGains.
+    """
+    words = [expression for text in given for expression in split_expressions(text)]
+    return bind_all(expand(words or DEFAULT_METRICS, scale.highest_level), scale, query, gains="linear")
+
+
 _TOPICS_NAMED = 10
 
 
@@ -92,7 +163,7 @@ class ScoredFiles:
                 yield f"{count} are left out of {means}, for there is nothing to find: {named}"
 
 
-def table_of(found: ScoredFiles) -> Table:
+def make_table(found: ScoredFiles) -> Table:
     """A row for each run, or for each of its topics and then its mean; the best means are marked."""
     texts = [Column("run", align="left"), *([Column("topic", align="left")] if found.per_topic else [])]
     columns = [*texts, *(Column(label, digits=DIGITS) for label in found.labels)]
@@ -104,7 +175,7 @@ def table_of(found: ScoredFiles) -> Table:
 
 
 def _rows(found: ScoredFiles) -> Iterator[list[Cell]]:
-    by_topic, means = found.by_topic, best_marked([_numbers(row) for row in found.means])
+    by_topic, means = found.by_topic, mark_best([_numbers(row) for row in found.means])
     for place, name in enumerate(found.names):
         if by_topic is not None:
             scores = by_topic[:, place].T.tolist()
@@ -113,11 +184,11 @@ def _rows(found: ScoredFiles) -> Iterator[list[Cell]]:
 
 
 def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:
-    return [as_text(table_of(found), weights=weights)] if found.runs else []
+    return [format_table(make_table(found), weights=weights)] if found.runs else []
 
 
 def _latex(found: ScoredFiles, weights: bool) -> Iterable[str]:
-    return [as_latex(table_of(found))] if found.runs else []
+    return [as_latex(make_table(found))] if found.runs else []
 
 
 def _csv(found: ScoredFiles, weights: bool) -> Iterable[str]:

@@ -20,7 +20,7 @@ _WORDS = re.compile(rf"\s*{_WORD}(?:\s+{_WORD})*\s*")
 _DOTTED = re.compile(r"([A-Za-z_]+)\.([0-9]+(?:,[0-9]+)*)")
 
 
-def asking_metrics(parser: argparse.ArgumentParser, default: str = "those of the collection") -> None:
+def metric_option(parser: argparse.ArgumentParser, default: str = "those of the collection") -> None:
     """The option that names metrics."""
     parser.add_argument(
         "-m",
@@ -33,35 +33,35 @@ def asking_metrics(parser: argparse.ArgumentParser, default: str = "those of the
     )
 
 
-def metrics_of(parsed: argparse.Namespace) -> list[str]:
+def read_metrics(parsed: argparse.Namespace) -> list[str]:
     """The expressions that were given, each by itself."""
-    return [expression for text in parsed.metrics for expression in expressions_of(text)]
+    return [expression for text in parsed.metrics for expression in split_expressions(text)]
 
 
-def expressions_of(text: str) -> Iterator[str]:
+def split_expressions(text: str) -> Iterator[str]:
     """Those of one text, `nDCG@10 P@5` as ir_measures writes several, `P.5,10` as trec_eval does."""
     for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
         dotted = _DOTTED.fullmatch(word)
         yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]
 
 
-def asking_form(parser: argparse.ArgumentParser, forms: Iterable[str]) -> None:
+def score_output_options(parser: argparse.ArgumentParser, forms: Iterable[str]) -> None:
     """The options of what is printed of scores, and how."""
     parser.add_argument("-q", "--per-topic", action="store_true", help="the scores of each topic, too")
     parser.add_argument("-f", "--format", choices=forms, default="table", help="how to print them (default: table)")
 
 
-def asking_run(parser: argparse.ArgumentParser) -> None:
+def run_option(parser: argparse.ArgumentParser) -> None:
     """The option that names stored runs."""
     parser.add_argument("--run", dest="runs", metavar="RUN", action="append", default=[], help="a run, several times")
 
 
-def asking_qrels(parser: argparse.ArgumentParser) -> None:
+def qrels_option(parser: argparse.ArgumentParser) -> None:
     """The option that names a version of the judgments."""
     parser.add_argument("--qrels", metavar="VERSION", type=int, help="a version (default: the one that answers)")
 
 
-def asking_defaults(parser: argparse.ArgumentParser) -> None:
+def parameter_default_options(parser: argparse.ArgumentParser) -> None:
     """A default for each parameter that any metric has."""
     group = parser.add_argument_group("defaults for parameters that metrics have and expressions leave open")
     for name, each in _query_parameters().items():
@@ -69,7 +69,7 @@ def asking_defaults(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar=name.upper(), help=text)
 
 
-def asking_values(parser: argparse.ArgumentParser) -> None:
+def parameter_value_options(parser: argparse.ArgumentParser) -> None:
     """Several values for each parameter that any metric has."""
     group = parser.add_argument_group("parameters, each of which may be given several times")
     for name, each in _query_parameters().items():
@@ -78,7 +78,7 @@ def asking_values(parser: argparse.ArgumentParser) -> None:
         group.add_argument(option, dest=name, metavar=name.upper(), action="append", help=text)
 
 
-def parameters_of(parsed: argparse.Namespace) -> dict[str, Any]:
+def read_parameters(parsed: argparse.Namespace) -> dict[str, Any]:
     """Those parameters that were given, each with its value, or with the list of its values."""
     return {name: given for name in _query_parameters() if (given := getattr(parsed, name)) is not None}
 
@@ -89,12 +89,12 @@ def _query_parameters() -> Mapping[str, Parameter]:
     return query_parameters()
 
 
-def best_marked(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...]]:
+def mark_best(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...]]:
     """Rows of means, from one column of means a metric, with the best of each column marked where there are several."""
-    return list(zip(*map(_best_marked, columns), strict=True))
+    return list(zip(*map(_mark_best_of_column, columns), strict=True))
 
 
-def _best_marked(means: Sequence[float | None]) -> list[Cell]:
+def _mark_best_of_column(means: Sequence[float | None]) -> list[Cell]:
     # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
     compared = [-math.inf if mean is None else round(mean, 12) for mean in means]
     best = max(compared, default=-math.inf)

@@ -1,0 +1,204 @@
+"""What commands print: things and rows as tables, CSV or JSON, and the faults and warnings of files.
+
+Commands on files and commands against a server use this module, so it imports neither what reads files nor the client.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
+from gainboard.exhibits import Column, Marked, Share, Table, Value, csv_line
+from gainboard.exhibits.tables import Align, is_undefined, value_of
+
+if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
+    from pydantic import BaseModel
+
+FORMATS = ("table", "csv", "json")
+_CONTROLS = re.compile("[\x7f-\x9f]")
+"""Those that JSON may have as they are."""
+
+
+def format_option(parser: argparse.ArgumentParser) -> None:
+    """The option that says what the output is."""
+    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="of the output (default: table)")
+
+
+def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
+    """Things of one kind; columns are members, `policy.phase` that of a member. JSON has all members."""
+    if form == "json":
+        print_json([each.model_dump(mode="json") for each in items])
+        return
+    print_rows(columns, [[_member(each, name) for name in columns] for each in items], form)
+
+
+def print_rows(
+    headings: Sequence[str], rows: Sequence[Sequence[Value]], form: str, digits: Mapping[str, int] | None = None
+) -> None:
+    """Rows of values, as CSV or as a table for people; `digits` has the decimals of columns by their headings."""
+    print("".join(map(csv_line, [headings, *rows])) if form == "csv" else format_rows(headings, rows, digits), end="")
+
+
+def print_one(item: BaseModel, form: str) -> None:
+    """One thing, a member a line."""
+    if form == "json":
+        print_json(item.model_dump(mode="json"))
+        return
+    members = list(_members(item.model_dump()))
+    if form == "csv":
+        print(csv_line(name for name, _ in members) + csv_line(value for _, value in members), end="")
+        return
+    widest = max(len(name) for name, _ in members)
+    for name, value in members:
+        print(f"{printable(name):{widest}}  {'-' if value is None else printable(str(value))}")
+
+
+def print_json(value: Any) -> None:
+    """A value as JSON. What would steer a terminal is escaped, as it may be in JSON."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def format_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], digits: Mapping[str, int] | None = None) -> str:
+    """A table for people: as wide as it must be, numbers to the right, with the decimals of their column or short."""
+    cells = [[each if isinstance(each, float) else _printable_cell(each) for each in row] for row in rows]
+    columns = [Column(printable(heading), digits=(digits or {}).get(heading)) for heading in headings]
+    return format_table(Table("listing", "", columns, cells))
+
+
+def printable(text: str) -> str:
+    """Others' words on one line, fit for a terminal: an escape sequence in them is seen and does nothing."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def printable_lines(text: str, indent: int = 0) -> str:
+    """The same on as many lines as there are."""
+    return "\n".join(" " * indent + printable(line) for line in text.splitlines())
+
+
+def _printable_cell(value: Any) -> Value:
+    """A value in a cell for people: on one line, and without what would steer a terminal."""
+    plain = _cell(value)
+    return printable(plain) if isinstance(plain, str) else plain
+
+
+def _cell(value: Any) -> Value:
+    """A value in a cell."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_cell(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(str(_cell(each)) for each in value)
+    return value if isinstance(value, str | int | float) else None
+
+
+def _member(item: BaseModel, name: str) -> Value:
+    found: Any = item
+    for part in name.split("."):
+        found = getattr(found, part) if found is not None else None
+    return _cell(found)
+
+
+def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Value]]:
+    for name, value in of.items():
+        if isinstance(value, Mapping) and value:
+            yield from _members(value, f"{before}{name}.")
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            yield from _members({str(place): each for place, each in enumerate(value)}, f"{before}{name}.")
+        else:
+            yield before + name, _cell(value)
+
+
+_GAP = "  "
+_SIDES = {"left": "<", "centre": "^", "right": ">"}
+_WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
+_PLAIN = "\033[0m"
+
+
+def format_table(table: Table, *, weights: bool = False) -> str:
+    """The rows below their headings; `weights`: marked cells are bold or in italics, which only terminals show."""
+    columns = [_column(table, place, align, weights) for place, align in enumerate(table.alignments())]
+    return "".join(_GAP.join(cells).rstrip() + "\n" for cells in zip(*columns, strict=True))
+
+
+def _column(table: Table, place: int, align: Align, weights: bool) -> Iterator[str]:
+    column, cells = table.columns[place], [row[place] for row in table.rows]
+    texts = [_text(value_of(cell), column) for cell in cells]
+    width = max(map(len, (column.full_heading, *texts)))
+    yield f"{column.full_heading:{_SIDES[align]}{width}}"
+    for cell, text in zip(cells, texts, strict=True):
+        padded = f"{text:{_SIDES[align]}{width}}"
+        yield f"{_WEIGHTS[cell.style]}{padded}{_PLAIN}" if weights and isinstance(cell, Marked) else padded
+
+
+def _text(value: Value, column: Column) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None or is_undefined(value):
+        return "-"
+    if isinstance(value, Share):
+        return f"{value.count}/{value.of}={_number(float(value), column.digits or 0, percent=True)}"
+    if isinstance(value, int) and column.digits is None and not column.percent:
+        return f"{value:,}"
+    return _number(float(value), column.digits, column.percent)
+
+
+def _number(value: float, digits: int | None, percent: bool) -> str:
+    scaled = 100 * value if percent else value
+    text = f"{scaled:.4g}" if digits is None else f"{scaled:.{digits}f}"
+    return text + ("%" if percent else "")
+
+
+_HINTS = {
+    "ambiguous-columns": "--columns says which they are, and --levels what levels are called (B,A,S)",
+    "bad-level": "--levels says what levels there are",
+    "team-required": "--team says whose run it is",
+}
+"""Which options help against a fault."""
+
+
+class Warned(Protocol):
+    """A warning of a reader, or of the service."""
+
+    @property
+    def code(self) -> str: ...
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def count(self) -> int | None: ...
+
+
+def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int]:
+    """The faults of a file that was refused, as many as are kept, and how many there are."""
+    if isinstance(error, FaultyFile):
+        return error.faults, error.total
+    code = "unreadable" if isinstance(error, BadSetting) else error.slug
+    return [Fault(code, error.message)], 1
+
+
+def fault_lines(name: str, faults: Sequence[Fault], total: int) -> Iterator[str]:
+    """The faults of a file, as compilers write them."""
+    for fault in faults:
+        place = name if fault.line is None else f"{name}:{fault.line}"
+        yield f"{place}: {fault.code}: {fault.message}"
+    if total > len(faults):
+        yield f"{name}: {total:,} faults, of which these are the first {len(faults)}"
+    for code in sorted({fault.code for fault in faults} & _HINTS.keys()):
+        yield f"{name}: note: {code}: {_HINTS[code]}"
+
+
+def warning_lines(name: str, warnings: Sequence[Warned]) -> Iterator[str]:
+    """The warnings of a file, in the same form."""
+    for warning in warnings:
+        count = "" if warning.count is None else f" ({warning.count:,})"
+        yield f"{name}: warning: {warning.code}: {warning.message.removesuffix('.')}{count}"

@@ -1,0 +1,270 @@
+"""Jobs and reports: the same commands ask for both, wait for them and read their results; they differ in their noun."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gainboard.cli.command import Command, Example, Options, together
+from gainboard.cli.connecting import CalledServer, connect_server, server_options
+from gainboard.cli.options import parse_pair
+from gainboard.cli.printing import (
+    format_option,
+    format_rows,
+    print_json,
+    print_many,
+    print_one,
+    printable,
+    printable_lines,
+)
+from gainboard.cli.progress import ProgressLine
+from gainboard.client import Job, Problem, Report
+from gainboard.errors import BadSetting
+
+ID_LENGTH = 64
+SHORT = 12
+"""Characters of an id that lists show, and that are enough to name it."""
+
+
+@dataclass(frozen=True)
+class Noun:
+    """What the commands are about, and its calls, each told by the command line.
+
+    `listed` is all that the token sees where it is not told. `columns` are those of lists, after id, state and
+    progress; `examples` those of `run`.
+    """
+
+    name: str
+    kinds: Callable[[CalledServer], Sequence[Any]]
+    ask: Callable[[CalledServer, argparse.Namespace, dict[str, Any]], JobOrReport]
+    find: Callable[[CalledServer, str], JobOrReport]
+    listed: Callable[[CalledServer, argparse.Namespace | None], Iterator[JobOrReport]]
+    columns: Sequence[str]
+    asking: Options
+    listing: Options
+    examples: Sequence[Example]
+
+    def commands(self) -> list[Command]:
+        """`gainboard NOUN run`, and so on."""
+        one = together(server_options, _id_argument)
+        described = together(server_options, self.listing, format_option)
+        return [
+            self._command("kinds", "what there is to ask for", _kinds, together(server_options, _kind_argument)),
+            self._command(
+                "run", f"ask for a {self.name}", _run, together(self.asking, _request_options, server_options)
+            ),
+            self._command("list", f"the {self.name}s that you see, newest first", _list, described),
+            self._command("show", f"how a {self.name} is now", _show, together(one, format_option)),
+            self._command("wait", f"wait until a {self.name} is over", _wait, together(one, result_options)),
+            self._command("result", f"what came out of a {self.name}", _result, together(one, result_options)),
+            self._command("cancel", f"cancel a {self.name} that is queued or running", _cancel, one),
+        ]
+
+    def _command(self, name: str, help: str, run: Callable[[argparse.Namespace], int], options: Options) -> Command:
+        def noted(parser: argparse.ArgumentParser) -> None:
+            parser.set_defaults(noun=self)
+
+        examples = self.examples if name == "run" else ()
+        return Command(name, help, run, together(options, noted), examples)
+
+
+def _id_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "id", metavar="ID", help=f"its id, or as much of the beginning as no other has ({SHORT} will do)"
+    )
+
+
+def _kind_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="all about this one")
+
+
+def _request_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", metavar="KIND", help="what to ask for; `kinds` lists what there is")
+    parser.add_argument(
+        "--set",
+        dest="parameters",
+        metavar="NAME=VALUE",
+        type=parse_pair,
+        action="append",
+        default=[],
+        help="a parameter: JSON, a word, or a list with commas (`alphas=0.05,0.01`, or `alphas=0.05,` of one)",
+    )
+    parser.add_argument("--wait", action="store_true", help="wait until it is over, and show the result")
+    result_options(parser)
+
+
+def _kinds(parsed: argparse.Namespace) -> int:
+    """What there is to ask for; with a name what it computes, and each of its parameters."""
+    with connect_server(parsed) as server:
+        kinds = {kind.name: kind for kind in parsed.noun.kinds(server)}
+    if parsed.kind is None:
+        print("\n\n".join(f"{name}\n{printable_lines(kind.definition, 2)}" for name, kind in kinds.items()))
+        return 0
+    if (found := kinds.get(parsed.kind)) is None:
+        raise BadSetting(f"There is no kind {parsed.kind!r}; there are: {', '.join(kinds)}.")
+    print(printable_lines(found.definition) + "\n")
+    required = found.params.get("required", [])
+    for name, schema in found.params.get("properties", {}).items():
+        default = "required" if name in required else f"default {json.dumps(schema.get('default'), ensure_ascii=False)}"
+        print(f"  {printable(name)} ({printable(default)})\n{printable_lines(schema.get('description', ''), 6)}")
+    return 0
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    """Ask for it; an equal request is the one that is there already. Without --wait or --output its id goes to standard
+    output. Ctrl+C ends the waiting, and not the work."""
+    with connect_server(parsed) as server:
+        work = parsed.noun.ask(server, parsed, dict(parsed.parameters))
+        if parsed.wait or parsed.output is not None:
+            return _wait_and_show(work, parsed)
+    print(work.id)
+    print(f"{work.state}; to wait for it: gainboard {parsed.noun.name} wait {work.id[:SHORT]}", file=sys.stderr)
+    return 0
+
+
+def _list(parsed: argparse.Namespace) -> int:
+    """Those that you see, newest first. A table shows the beginning of each id, which is enough to name it."""
+    columns = ("id", "state", "progress.done", "progress.total", *parsed.noun.columns, "created_at")
+    with connect_server(parsed) as server:
+        items = (work.latest for work in parsed.noun.listed(server, parsed))
+        if parsed.format == "table":
+            items = (each.model_copy(update={"id": each.id[:SHORT]}) for each in items)
+        print_many(items, columns, parsed.format)
+    return 0
+
+
+def _show(parsed: argparse.Namespace) -> int:
+    """How it is now: its state, progress, parameters as they were settled, tables and figures."""
+    with connect_server(parsed) as server:
+        print_one(_find_work(server, parsed).latest, parsed.format)
+    return 0
+
+
+def _wait(parsed: argparse.Namespace) -> int:
+    """Wait until it is over, and show the result; exit code 1 if it failed or was cancelled. Ctrl+C ends the waiting,
+    and not the work."""
+    with connect_server(parsed) as server:
+        return _wait_and_show(_find_work(server, parsed), parsed)
+
+
+def _result(parsed: argparse.Namespace) -> int:
+    """Show what came out: a table, all of it as JSON, or with --output everything as files."""
+    with connect_server(parsed) as server:
+        show_result(_find_work(server, parsed), parsed)
+    return 0
+
+
+def _cancel(parsed: argparse.Namespace) -> int:
+    """Cancel it, unless it is over. The same request queues it again."""
+    with connect_server(parsed) as server:
+        print(_find_work(server, parsed).cancel().state)
+    return 0
+
+
+def _wait_and_show(work: JobOrReport, parsed: argparse.Namespace) -> int:
+    name = parsed.noun.name
+    try:
+        with ProgressLine(f"{name} {work.id[:SHORT]}") as progress:
+            work.wait(progress=lambda shown: progress.at(shown.progress.done, shown.progress.total, shown.state))
+    except KeyboardInterrupt:
+        again, end = (f"gainboard {name} {verb} {work.id[:SHORT]}" for verb in ("wait", "cancel"))
+        print(f"the {name} goes on; to wait for it again: {again}; to end it: {end}", file=sys.stderr)
+        raise
+    show_result(work, parsed)
+    return 0
+
+
+def _find_work(server: CalledServer, parsed: argparse.Namespace) -> JobOrReport:
+    noun: Noun = parsed.noun
+    if len(parsed.id) >= ID_LENGTH:
+        return noun.find(server, parsed.id)
+    matching = [work.id for work in noun.listed(server, None) if work.id.startswith(parsed.id)]
+    if len(matching) != 1:
+        many = f"{len(matching)} {noun.name}s" if matching else f"no {noun.name} that you see"
+        raise BadSetting(f"The id of {many} begins with {parsed.id!r}.")
+    return noun.find(server, matching[0])
+
+
+JobOrReport = Job | Report
+FORMATS = ("table", "csv", "json", "latex")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+
+
+def result_options(parser: argparse.ArgumentParser) -> None:
+    """The options of commands that show a result."""
+    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="of the output (default: table)")
+    parser.add_argument("--table", metavar="NAME", help="which table (default: the first; JSON has all)")
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="write all into this folder instead: JSON, CSV, LaTeX, SVG"
+    )
+
+
+def show_result(work: JobOrReport, parsed: argparse.Namespace) -> None:
+    """Shows the result as the command line says. Raises Problem where there is none."""
+    if parsed.output is not None:
+        _write(work, parsed.output)
+    elif parsed.format == "json":
+        print_json(work.result())
+    elif parsed.format == "latex":
+        print(work.latex(parsed.table), end="")
+    elif parsed.format == "csv":
+        print(work.table(parsed.table).csv, end="")
+    else:
+        _print_table(work, parsed.table)
+
+
+def _print_table(work: JobOrReport, name: str | None) -> None:
+    columns = work.table(name).columns()
+    print(format_rows(list(columns), list(zip(*columns.values(), strict=True))), end="")
+    tables, figures = _names(work)
+    chosen = name or tables[0]
+    if others := [each for each in tables if each != chosen]:
+        print(f"other tables (--table NAME): {', '.join(others)}", file=sys.stderr)
+    if figures:
+        print(f"figures (--output DIR): {', '.join(figures)}", file=sys.stderr)
+
+
+def _write(work: JobOrReport, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in _files(work):
+            # As it came: CSV has line ends of its own.
+            (folder / name).write_bytes(text.encode())
+            print(folder / name, flush=True)
+    except OSError as error:
+        raise BadSetting(f"Cannot write {error.filename}: {error.strerror}.") from error
+
+
+def _files(work: JobOrReport) -> Iterator[tuple[str, str]]:
+    yield "result.json", json.dumps(work.result(), ensure_ascii=False, indent=2) + "\n"
+    tables, figures = _names(work)
+    total = len(tables) + len(figures)
+    with ProgressLine("writing") as progress:
+        for done, name in enumerate(tables):
+            progress.at(done, total)
+            yield f"{name}.csv", work.table(name).csv
+            yield f"{name}.tex", work.latex(name)
+        for done, name in enumerate(figures, start=len(tables)):
+            progress.at(done, total)
+            try:
+                yield f"{name}.svg", work.figure(name)
+            except Problem as problem:
+                if problem.type != "not-found":
+                    raise
+                print(f"gainboard: {printable(problem.detail)}", file=sys.stderr)  # a server that does not draw
+                return
+
+
+def _names(work: JobOrReport) -> tuple[list[str], list[str]]:
+    shown = work.latest if work.latest.tables is not None else work.refresh()
+    tables = [each.name for each in shown.tables or ()]
+    figures = [each.name for each in shown.figures or ()]
+    if odd := [name for name in (*tables, *figures) if not _FILE_NAME.match(name)]:
+        raise BadSetting(f"The server calls a table or figure {odd[0]!r}, which is no name of a file.")
+    return tables, figures
