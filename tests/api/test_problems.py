@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import logging
-from inspect import cleandoc
 from pathlib import Path
 
 import pytest
 
+from gainboard.api.problem_pages import meaning_of
 from gainboard.api.problems import status_of
 from gainboard.errors import GainboardError, every_error
 from gainboard.main import create_app, open_workspace
@@ -24,8 +24,12 @@ def test_every_problem_has_a_page_with_its_status_and_meaning(shared: Service, e
         "type": f"/problems/{error.slug}",
         "title": error.title,
         "status": status_of(error),
-        "meaning": cleandoc(error.__doc__ or ""),
+        "meaning": meaning_of(error),
     }
+
+
+def test_no_page_is_empty() -> None:
+    assert [error.slug for error in every_error() if not meaning_of(error)] == []
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/collections/", "/problems/nothing", "/v1//me"])

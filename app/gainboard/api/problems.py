@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from inspect import cleandoc
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
@@ -17,6 +16,7 @@ from gainboard import errors
 from gainboard.api.models.answers import Problem, ProblemPage
 from gainboard.api.models.texts import MEANINGS
 from gainboard.api.places import BodySchema, described_body, location_of
+from gainboard.api.problem_pages import meaning_of
 from gainboard.errors import GainboardError
 
 STATUS: Mapping[type[GainboardError], int] = {
@@ -70,7 +70,7 @@ def _described(status: int, kinds: Sequence[type[GainboardError]]) -> dict[str, 
     examples = {kind.slug: {"value": _members(kind, status, "...")} for kind in kinds}
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
-        "description": "; ".join(f"`{kind.slug}`: {cleandoc(kind.__doc__ or '').splitlines()[0]}" for kind in kinds),
+        "description": "; ".join(f"`{kind.slug}`: {meaning_of(kind).splitlines()[0]}" for kind in kinds),
         "content": {"application/problem+json": {"schema": schema, "examples": examples}},
     }
 
@@ -181,6 +181,6 @@ def read_problem(slug: str) -> ProblemPage:
     """What a type of problem means, and what to do about it."""
     for kind in errors.every_error():
         if kind.slug == slug:
-            meaning = cleandoc(kind.__doc__ or "")
-            return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=status_of(kind), meaning=meaning)
+            status, meaning = status_of(kind), meaning_of(kind)
+            return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=status, meaning=meaning)
     raise errors.NotFound(f"There is no type of problem {slug!r}.")
