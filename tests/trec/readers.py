@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gainboard.trec import Joined, Limits, OrderBy, Ranking, RunReader, TopicsInterleaved, judged_documents, read_joined
-from gainboard.trec.limits import DEFAULT_LIMITS
+from gainboard.trec.findings import DEFAULT_LIMITS
 
 LOWEST = -127
 CODES = 255

@@ -1,10 +1,9 @@
 """Runs and qrels: bytes in, typed arrays and a complete list of problems out."""
 
 from gainboard.trec.bodies import decompressed
-from gainboard.trec.findings import FileWarning
+from gainboard.trec.findings import FileWarning, Limits
 from gainboard.trec.joined import READING, Joined, judged_documents, read_joined
-from gainboard.trec.judged import JudgedDocuments
-from gainboard.trec.limits import Limits
+from gainboard.trec.judgment_tables import JudgedDocuments
 from gainboard.trec.qrels import QrelsFile, read_qrels
 from gainboard.trec.rankings import OrderBy, Ranking
 from gainboard.trec.runs import RunReader

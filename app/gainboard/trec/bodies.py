@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from gainboard.errors import Fault, FaultyFile, TooLarge, UnsupportedEncoding
-from gainboard.trec.limits import MIB, Limits
+from gainboard.trec.findings import MIB, Limits
 from gainboard.trec.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 CHUNK = MIB

@@ -1,14 +1,46 @@
-"""What a reader finds in a file besides its data: faults, which refuse it, and warnings, which do not."""
+"""What a reader finds in a file besides its data: faults, which refuse it, and warnings, which do not; and limits.
+
+Every limit is an environment variable of the service.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gainboard.errors import FAULTS_SHOWN, Fault, FaultyFile
+from gainboard.errors import FAULTS_SHOWN, Fault, FaultyFile, TooLarge
 
+MIB = 1 << 20
 SHOWN_CHARACTERS = 60
 RESERVED_TOPIC = b"all"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on one file. The field `lines` is the environment variable `GAINBOARD_MAX_LINES`, and so on."""
+
+    compressed_bytes: int = 256 * MIB
+    """Bytes of a gzip or zstd body as it is sent."""
+    decompressed_bytes: int = 1024 * MIB
+    """Bytes of the file itself."""
+    lines: int = 20_000_000
+    """Lines of the file, comments and blank lines included."""
+    topic_lines: int = 1_000_000
+    """Lines of one topic of a run, which is held as a whole."""
+    line_bytes: int = 4096
+    """Bytes of one line before its line feed."""
+    ratio: int = 200
+    """Decompressed bytes for each byte sent, once `ratio_after` bytes are out."""
+    ratio_after: int = 16 * MIB
+
+    def exceeded(self, limit: str, what: str) -> TooLarge:
+        """Return the error for the field `limit`; `what` is the sentence's beginning, up to the figure."""
+        setting = f"GAINBOARD_MAX_{limit.upper()}"
+        bound: int = getattr(self, limit)
+        return TooLarge(f"{what} {bound:,} (the limit {setting})", limit=bound, setting=setting)
+
+
+DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +52,18 @@ class FileWarning:
     count: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The warning as it stands in an answer."""
+        """Return the warning as a member of an answer."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 def shortened(token: bytes) -> str:
-    """A token as text for a message; a long one loses its end."""
+    """Return a token as text for a message; a long token loses its end."""
     text = token.decode(errors="replace")
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 
 def quoted(token: bytes) -> str:
-    """A token in quotes, with the characters that print as nothing or reorder a line made visible."""
+    """Return a token in quotes, with characters that print as nothing or reorder a line made visible."""
     return repr(shortened(token))
 
 
@@ -71,11 +103,11 @@ class Faults:
             self._kept = self.first()
 
     def first(self) -> list[Fault]:
-        """The first faults by line; faults of the file as a whole come before all."""
+        """Return the first faults by line; faults of the file as a whole come before all."""
         return sorted(self._kept, key=lambda fault: (fault.line or 0, fault.code))[:FAULTS_SHOWN]
 
     def error(self) -> FaultyFile:
-        """The error that reports them all."""
+        """Return the error that reports all faults."""
         return FaultyFile(self.first(), self.total)
 
 

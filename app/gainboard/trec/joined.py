@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from gainboard.compiled import Twin
 from gainboard.errors import GainboardError
-from gainboard.trec.findings import RESERVED_TOPIC, FileWarning
-from gainboard.trec.judged import SEED, JudgedDocuments
-from gainboard.trec.limits import DEFAULT_LIMITS, Limits
+from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, FileWarning, Limits
+from gainboard.trec.judgment_tables import SEED, JudgedDocuments
 from gainboard.trec.numbers import decimals
-from gainboard.trec.rankings import OrderBy, single
+from gainboard.trec.rankings import OrderBy, single_precision
 from gainboard.trec.runs import WIDTH, order_differs
 
 BUFFER = 1 << 18
@@ -51,7 +50,7 @@ class Joined:
     score: NDArray[np.float64]
 
 
-class _Kernels(NamedTuple):
+class _ReadingKernels(NamedTuple):
     fill: Callable[..., None]
     tokenise: Callable[..., tuple[bool, int, int]]
     join: Callable[..., tuple[bool, int]]
@@ -61,22 +60,22 @@ class _Unusual(Exception):
     """Something that is left to the plain reader."""
 
 
-def _load() -> _Kernels:
+def _load() -> _ReadingKernels:
     from gainboard.trec import kernels  # noqa: PLC0415 (it imports the compiler)
 
-    loaded = _Kernels(kernels.fill, kernels.tokenise, kernels.join)
+    loaded = _ReadingKernels(kernels.fill, kernels.tokenise, kernels.join)
     documents = JudgedDocuments.of([{b"d": 1}], loaded.fill)
     assert documents is not None
-    _Pass(loaded, documents, {"1": 0}, "rank", 1, DEFAULT_LIMITS).joined([b"1 0 d 1 1 t\n"])
+    _Pass(loaded, documents, {"1": 0}, "rank", 1, DEFAULT_LIMITS).read([b"1 0 d 1 1 t\n"])
     return loaded
 
 
 READING = Twin("reading", _load)
-"""What is compiled of this, if it is."""
+"""The compiled functions, if the `fast` extra is installed."""
 
 
 def judged_documents(judgments: Sequence[Mapping[bytes, int]]) -> JudgedDocuments | None:
-    """What `read_joined` joins with, by topic; None where nothing is compiled, or for millions."""
+    """Return the tables that `read_joined` joins with; None if nothing is compiled, or for millions of documents."""
     kernels = READING.get()
     return JudgedDocuments.of(judgments, kernels.fill) if kernels else None
 
@@ -90,15 +89,15 @@ def read_joined(
     depth: int = 1000,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Joined | None:
-    """The run joined with `documents`, whose topics are numbered by `rows`; the rest is as for `RunReader`.
+    """Return the run joined with `documents`, whose topics are numbered by `rows`; the rest is as for `RunReader`.
 
-    None where nothing is compiled, and for a file that the plain reader should see: nothing is said of it then.
+    Return None if nothing is compiled, and for a file that the plain reader should see.
     """
     kernels = READING.get()
     if kernels is None:
         return None
     try:
-        return _Pass(kernels, documents, rows, order_by, depth, limits).joined(chunks)
+        return _Pass(kernels, documents, rows, order_by, depth, limits).read(chunks)
     except (_Unusual, GainboardError):  # also of the body's compression: which fault counts is the other's to say
         return None
 
@@ -119,7 +118,7 @@ class _Room:
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
-        """What is found by line."""
+        """Return the arrays by line."""
         return self.documents, self.hashes, self.ranks, self.scores
 
 
@@ -128,7 +127,7 @@ class _Pass:
 
     def __init__(
         self,
-        kernels: _Kernels,
+        kernels: _ReadingKernels,
         documents: JudgedDocuments,
         rows: Mapping[str, int],
         order_by: OrderBy,
@@ -143,8 +142,8 @@ class _Pass:
         self._lines = self._differing = 0
         self._parts: list[tuple[NDArray[Any], ...]] = []
 
-    def joined(self, chunks: Iterable[bytes]) -> Joined:
-        """The whole run. Raises _Unusual."""
+    def read(self, chunks: Iterable[bytes]) -> Joined:
+        """Return the whole run, joined. Raises _Unusual."""
         waiting: list[bytes] = []
         size, wanted = 0, BUFFER
         for chunk in chunks:
@@ -152,16 +151,16 @@ class _Pass:
             size += len(chunk)
             if size >= wanted:
                 data = b"".join(waiting)
-                waiting = [data[self._whole_topics(data, is_last=False) :]]
+                waiting = [data[self._read_whole_topics(data, is_last=False) :]]
                 size = len(waiting[0])
                 wanted = max(BUFFER, 2 * size)
                 if size > LARGEST:
                     raise _Unusual
-        self._whole_topics(b"".join(waiting), is_last=True)
-        return self._all_parts()
+        self._read_whole_topics(b"".join(waiting), is_last=True)
+        return self._join_parts()
 
-    def _whole_topics(self, data: bytes, *, is_last: bool) -> int:
-        """Reads the topics that are here as a whole, and says where the next one begins."""
+    def _read_whole_topics(self, data: bytes, *, is_last: bool) -> int:
+        """Read the topics that `data` holds as a whole, and return where the next topic begins."""
         stop = data.rfind(b"\n") + 1
         if stop < len(data) - self._limits.line_bytes or (is_last and (not stop or stop < len(data))):
             raise _Unusual
@@ -171,7 +170,7 @@ class _Pass:
             self._begin(data)
         if self._room.lines < (lines := len(data) // _SHORTEST_LINE + 1):
             self._room = _Room(lines)
-        found = self._tokenised(data, stop)
+        found = self._tokenise(data, stop)
         self._check_size(self._room.topics[: found + 1, 0])
         found -= not is_last
         if found:
@@ -185,7 +184,7 @@ class _Pass:
             raise _Unusual
         self._tag, self._blank = columns[-1], ord("\t" if b"\t" in line else " ")
 
-    def _tokenised(self, data: bytes, stop: int) -> int:
+    def _tokenise(self, data: bytes, stop: int) -> int:
         room, tag = self._room, np.frombuffer(self._tag, np.uint8)
         form = self._limits.line_bytes, self._blank, tag, SEED
         text = np.frombuffer(data, np.uint8)
@@ -202,10 +201,10 @@ class _Pass:
 
     def _join(self, data: bytes, found: int) -> None:
         room, topics = self._room, self._room.topics[: found + 1]
-        rows = self._numbered([data[start:stop] for _, start, stop in topics[:found].tolist()])
+        rows = self._number_topics([data[start:stop] for _, start, stop in topics[:found].tolist()])
         self._lines += int(topics[-1, 0])
         counts, sums = np.empty((found, 2), np.int64), np.empty((found, 4), np.float64)
-        keys = single(room.scores).astype(np.float64) if self._order_by == "score32" else room.scores
+        keys = single_precision(room.scores).astype(np.float64) if self._order_by == "score32" else room.scores
         form = self._documents, self._order_by == "rank", self._depth
         text = np.frombuffer(data, np.uint8)
         is_usual, differing = self._kernels.join(
@@ -217,7 +216,7 @@ class _Pass:
         judged = int(counts[:, 1].sum())
         self._parts.append((rows, *counts.T, sums, *(column[:judged].copy() for column in room.out)))
 
-    def _numbered(self, names: list[bytes]) -> NDArray[np.int64]:
+    def _number_topics(self, names: list[bytes]) -> NDArray[np.int64]:
         for name in names:
             topic = name.decode()
             if name == RESERVED_TOPIC or topic in self._topics:
@@ -229,7 +228,7 @@ class _Pass:
         if self._lines + starts[-1] > self._limits.lines or np.diff(starts).max() > self._limits.topic_lines:
             raise _Unusual
 
-    def _all_parts(self) -> Joined:
+    def _join_parts(self) -> Joined:
         rows, retrieved, judged, sums, rank, level, score = (
             np.concatenate(column) for column in zip(*self._parts, strict=True)
         )

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gainboard.trec.findings import Faults, FileWarning
-from gainboard.trec.limits import Limits
+from gainboard.trec.findings import Faults, FileWarning, Limits
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SKIPPED = (b"#", b"<SYSDESC>")

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gainboard.errors import InvalidRequest
-from gainboard.trec.findings import Faults, FileWarning, note_reserved, quoted
-from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Layout, Row, Scale, decided
-from gainboard.trec.limits import DEFAULT_LIMITS, Limits
+from gainboard.trec.findings import DEFAULT_LIMITS, Faults, FileWarning, Limits, note_reserved, quoted
+from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Layout, LevelNotation, Row, decide_layout
 from gainboard.trec.lines import Text
 
 _AMBIGUOUS = (
@@ -38,9 +37,9 @@ def read_qrels(
     `LAYOUTS`; None lets the lines decide (see `decided`). Raises FaultyFile with all faults of the file,
     TooLarge where a limit is passed, InvalidRequest if there is no such layout.
     """
-    text, scale = Text(chunks, limits), Scale.of(levels)
+    text, scale = Text(chunks, limits), LevelNotation.of(levels)
     rows = [row for block in text.blocks() for row in text.rows(block)]
-    chosen = _known(columns) or decided([row for _, row in rows], scale)
+    chosen = _known(columns) or decide_layout([row for _, row in rows], scale)
     judgments = _Judgments(LAYOUTS[chosen or "trec"], scale, text.faults)
     if not rows and not text.faults:
         text.faults.add("empty-file", "The file has no judgments")
@@ -63,7 +62,7 @@ def _known(columns: str | None) -> str | None:
 class _Judgments:
     """Judgments as they are read in one layout, each with the line that it stands on."""
 
-    def __init__(self, layout: Layout, scale: Scale, faults: Faults) -> None:
+    def __init__(self, layout: Layout, scale: LevelNotation, faults: Faults) -> None:
         self._layout, self._scale, self._faults = layout, scale, faults
         self._judged: dict[bytes, dict[bytes, tuple[int, int]]] = {}
         self._repeated = 0
@@ -92,7 +91,7 @@ class _Judgments:
         self._repeated += first != number
 
     def _expected(self) -> str:
-        if self._layout.read is Scale.numeric:
+        if self._layout.read is LevelNotation.numeric:
             return f"an integer from {LOWEST_LEVEL} to {self._scale.highest}"
         others = [token.decode() for token, level in self._scale.tokens.items() if token != b"L%d" % level]
         return "one of " + ", ".join([*others, f"L0 to L{self._scale.highest}"])

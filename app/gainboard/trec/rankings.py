@@ -31,8 +31,8 @@ class Ranking:
     scores: NDArray[np.float64]
 
 
-def ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) -> tuple[Ranking, bool] | None:
-    """The ranking of a topic and whether its rank column contradicts its scores; None with its faults noted.
+def make_ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) -> tuple[Ranking, bool] | None:
+    """Return the ranking of a topic and whether its ranks contradict its scores; note faults and return None.
 
     Scores go down; equal scores go by document id, descending byte order. `score32` compares scores in single
     precision. `rank` goes by the rank column, ascending, which must then hold distinct integers. A rank column
@@ -47,14 +47,14 @@ def ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) ->
     _note_repetitions(lines, ranked, faults)
     if scores is None or faults.total > before:
         return None
-    by_score = _best_first(single(scores) if order_by == "score32" else scores, lines.documents)
+    by_score = _best_first(single_precision(scores) if order_by == "score32" else scores, lines.documents)
     differs = ranks is not None and bool((np.diff(ranks[by_score]) < 0).any())
     order = _best_first(-ranks, lines.documents) if ranked and ranks is not None else by_score
-    return Ranking(lines.topic.decode(), _taken(lines.documents, order)[:depth], scores[order][:depth]), differs
+    return Ranking(lines.topic.decode(), _take(lines.documents, order)[:depth], scores[order][:depth]), differs
 
 
 def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
-    """An index that puts keys and documents in descending order of (key, document)."""
+    """Return an index that puts keys and documents in descending order of (key, document)."""
     in_doubt = np.flatnonzero(keys[:-1] <= keys[1:]).tolist()
     if all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
         return _AS_IT_IS
@@ -62,12 +62,12 @@ def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
     return np.fromiter((place for *_, place in best), np.intp, len(best))
 
 
-def _taken(documents: list[bytes], order: Order) -> list[bytes]:
+def _take(documents: list[bytes], order: Order) -> list[bytes]:
     return documents[order] if isinstance(order, slice) else [documents[place] for place in order.tolist()]
 
 
-def single(scores: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Scores as `score32` compares them."""
+def single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return scores as `score32` compares them."""
     with np.errstate(over="ignore"):  # beyond single precision scores are equally infinite, as in trec_eval 9
         return scores.astype(np.float32)
 
@@ -84,17 +84,17 @@ def _note_bad_tokens(lines: TopicLines, ranked: bool, faults: Faults) -> None:
 
 
 def _note_repetitions(lines: TopicLines, ranked: bool, faults: Faults) -> None:
-    for first, second, document in _repeated(lines.documents, lines):
+    for first, second, document in _find_repetitions(lines.documents, lines):
         problem = f"document {quoted(document)} was retrieved on line {first} already; keep one of the two"
         faults.add("duplicate-document", problem, first, second, topic=lines.topic)
     if ranked:
-        for first, second, rank in _repeated([integer(token) for token in lines.ranks], lines):
+        for first, second, rank in _find_repetitions([integer(token) for token in lines.ranks], lines):
             problem = f"rank {rank} was given on line {first} already; ranks within a topic must differ"
             faults.add("bad-rank", problem, first, second, topic=lines.topic)
 
 
-def _repeated(values: Sequence[T], lines: TopicLines) -> Iterator[tuple[int, int, T]]:
-    """Every value that an earlier line has, with the first such line and its own; None repeats nothing."""
+def _find_repetitions(values: Sequence[T], lines: TopicLines) -> Iterator[tuple[int, int, T]]:
+    """Yield each value that an earlier line has, with that line and its own line; None repeats nothing."""
     if len(set(values)) == len(values):
         return
     first_lines: dict[T, int] = {}

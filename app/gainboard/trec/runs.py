@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gainboard.trec.findings import FileWarning, quoted
-from gainboard.trec.limits import DEFAULT_LIMITS, Limits
+from gainboard.trec.findings import DEFAULT_LIMITS, FileWarning, Limits, quoted
 from gainboard.trec.lines import Block, Text
-from gainboard.trec.rankings import OrderBy, Ranking, ranking
-from gainboard.trec.topics import Columns, contiguous, gathered
+from gainboard.trec.rankings import OrderBy, Ranking, make_ranking
+from gainboard.trec.topics import RunColumns, gather_topics, split_topics
 
 COLUMNS = "topic, Q0, document id, rank, score, run tag"
 WIDTH = 6
@@ -52,17 +51,17 @@ class RunReader:
 
     @property
     def tags(self) -> int:
-        """Distinct run tags, counted up to 1,000."""
+        """Count distinct run tags, up to 1,000."""
         return min(len(self._tags), TAGS_COUNTED)
 
     def __iter__(self) -> Iterator[Ranking]:
         faults = self._text.faults
-        by_topic = gathered if self._gather else contiguous
+        by_topic = gather_topics if self._gather else split_topics
         topics = by_topic(self._columns(), self._limits)
         for lines in topics:
             self.topics += 1
             self.retrieved += len(lines.documents)
-            found = ranking(lines, self._order_by, self._depth, faults)
+            found = make_ranking(lines, self._order_by, self._depth, faults)
             if found and not faults:
                 self._order_differs += found[1]
                 yield found[0]
@@ -77,15 +76,15 @@ class RunReader:
             yield FileWarning("mixed-tags", f"Several run tags; the first is {quoted(self.tag.encode())}", self.tags)
         yield from order_differs(self._order_differs, self._order_by)
 
-    def _columns(self) -> Iterator[Columns]:
+    def _columns(self) -> Iterator[RunColumns]:
         for block in self._text.blocks():
             table = None if self._plain else self._text.table(block, WIDTH)
-            columns = self._plain_columns(block) if table is None else _sliced(table, WIDTH + 1, block.numbers)
+            columns = self._plain_columns(block) if table is None else _slice_columns(table, WIDTH + 1, block.numbers)
             if columns.topics:
                 self._note_tags(columns.tags)
                 yield columns
 
-    def _plain_columns(self, block: Block) -> Columns:
+    def _plain_columns(self, block: Block) -> RunColumns:
         numbers: list[int] = []
         tokens: list[bytes] = []
         for number, row in self._text.rows(block):
@@ -95,7 +94,7 @@ class RunReader:
             else:
                 problem = f"{len(row)} columns instead of {WIDTH}: {COLUMNS}"
                 self._text.faults.add("bad-columns", problem, number)
-        return _sliced(tokens, WIDTH, numbers)
+        return _slice_columns(tokens, WIDTH, numbers)
 
     def _note_tags(self, tags: list[bytes]) -> None:
         if not self._tags:
@@ -106,11 +105,11 @@ class RunReader:
 
 
 def order_differs(topics: int, order_by: OrderBy) -> list[FileWarning]:
-    """The warning about so many topics; none if there are none."""
+    """Return the warning about so many topics; an empty list for none."""
     message = f"Topics whose ranks and scores give different orders; ordered by {order_by}"
     return [FileWarning("order-differs", message, topics)] if topics else []
 
 
-def _sliced(tokens: list[bytes], stride: int, numbers: Sequence[int]) -> Columns:
+def _slice_columns(tokens: list[bytes], stride: int, numbers: Sequence[int]) -> RunColumns:
     topics, documents, ranks, scores, tags = (tokens[column::stride] for column in (0, 2, 3, 4, 5))
-    return Columns(numbers, topics, documents, ranks, scores, tags)
+    return RunColumns(numbers, topics, documents, ranks, scores, tags)

@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import NamedTuple
 
-from gainboard.trec.findings import shortened
-from gainboard.trec.limits import Limits
+from gainboard.trec.findings import Limits, shortened
 
 
 class TopicsInterleaved(Exception):  # no fault of the file: the caller reads it again, gathering
     """A topic goes on after another one has begun, so its ranking could not be given out as a whole."""
 
 
-class Columns(NamedTuple):
-    """Some lines of a run, column by column, with their line numbers. The second column says nothing."""
+class RunColumns(NamedTuple):
+    """Some lines of a run, column by column, with their line numbers. The second column is ignored."""
 
     numbers: Sequence[int]
     topics: list[bytes]
@@ -38,10 +37,10 @@ class TopicLines:
     scores: list[bytes] = field(default_factory=list)
 
     def line_numbers(self) -> Iterator[int]:
-        """The number of each line in turn: put together only when a fault needs them."""
+        """Yield the number of each line: put together only when a fault needs them."""
         return chain.from_iterable(self.numbers)
 
-    def extend(self, columns: Columns, stretch: slice) -> None:
+    def extend(self, columns: RunColumns, stretch: slice) -> None:
         """Add some lines of the same topic."""
         self.numbers.append(columns.numbers[stretch])
         self.documents += columns.documents[stretch]
@@ -58,7 +57,7 @@ class _Packed:
     ranks: bytearray = field(default_factory=bytearray)
     scores: bytearray = field(default_factory=bytearray)
 
-    def extend(self, columns: Columns, stretch: slice) -> None:
+    def extend(self, columns: RunColumns, stretch: slice) -> None:
         self.numbers.extend(columns.numbers[stretch])
         self.documents += b" ".join(columns.documents[stretch]) + b" "
         self.ranks += b" ".join(columns.ranks[stretch]) + b" "
@@ -69,8 +68,8 @@ class _Packed:
         return TopicLines(topic, [self.numbers], documents, ranks, scores)
 
 
-def contiguous(parts: Iterable[Columns], limits: Limits) -> Iterator[TopicLines]:
-    """Each topic as soon as the next one begins. Raises TopicsInterleaved if one begins twice, TooLarge at once."""
+def split_topics(parts: Iterable[RunColumns], limits: Limits) -> Iterator[TopicLines]:
+    """Yield each topic as soon as the next one begins. Raises TopicsInterleaved if one goes on, TooLarge at once."""
     current: TopicLines | None = None
     seen: set[bytes] = set()
     for topic, columns, stretch in _stretches(parts):
@@ -88,8 +87,8 @@ def contiguous(parts: Iterable[Columns], limits: Limits) -> Iterator[TopicLines]
         yield current
 
 
-def gathered(parts: Iterable[Columns], limits: Limits) -> Iterator[TopicLines]:
-    """Each topic once the file has ended, in the order of their first lines. Raises TooLarge at once."""
+def gather_topics(parts: Iterable[RunColumns], limits: Limits) -> Iterator[TopicLines]:
+    """Yield each topic once the file has ended, in the order of their first lines. Raises TooLarge at once."""
     held: dict[bytes, _Packed] = {}
     for topic, columns, stretch in _stretches(parts):
         if topic not in held:
@@ -105,8 +104,8 @@ def _check_size(lines: int, limits: Limits) -> None:
         raise limits.exceeded("topic_lines", "A topic of the run has more lines than")
 
 
-def _stretches(parts: Iterable[Columns]) -> Iterator[tuple[bytes, Columns, slice]]:
-    """The lines of each topic that follow one another within the same part."""
+def _stretches(parts: Iterable[RunColumns]) -> Iterator[tuple[bytes, RunColumns, slice]]:
+    """Yield the lines of each topic that follow one another within the same part."""
     for columns in parts:
         start = 0
         for topic, length in _lengths(columns.topics):
@@ -115,7 +114,7 @@ def _stretches(parts: Iterable[Columns]) -> Iterator[tuple[bytes, Columns, slice
 
 
 def _lengths(topics: list[bytes]) -> list[tuple[bytes, int]]:
-    """Each topic in turn, and on how many lines it goes on; of at least one line."""
+    """Return each topic in turn, and its number of lines; there is at least one line."""
     first, last = topics[0], topics[-1]
     # One topic or the end of one and the beginning of the next, as almost always: counted in a quarter of the time.
     leading = topics.count(first)

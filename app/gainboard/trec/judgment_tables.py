@@ -1,4 +1,8 @@
-"""The judged documents of a qrels version, laid out for the compiled join: text and arrays in place of dicts."""
+"""The judged documents of a qrels version, laid out for the compiled join: text and arrays in place of dicts.
+
+The kernels and their caller share this layout, and the caller must do without the compiler, so it is a module of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SEED = np.uint64(secrets.randbits(64))
-"""Of all hashes of this process, so that nobody can choose ids that collide."""
+"""The seed of all hashes of this process, so that nobody can choose ids that collide."""
 EMPTY = (1 << 32) - 1
 OFFSET_BITS = 24
 LEVEL_ZERO = 128
@@ -32,7 +36,7 @@ class JudgedDocuments(NamedTuple):
 
     @classmethod
     def of(cls, judgments: Sequence[Mapping[bytes, int]], fill: Callable[..., None]) -> JudgedDocuments | None:
-        """Of the judgments of each topic, by document id; None for millions of a topic. `fill` is the kernel."""
+        """Lay out the judgments of each topic, by document id; None for millions in a topic. `fill` is the kernel."""
         counts = np.array([len(topic) for topic in judgments], np.int64)
         records = [
             b"%c%b\n" % (LEVEL_ZERO + level, document) for topic in judgments for document, level in topic.items()
