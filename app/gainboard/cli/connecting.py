@@ -23,6 +23,8 @@ from gainboard.errors import BadSetting, Fault, GainboardError
 MEMBERS = ("server", "token", "collection")
 """What each of the three sources may say."""
 OPTIONS = {"server": "--server", "token": "--token", "collection": "-c"}
+RETRIES = 2
+"""Somebody waits: less than a second is spent on a server that is not there."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,6 @@ def _problems_of_file(found: Mapping[str, object]) -> Iterator[str]:
     for name in MEMBERS:
         if not isinstance(found.get(name, ""), str):
             yield f"{name} is text, in quotes"
-
-
-RETRIES = 2
-"""Somebody waits: less than a second is spent on a server that is not there."""
 
 
 @dataclass(frozen=True)

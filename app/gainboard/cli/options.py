@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 _COMMA = re.compile(r",(?![^()]*\))")
 """Not one within an expression such as `Q(beta=1,gains=3:2:1)`."""
+LAST_PORT = 65535
 
 
 def parse_pair(text: str) -> tuple[str, Any]:
@@ -60,9 +61,6 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     from gainboard.settings import Settings  # noqa: PLC0415 (it imports Pydantic and NumPy)
 
     return Settings.read(os.environ, data=parsed.data)
-
-
-LAST_PORT = 65535
 
 
 def listening_options(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,16 @@ if TYPE_CHECKING:  # commands on files print tables, too, and start without Pyda
 FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")
 """Those that JSON may have as they are."""
+_GAP = "  "
+_SIDES = {"left": "<", "centre": "^", "right": ">"}
+_WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
+_PLAIN = "\033[0m"
+_HINTS = {
+    "ambiguous-columns": "--columns says which they are, and --levels what levels are called (B,A,S)",
+    "bad-level": "--levels says what levels there are",
+    "team-required": "--team says whose run it is",
+}
+"""Which options help against a fault."""
 
 
 def format_option(parser: argparse.ArgumentParser) -> None:
@@ -117,12 +127,6 @@ def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Val
             yield before + name, _cell(value)
 
 
-_GAP = "  "
-_SIDES = {"left": "<", "centre": "^", "right": ">"}
-_WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
-_PLAIN = "\033[0m"
-
-
 def format_table(table: Table, *, weights: bool = False) -> str:
     """The rows below their headings; `weights`: marked cells are bold or in italics, which only terminals show."""
     columns = [_column(table, place, align, weights) for place, align in enumerate(table.alignments())]
@@ -155,14 +159,6 @@ def _number(value: float, digits: int | None, percent: bool) -> str:
     scaled = 100 * value if percent else value
     text = f"{scaled:.4g}" if digits is None else f"{scaled:.{digits}f}"
     return text + ("%" if percent else "")
-
-
-_HINTS = {
-    "ambiguous-columns": "--columns says which they are, and --levels what levels are called (B,A,S)",
-    "bad-level": "--levels says what levels there are",
-    "team-required": "--team says whose run it is",
-}
-"""Which options help against a fault."""
 
 
 class Warned(Protocol):

@@ -26,6 +26,7 @@ from gainboard.metrics import BoundMetric, JudgedRankings, Scale, expand, mean_a
 from gainboard.trec import FileWarning
 
 Floats = NDArray[np.float64]
+_TOPICS_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,6 @@ def bind_metrics(
     """
     words = [expression for text in given for expression in split_expressions(text)]
     return bind_all(expand(words or DEFAULT_METRICS, scale.highest_level), scale, query, gains="linear")
-
-
-_TOPICS_NAMED = 10
 
 
 @dataclass(frozen=True)

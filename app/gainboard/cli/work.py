@@ -30,6 +30,9 @@ from gainboard.errors import BadSetting
 ID_LENGTH = 64
 SHORT = 12
 """Characters of an id that lists show, and that are enough to name it."""
+FORMATS = ("table", "csv", "json", "latex")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+JobOrReport = Job | Report
 
 
 @dataclass(frozen=True)
@@ -189,11 +192,6 @@ def _find_work(server: CalledServer, parsed: argparse.Namespace) -> JobOrReport:
         many = f"{len(matching)} {noun.name}s" if matching else f"no {noun.name} that you see"
         raise BadSetting(f"The id of {many} begins with {parsed.id!r}.")
     return noun.find(server, matching[0])
-
-
-JobOrReport = Job | Report
-FORMATS = ("table", "csv", "json", "latex")
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
 def result_options(parser: argparse.ArgumentParser) -> None:

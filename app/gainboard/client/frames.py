@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Column: TypeAlias = "list[str] | list[int] | list[float | None]"
+_INTEGER = re.compile(r"-?(0|[1-9]\d*)\Z")
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,6 @@ def _package(name: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise MissingPackage(f"{name} is not installed where this runs: `pip install {name}`.") from error
-
-
-_INTEGER = re.compile(r"-?(0|[1-9]\d*)\Z")
-_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\Z", re.IGNORECASE)
 
 
 class ResultTable(Framed):

@@ -24,6 +24,11 @@ from gainboard.client.requests import (
 )
 from gainboard.client.uploads import Source, Upload
 
+Parameter: TypeAlias = "str | float | bool | None"
+Names: TypeAlias = "str | Sequence[str]"
+"""Several, or one."""
+_ACCEPT = {"csv": "text/csv", "trec_eval": "text/plain"}
+
 
 class RunCalls:
     """Runs, and the pool made of them."""
@@ -80,13 +85,6 @@ class RunCalls:
         """Return the documents to judge: `topic document` lines; a third column has the level of judged documents."""
         path = api_path("collections", collection, "pool")
         return read_text(Request("GET", path, {"depth": depth}, accept="text/plain"))
-
-
-Parameter: TypeAlias = "str | float | bool | None"
-Names: TypeAlias = "str | Sequence[str]"
-"""Several, or one."""
-
-_ACCEPT = {"csv": "text/csv", "trec_eval": "text/plain"}
 
 
 class ScoreCalls:

@@ -21,6 +21,8 @@ from gainboard.statistics.pairs import pair_count, pair_differences, pair_indice
 
 _MOST_EXACT_TAU, _MOST_EXACT_ASLS = 200, 33
 """Runs up to which the exact distribution is computed, for the least tau and for levels: 13 ms and 0.3 ms for these."""
+Values = Floats | NDArray[np.int64]
+AGREEMENTS: Final = ("sign-minority", "sign-swap", "minority-swap")
 
 
 def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
@@ -166,11 +168,6 @@ def discordant_pairs(first: Floats, second: Floats) -> DiscordantPairs:
     product = signs[:, 0] * signs[:, 1]
     opposite = np.stack(pair_indices(len(first)), axis=1)[product < 0]
     return DiscordantPairs(opposite, int(((product == 0) & signs.any(axis=1)).sum()))
-
-
-Values = Floats | NDArray[np.int64]
-
-AGREEMENTS: Final = ("sign-minority", "sign-swap", "minority-swap")
 
 
 def list_agreement(first: Values, second: Values) -> float:

@@ -22,6 +22,9 @@ TOLERANCE: Final = 1e-9
 """Differences of means up to it are none: sums of tenths or hundredths are off by their last bits."""
 _TRIALS = 255
 """As many trials as `count_trials` can count in a byte."""
+Counts = NDArray[np.int64]
+_LEAST_MEAN = 1e-300
+"""Keeps quotients finite where all means are 0; such pairs are ties before any quotient is looked at."""
 
 
 def trial_pieces(trials: int) -> Iterator[slice]:
@@ -42,11 +45,6 @@ def count_trials(happened: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """
     counts: NDArray[np.uint8] = np.add.reduce(happened.view(np.uint8), axis=1, dtype=np.uint8)
     return counts
-
-
-Counts = NDArray[np.int64]
-_LEAST_MEAN = 1e-300
-"""Keeps quotients finite where all means are 0; such pairs are ties before any quotient is looked at."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

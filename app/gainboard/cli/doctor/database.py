@@ -19,6 +19,7 @@ QUICKLY_VERIFIED = 20_000
 """Entries of an audit log that are verified unasked."""
 BATCH = 500
 ASK = "`gainboard doctor --thorough` looks."
+LONG = timedelta(hours=6)
 
 
 @check
@@ -121,9 +122,6 @@ def _entries(tx: Transaction) -> Iterator[Entry]:
     while batch := audit.page(tx, audit.Wanted(), after=after, limit=BATCH):
         yield from batch
         after = batch[-1].number
-
-
-LONG = timedelta(hours=6)
 
 
 @check

@@ -25,6 +25,10 @@ OLDEST_SQLITE = (3, 35, 0)
 FEWEST_FILES = 1024
 EXTRAS = {"fast": "numba", "figures": "matplotlib", "metrics": "prometheus_client", "postgres": "psycopg"}
 """The module that each brings."""
+HIDDEN = "***"
+NETWORKED = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.glusterfs"}
+LEAST_FREE = 256 << 20
+MOUNTS = Path("/proc/self/mounts")
 
 
 @check
@@ -81,9 +85,6 @@ def compiled(subject: Subject) -> Iterator[Finding]:
         )
 
 
-HIDDEN = "***"
-
-
 @check
 def settings(subject: Subject) -> Iterator[Finding]:
     """Every one that is set, and the defaults of the others in a line."""
@@ -133,11 +134,6 @@ def unknown_variables(subject: Subject) -> Iterator[Finding]:
         near = get_close_matches(name, known, 1, 0.85)
         advice = f"Is {near[0]} meant?" if near else "It has no effect."
         yield Finding("note", f"{name} is no setting", advice)
-
-
-NETWORKED = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.glusterfs"}
-LEAST_FREE = 256 << 20
-MOUNTS = Path("/proc/self/mounts")
 
 
 @check
