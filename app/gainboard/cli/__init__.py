@@ -21,7 +21,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; gives the exit code: 0 done, 1 refused, 2 not understood."""
+    """Run a command and return the exit code: 0 done, 1 refused, 2 not understood."""
     given = sys.argv[1:] if arguments is None else arguments
     parsed = parser(given[:1]).parse_args(given)
     try:

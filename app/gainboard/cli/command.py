@@ -1,4 +1,4 @@
-"""What a command is: a value, from which the parser, its help and the tests of its examples follow."""
+"""A command is a value, from which the parser, its help and the tests of its examples follow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inspect import cleandoc
 from typing import Any
 
 Options = Callable[[argparse.ArgumentParser], None]
-"""Adds what a command may be told to its parser."""
+"""A function that adds options to the parser of a command."""
 
 
 def _no_options(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def _no_options(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Example:
-    """A command line that works, which the tests run, and what it is good for."""
+    """A command line that works, which the tests run, and its purpose."""
 
     line: str
     why: str = ""
@@ -39,7 +39,7 @@ class Command:
     examples: Sequence[Example] = ()
 
     def add_to(self, commands: Any) -> None:
-        """Makes its parser one of those in an argparse group of subparsers."""
+        """Add the command's parser to an argparse group of subparsers."""
         parser = commands.add_parser(
             self.name,
             help=short(self.help),
@@ -60,7 +60,7 @@ class Group:
     commands: Sequence[Command]
 
     def add_to(self, commands: Any) -> None:
-        """As a command is added."""
+        """Add the group's parser, and those of its commands, to an argparse group of subparsers."""
         parser = commands.add_parser(self.name, help=short(self.help), description=self.help)
         listed = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
         for each in self.commands:
@@ -73,7 +73,7 @@ def short(help: str | None) -> str:
 
 
 def together(*several: Options) -> Options:
-    """All of these options."""
+    """Return a function that adds all of these options."""
 
     def options(parser: argparse.ArgumentParser) -> None:
         for each in several:

@@ -21,15 +21,15 @@ from gainboard.client.connections import DEFAULT_SERVER
 from gainboard.errors import BadSetting, Fault, GainboardError
 
 MEMBERS = ("server", "token", "collection")
-"""What each of the three sources may say."""
+"""The settings that each of the three sources may have."""
 OPTIONS = {"server": "--server", "token": "--token", "collection": "-c"}
 RETRIES = 2
-"""Somebody waits: less than a second is spent on a server that is not there."""
+"""Somebody waits, so a command gives up on an absent server within a second."""
 
 
 @dataclass(frozen=True)
 class SourcedSetting:
-    """A setting, and where it was found."""
+    """A setting and its source."""
 
     value: str = field(repr=False)
     origin: str
@@ -37,7 +37,7 @@ class SourcedSetting:
 
 @dataclass(frozen=True)
 class Target:
-    """A server, and what is said to it; without a token one asks as anybody."""
+    """A server, a token and a collection; without a token requests are anonymous."""
 
     server: SourcedSetting
     token: SourcedSetting | None
@@ -45,7 +45,7 @@ class Target:
 
 
 def server_options(parser: argparse.ArgumentParser) -> None:
-    """The options of every command that asks a server."""
+    """Add the options of every command that calls a server."""
     group = parser.add_argument_group("server")
     group.add_argument("--server", metavar="URL", help=f"where the service is (GAINBOARD_SERVER, {DEFAULT_SERVER})")
     group.add_argument("--token", metavar="TOKEN", help="who asks; GAINBOARD_TOKEN does not show in lists of processes")
@@ -53,12 +53,12 @@ def server_options(parser: argparse.ArgumentParser) -> None:
 
 
 def collection_option(parser: argparse.ArgumentParser) -> None:
-    """The option of commands about one collection."""
+    """Add the option of commands about one collection."""
     parser.add_argument("-c", "--collection", metavar="NAME", help="the collection (GAINBOARD_COLLECTION)")
 
 
 def find_target(parsed: argparse.Namespace) -> Target:
-    """What this command line, the environment and the configuration file say together. Raises BadSetting."""
+    """Return the target of the command line, the environment and the configuration file together. Raises BadSetting."""
     path, is_named = _config_path(parsed.config, os.environ)
     file = _read(path, is_named)
     found: dict[str, SourcedSetting] = {}
@@ -85,7 +85,7 @@ def _is_for(server: str, file: Mapping[str, str]) -> bool:
 
 
 def _config_path(given: Path | None, environment: Mapping[str, str]) -> tuple[Path, bool]:
-    """The file, and whether somebody has named it."""
+    """Return the path of the configuration file, and whether the user has named it."""
     if named := given or environment.get("GAINBOARD_CONFIG"):
         return Path(named), True
     folder = environment.get("XDG_CONFIG_HOME")
@@ -124,28 +124,30 @@ def _problems_of_file(found: Mapping[str, object]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class CalledServer:
-    """A client of the server that a command asks, and what else it was told."""
+    """A client of the server that a command calls, and the command's target."""
 
     gainboard: Gainboard
     target: Target
 
     @property
     def collection(self) -> str:
-        """The collection that the command is about. Raises BadSetting where none is named."""
+        """Return the collection that the command is about. Raises BadSetting if none is named."""
         if self.target.collection is None:
             raise BadSetting("Which collection? Name it with -c NAME, or in GAINBOARD_COLLECTION.")
         return self.target.collection.value
 
     @property
     def some_collection(self) -> str | None:
-        """The collection that the command is about, if it is about one."""
+        """Return the collection that the command is about, if it is about one."""
         return self.target.collection.value if self.target.collection else None
 
 
 @contextmanager
 def connect_server(parsed: argparse.Namespace) -> Iterator[CalledServer]:
-    """The server that the command line, the environment or the configuration file names. Raises BadSetting, and within
-    it ClientError with all that the server says."""
+    """Connect to the server that the command line, the environment or the configuration file names.
+
+    Raises BadSetting, and from within the context ClientError with all that the server says.
+    """
     target = find_target(parsed)
     # An empty token, or the client would look for one in the environment by itself.
     token = target.token.value if target.token else ""
@@ -159,7 +161,7 @@ def connect_server(parsed: argparse.Namespace) -> Iterator[CalledServer]:
 
 
 def _who_asked(problem: Problem, target: Target) -> Iterator[str]:
-    """Where the token is from that was not taken, or where one may be put."""
+    """Yield the source of a refused token, or where to put a token."""
     if problem.type == "not-authenticated" and target.token:
         yield f"(The token is from {target.token.origin}.)"
     elif problem.type == "not-authenticated":
@@ -167,14 +169,14 @@ def _who_asked(problem: Problem, target: Target) -> Iterator[str]:
 
 
 def describe_problem(problem: Problem) -> str:
-    """A refusal in full: why, every place at fault that the server names, and which kind of problem it is."""
+    """Return a refusal in full: why, every fault that the server names, and the kind of problem."""
     request = f", request {problem.request_id}" if problem.status >= 500 and problem.request_id else ""
     places = [f"  {place}" for place in describe_faults(problem)] if len(problem.errors) > 1 else []
     return "\n".join([printable(problem.detail), *places, f"(problem {printable(problem.type)}{request})"])
 
 
 def describe_faults(problem: Problem) -> Iterator[str]:
-    """The places at fault: the line of a file, or a part of the request."""
+    """Yield the faults with their locations: the line of a file, or a part of the request."""
     for each in problem.errors:
         place = each.get("line") or each.get("location") or ""
         yield printable(": ".join(str(part) for part in (place, each.get("code"), each.get("message")) if part))
@@ -183,13 +185,13 @@ def describe_faults(problem: Problem) -> Iterator[str]:
 
 
 def tell_of_refusal(file: str, refusal: GainboardError) -> None:
-    """Every fault that the service names, or why else the file was refused, on standard error."""
+    """Print every fault that the service names, or why else the file was refused, on standard error."""
     for line in fault_lines(file, *_file_faults(refusal)):
         print(printable(line), file=sys.stderr)
 
 
 def tell_of_warnings(file: str, warnings: Sequence[Warned]) -> None:
-    """What was tolerated, on standard error."""
+    """Print the warnings about a file on standard error."""
     for line in warning_lines(file, warnings):
         print(printable(line), file=sys.stderr)
 

@@ -29,7 +29,7 @@ _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
-    """How files are read: what a collection of the service says once for all of its."""
+    """Add the options that say how files are read, which a collection of the service says once."""
     group = parser.add_argument_group("reading")
     group.add_argument(
         "--levels", type=_levels, metavar="LEVELS", help="names, lowest first (B,A,S), or how many (default: as judged)"
@@ -43,7 +43,7 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class FileReader:
-    """What `reading_options` were given, and the limits of the files."""
+    """A reader of run and qrels files, as `reading_options` say, within limits."""
 
     levels: Sequence[str] | int | None
     columns: str | None
@@ -53,11 +53,11 @@ class FileReader:
 
     @classmethod
     def of(cls, parsed: argparse.Namespace, limits: Limits) -> FileReader:
-        """That of a command line."""
+        """Return the reader of a command line."""
         return cls(parsed.levels, parsed.columns, parsed.depth, parsed.order_by, limits)
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
-        """The run of a file, joined with judgments where there are any. Raises GainboardError, BadSetting included."""
+        """Read the run of a file, joined with judgments if there are any. Raises GainboardError, also BadSetting."""
         with open_counted(name, count) as file:
 
             def chunks() -> Iterator[bytes]:
@@ -67,7 +67,7 @@ class FileReader:
             return read_run_file(chunks, self.order_by, self.depth, self.limits, index)
 
     def qrels(self, name: str, count: Count) -> QrelsFile:
-        """The qrels of a file; without levels, any that have numbers. Raises GainboardError, BadSetting included."""
+        """Read the qrels of a file; without levels, any that have numbers. Raises GainboardError, also BadSetting."""
         levels = self.levels or MOST_LEVELS
         with open_counted(name, count) as file:
             return read_qrels(
@@ -75,11 +75,11 @@ class FileReader:
             )
 
     def index(self, file: QrelsFile) -> QrelsIndex:
-        """The judgments of a file, ready for the join."""
+        """Return the judgments of a file, ready for the join."""
         return QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, self.highest_level(file)))
 
     def highest_level(self, file: QrelsFile) -> int:
-        """That of the levels, or where none were given the highest that is judged, and 1 if none is above 0."""
+        """Return the highest of the given levels, else the highest judged level, and 1 if none is above 0."""
         if self.levels is not None:
             return self.levels if isinstance(self.levels, int) else len(self.levels)
         return max(1, *(level for judged in file.judgments.values() for level in judged.values()))
@@ -87,7 +87,7 @@ class FileReader:
 
 @contextmanager
 def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
-    """The file, which can be read again from its start; what is read is counted. Raises BadSetting."""
+    """Open a file, which can be read again from its start, and count what is read of it. Raises BadSetting."""
     try:
         with sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb") as file:
             if file.seekable():
@@ -102,7 +102,7 @@ def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
 
 
 class _CountedFile:
-    """A file of which somebody is told how much was read since its start."""
+    """A file that counts how much of it was read since its start."""
 
     def __init__(self, file: BinaryIO, count: Count) -> None:
         self._file, self._count, self._read = file, count, 0
@@ -122,13 +122,13 @@ class _CountedFile:
 
 
 def total_size(names: Sequence[str]) -> int:
-    """Bytes of all files together, as far as that can be known before they are read."""
+    """Return the bytes of all files together, as far as known before they are read."""
     sizes = (os.stat(name).st_size for name in names if name != STANDARD_INPUT and os.path.isfile(name))
     return sum(sizes)
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """What to call the runs of files: the files' names without folders and compression where that tells them apart."""
+    """Return names for the runs of files: file names without folders and suffixes where that tells them apart."""
     short = [_without_suffix(Path(name).name) for name in names]
     times = Counter(short)
     return [brief if times[brief] == 1 else name for brief, name in zip(short, names, strict=True)]

@@ -1,4 +1,4 @@
-"""What every command that gives scores may be told: metrics, and defaults of their parameters."""
+"""The options of every command that gives scores: metrics, their parameters, runs, and the form of the output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DOTTED = re.compile(r"([A-Za-z_]+)\.([0-9]+(?:,[0-9]+)*)")
 
 
 def metric_option(parser: argparse.ArgumentParser, default: str = "those of the collection") -> None:
-    """The option that names metrics."""
+    """Add the option that names metrics."""
     parser.add_argument(
         "-m",
         "--metric",
@@ -34,35 +34,35 @@ def metric_option(parser: argparse.ArgumentParser, default: str = "those of the 
 
 
 def read_metrics(parsed: argparse.Namespace) -> list[str]:
-    """The expressions that were given, each by itself."""
+    """Return the expressions of the command line, each by itself."""
     return [expression for text in parsed.metrics for expression in split_expressions(text)]
 
 
 def split_expressions(text: str) -> Iterator[str]:
-    """Those of one text, `nDCG@10 P@5` as ir_measures writes several, `P.5,10` as trec_eval does."""
+    """Yield the expressions of a text: `nDCG@10 P@5` as ir_measures writes several, `P.5,10` as trec_eval does."""
     for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
         dotted = _DOTTED.fullmatch(word)
         yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]
 
 
 def score_output_options(parser: argparse.ArgumentParser, forms: Iterable[str]) -> None:
-    """The options of what is printed of scores, and how."""
+    """Add the options that say which scores are printed, and how."""
     parser.add_argument("-q", "--per-topic", action="store_true", help="the scores of each topic, too")
     parser.add_argument("-f", "--format", choices=forms, default="table", help="how to print them (default: table)")
 
 
 def run_option(parser: argparse.ArgumentParser) -> None:
-    """The option that names stored runs."""
+    """Add the option that names stored runs."""
     parser.add_argument("--run", dest="runs", metavar="RUN", action="append", default=[], help="a run, several times")
 
 
 def qrels_option(parser: argparse.ArgumentParser) -> None:
-    """The option that names a version of the judgments."""
+    """Add the option that names a version of the judgments."""
     parser.add_argument("--qrels", metavar="VERSION", type=int, help="a version (default: the one that answers)")
 
 
 def parameter_default_options(parser: argparse.ArgumentParser) -> None:
-    """A default for each parameter that any metric has."""
+    """Add an option for the default of each parameter that any metric has."""
     group = parser.add_argument_group("defaults for parameters that metrics have and expressions leave open")
     for name, each in _query_parameters().items():
         text = f"{each.description} It is {each.limits}.".replace("%", "%%")
@@ -70,7 +70,7 @@ def parameter_default_options(parser: argparse.ArgumentParser) -> None:
 
 
 def parameter_value_options(parser: argparse.ArgumentParser) -> None:
-    """Several values for each parameter that any metric has."""
+    """Add an option for several values of each parameter that any metric has."""
     group = parser.add_argument_group("parameters, each of which may be given several times")
     for name, each in _query_parameters().items():
         text = f"{each.description} Each is {each.limits}.".replace("%", "%%")
@@ -79,7 +79,7 @@ def parameter_value_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_parameters(parsed: argparse.Namespace) -> dict[str, Any]:
-    """Those parameters that were given, each with its value, or with the list of its values."""
+    """Return the parameters of the command line, each with its value or the list of its values."""
     return {name: given for name in _query_parameters() if (given := getattr(parsed, name)) is not None}
 
 
@@ -90,7 +90,7 @@ def _query_parameters() -> Mapping[str, Parameter]:
 
 
 def mark_best(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...]]:
-    """Rows of means, from one column of means a metric, with the best of each column marked where there are several."""
+    """Turn a column of means a metric into rows of cells, the best mean of each column marked if there are several."""
     return list(zip(*map(_mark_best_of_column, columns), strict=True))
 
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 _COMMA = re.compile(r",(?![^()]*\))")
-"""Not one within an expression such as `Q(beta=1,gains=3:2:1)`."""
+"""A comma, but not within an expression such as `Q(beta=1,gains=3:2:1)`."""
 LAST_PORT = 65535
 
 
 def parse_pair(text: str) -> tuple[str, Any]:
-    """The name and the value of `NAME=VALUE`, for argparse."""
+    """Return the name and the value of `NAME=VALUE`, for argparse."""
     name, is_pair, value = text.partition("=")
     if not is_pair or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
@@ -33,7 +33,7 @@ def parse_pair(text: str) -> tuple[str, Any]:
 
 
 def parse_value(text: str) -> Any:
-    """JSON where it is that, else a list where it has commas (`0.05,0.01`, or `0.05,` for a list of one), else text."""
+    """Read a value as JSON, else as a list if it has commas (`0.05,0.01`, or `0.05,` for one item), else as text."""
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -52,19 +52,19 @@ def require_one_input(names: Sequence[str]) -> None:
 
 
 def data_option(parser: argparse.ArgumentParser) -> None:
-    """The option that says where the data is."""
+    """Add the option that says where the data is."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the database (GAINBOARD_DATA)")
 
 
 def read_settings(parsed: argparse.Namespace) -> Settings:
-    """Those of the environment and of this command line. Raises BadSetting."""
+    """Return the settings of the environment and of this command line. Raises BadSetting."""
     from gainboard.settings import Settings  # noqa: PLC0415 (it imports Pydantic and NumPy)
 
     return Settings.read(os.environ, data=parsed.data)
 
 
 def listening_options(parser: argparse.ArgumentParser) -> None:
-    """The options of a server."""
+    """Add the options of commands that run a server: host and port."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default: 8000)")
 

@@ -1,4 +1,4 @@
-"""The same done to each of many files, in as many processes as there are cores."""
+"""One task for each of many files, in as many processes as there are cores."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ WORTH_PROCESSES = 8 << 20
 
 
 class Count(Protocol):
-    """A number that is added to while files are read: how many bytes were."""
+    """A count of bytes read, added to while files are read."""
 
     value: int
 
 
 @dataclass
 class PlainCount:
-    """One of this process."""
+    """A count of this process."""
 
     value: int = 0
 
 
 class _ShownCount:
-    """One that is shown whenever it changes."""
+    """A count that is shown whenever it changes."""
 
     def __init__(self, progress: ProgressLine, total: int) -> None:
         self._progress, self._total, self._value = progress, total, 0
@@ -48,11 +48,11 @@ class _ShownCount:
 
 
 FileTask = Callable[[str, Count], T]
-"""What is done to a file of this name, which counts what it reads of it. Its results can be pickled, and so can it."""
+"""A task for the file of a name, which counts the bytes that it reads. The task and its results can be pickled."""
 
 
 def process_files(work: FileTask[T], names: Sequence[str], *, label: str, size: int, processes: int) -> list[T]:
-    """The results in the order of the names, of files of `size` bytes together; progress is shown."""
+    """Return the results of a task for files of `size` bytes together, in the order of their names; show progress."""
     with ProgressLine(label, "B") as progress:
         if processes > 1:
             return _in_processes(work, names, progress, size, processes)
@@ -80,7 +80,7 @@ def _in_processes(
 
 
 def choose_processes(names: Sequence[str], size: int) -> int:
-    """In how many processes it pays to read these files, of `size` bytes together."""
+    """Return in how many processes it pays to read these files, of `size` bytes together."""
     if size < WORTH_PROCESSES or not all(map(os.path.isfile, names)):  # what is no file cannot be handed over
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

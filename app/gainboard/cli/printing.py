@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # commands on files print tables, too, and start without Pyda
 
 FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")
-"""Those that JSON may have as they are."""
+"""Control characters that JSON may hold as they are."""
 _GAP = "  "
 _SIDES = {"left": "<", "centre": "^", "right": ">"}
 _WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
@@ -31,16 +31,16 @@ _HINTS = {
     "bad-level": "--levels says what levels there are",
     "team-required": "--team says whose run it is",
 }
-"""Which options help against a fault."""
+"""The options that help against a fault, by its code."""
 
 
 def format_option(parser: argparse.ArgumentParser) -> None:
-    """The option that says what the output is."""
+    """Add the option that names the form of the output."""
     parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="of the output (default: table)")
 
 
 def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
-    """Things of one kind; columns are members, `policy.phase` that of a member. JSON has all members."""
+    """Print items of one kind; columns are members, `policy.phase` a member's member. JSON has all members."""
     if form == "json":
         print_json([each.model_dump(mode="json") for each in items])
         return
@@ -50,12 +50,12 @@ def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) ->
 def print_rows(
     headings: Sequence[str], rows: Sequence[Sequence[Value]], form: str, digits: Mapping[str, int] | None = None
 ) -> None:
-    """Rows of values, as CSV or as a table for people; `digits` has the decimals of columns by their headings."""
+    """Print rows of values, as CSV or as a table for people; `digits` has the decimals of columns by heading."""
     print("".join(map(csv_line, [headings, *rows])) if form == "csv" else format_rows(headings, rows, digits), end="")
 
 
 def print_one(item: BaseModel, form: str) -> None:
-    """One thing, a member a line."""
+    """Print one item, a member a line."""
     if form == "json":
         print_json(item.model_dump(mode="json"))
         return
@@ -69,36 +69,36 @@ def print_one(item: BaseModel, form: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON. What would steer a terminal is escaped, as it may be in JSON."""
+    """Print a value as JSON. Characters that would steer a terminal are escaped, as JSON allows."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
     print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def format_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], digits: Mapping[str, int] | None = None) -> str:
-    """A table for people: as wide as it must be, numbers to the right, with the decimals of their column or short."""
+    """Return a table for people: numbers to the right, with the decimals of their column or short."""
     cells = [[each if isinstance(each, float) else _printable_cell(each) for each in row] for row in rows]
     columns = [Column(printable(heading), digits=(digits or {}).get(heading)) for heading in headings]
     return format_table(Table("listing", "", columns, cells))
 
 
 def printable(text: str) -> str:
-    """Others' words on one line, fit for a terminal: an escape sequence in them is seen and does nothing."""
+    """Return others' words on one line, fit for a terminal: an escape sequence in them is visible and does nothing."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def printable_lines(text: str, indent: int = 0) -> str:
-    """The same on as many lines as there are."""
+    """Return others' lines, each fit for a terminal and indented."""
     return "\n".join(" " * indent + printable(line) for line in text.splitlines())
 
 
 def _printable_cell(value: Any) -> Value:
-    """A value in a cell for people: on one line, and without what would steer a terminal."""
+    """Return a value as a cell for people: on one line, and without characters that would steer a terminal."""
     plain = _cell(value)
     return printable(plain) if isinstance(plain, str) else plain
 
 
 def _cell(value: Any) -> Value:
-    """A value in a cell."""
+    """Return a value as a cell."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
@@ -128,7 +128,7 @@ def _members(of: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Val
 
 
 def format_table(table: Table, *, weights: bool = False) -> str:
-    """The rows below their headings; `weights`: marked cells are bold or in italics, which only terminals show."""
+    """Return the rows below their headings. With `weights`, for terminals, marked cells are bold or italic."""
     columns = [_column(table, place, align, weights) for place, align in enumerate(table.alignments())]
     return "".join(_GAP.join(cells).rstrip() + "\n" for cells in zip(*columns, strict=True))
 
@@ -175,7 +175,7 @@ class Warned(Protocol):
 
 
 def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int]:
-    """The faults of a file that was refused, as many as are kept, and how many there are."""
+    """Return the faults of a refused file, as many as are kept, and how many there are."""
     if isinstance(error, FaultyFile):
         return error.faults, error.total
     code = "unreadable" if isinstance(error, BadSetting) else error.slug
@@ -183,7 +183,7 @@ def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int]:
 
 
 def fault_lines(name: str, faults: Sequence[Fault], total: int) -> Iterator[str]:
-    """The faults of a file, as compilers write them."""
+    """Yield the faults of a file, as compilers write them."""
     for fault in faults:
         place = name if fault.line is None else f"{name}:{fault.line}"
         yield f"{place}: {fault.code}: {fault.message}"
@@ -194,7 +194,7 @@ def fault_lines(name: str, faults: Sequence[Fault], total: int) -> Iterator[str]
 
 
 def warning_lines(name: str, warnings: Sequence[Warned]) -> Iterator[str]:
-    """The warnings of a file, in the same form."""
+    """Yield the warnings of a file, in the same form."""
     for warning in warnings:
         count = "" if warning.count is None else f" ({warning.count:,})"
         yield f"{name}: warning: {warning.code}: {warning.message.removesuffix('.')}{count}"

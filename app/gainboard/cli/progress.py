@@ -47,13 +47,13 @@ class ProgressLine:
         self.clear()
 
     def clear(self) -> None:
-        """Takes the line away, so that another can be printed; the next call of `at` shows it again."""
+        """Erase the line, so that another can be printed; the next call of `at` shows it again."""
         if self._is_drawn:
             self._is_drawn = False
             print(_ERASE, end="", file=self._stream, flush=True)
 
     def at(self, done: float, total: float | None, note: str = "") -> None:
-        """`done` of `total`, or of nobody knows how many."""
+        """Show `done` of `total`; None if nobody knows the total."""
         now = time.monotonic()
         if self._is_shown and now >= self._next:
             self._next, self._is_drawn = now + _PAUSE_SECONDS, True
@@ -63,7 +63,7 @@ class ProgressLine:
 
 
 def progress_line(label: str, done: float, total: float | None, seconds: float, unit: str = "", note: str = "") -> str:
-    """What is said after so many seconds: the share as a bar, the count, the rate and the time that remains."""
+    """Return the line after so many seconds: the share as a bar, the count, the rate and the time that remains."""
     rate = done / seconds if seconds > 0 else 0.0
     parts = [label, f"{_short(done)}{unit}", f"{_short(rate)}{unit}/s", note]
     if total:
@@ -75,12 +75,12 @@ def progress_line(label: str, done: float, total: float | None, seconds: float, 
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether a line that was written there can be changed."""
+    """Tell whether a line that was written to the stream can be changed."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Whether text there may have colours and weights: https://no-color.org."""
+    """Tell whether text on the stream may have colours and weights: https://no-color.org."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR")
 
 
@@ -98,14 +98,14 @@ def _clock(seconds: float) -> str:
 
 @contextmanager
 def table_progress(label: str) -> Iterator[Told]:
-    """Shows how far each table is, where standard error is a terminal."""
+    """Show how far the copy of each table is, if standard error is a terminal."""
     with ProgressLine(label) as shown:
         yield lambda table, done, expected: shown.at(done, expected, f"rows of {table}")
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGTERM ends what is done here as Ctrl+C does, so that nothing half-done stays."""
+    """Let SIGTERM end what is done here as Ctrl+C does, so that nothing half-done stays."""
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
@@ -118,6 +118,6 @@ def _interrupt(signum: int, frame: object) -> None:
 
 
 def list_tables(rows: Mapping[str, int]) -> str:
-    """The tables that have rows, and how many; a line each."""
+    """Return the tables that have rows and their numbers of rows, a line each."""
     width = max(map(len, rows))
     return "\n".join(f"  {name:{width}}  {count:>10,}" for name, count in rows.items() if count)

@@ -31,7 +31,7 @@ _TOPICS_NAMED = 10
 
 @dataclass(frozen=True)
 class ScoredFile:
-    """A run: its `scores` float64 [metrics, topics], NaN where undefined, their `means` [metrics], and what is said."""
+    """A run: its `scores` float64 [metrics, topics], NaN where undefined, their `means` [metrics], and its warnings."""
 
     tag: str
     warnings: Sequence[FileWarning]
@@ -42,7 +42,7 @@ class ScoredFile:
 
 @dataclass(frozen=True)
 class RefusedFile:
-    """A file with faults: as many as are kept, and how many there are."""
+    """A file with faults: as many faults as are kept, and how many there are."""
 
     faults: Sequence[Fault]
     total: int
@@ -50,11 +50,11 @@ class RefusedFile:
 
 @dataclass(frozen=True)
 class FileScoring:
-    """How runs are scored: what `each_file` does to each."""
+    """The task of `process_files` that scores a run."""
 
     reading: FileReader
     qrels: str
-    """The name of their file."""
+    """The name of the qrels file."""
     index: QrelsIndex
     metrics: Sequence[BoundMetric]
 
@@ -72,7 +72,7 @@ class FileScoring:
 
 
 def check_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarning]:
-    """What the service says of a run's topics at its upload. Raises FaultyFile where none of them is judged."""
+    """Return the service's warnings about the topics of an uploaded run. Raises FaultyFile if no topic is judged."""
     assert file.joined is not None
     if not any(topic in index.levels for topic in file.topics):
         raise no_common_topics("run", file.topics[0], qrels, index.levels)
@@ -83,7 +83,7 @@ def check_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarni
 def bind_metrics(
     given: Sequence[str], scale: Scale, query: Mapping[str, str]
 ) -> tuple[list[BoundMetric], dict[str, str]]:
-    """The metrics of `-m`, or the service's usual ones, and the label that each expression became.
+    """Return the metrics of `-m`, or the service's usual metrics, and the label of each expression.
 
     `query` are defaults for parameters. Raises BadExpression or BadGains.
     """
@@ -93,54 +93,54 @@ def bind_metrics(
 
 @dataclass(frozen=True)
 class ScoredFiles:
-    """What came out; `runs` holds what each run is called, its file, and its scores."""
+    """The scores of all files; `runs` holds each run's name, its file, and its scores."""
 
     qrels: str
     scale: Scale
     metrics: Sequence[BoundMetric]
-    asked: Mapping[str, str]
+    labels_by_expression: Mapping[str, str]
     topics: Sequence[str]
     undefined: NDArray[np.bool_]
-    """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
+    """[metrics, topics]: true where no run has a score because the topic has nothing to find."""
     runs: Sequence[tuple[str, str, ScoredFile]]
     refused: Mapping[str, RefusedFile]
     per_topic: bool
-    """Whether scores of single topics are wanted, beside their means."""
+    """True if scores of single topics are printed beside their means."""
 
     @property
     def labels(self) -> list[str]:
-        """The metrics, each with all its parameters."""
+        """Return the labels of the metrics."""
         return [metric.label for metric in self.metrics]
 
     @property
     def names(self) -> list[str]:
-        """What the runs are called."""
+        """Return the names of the runs."""
         return [name for name, _, _ in self.runs]
 
     @property
     def means(self) -> Floats:
-        """[metrics, runs]: NaN where a metric is undefined for all topics."""
+        """Return the means [metrics, runs], NaN where a metric is undefined for all topics."""
         return np.array([run.means for _, _, run in self.runs]).reshape(-1, len(self.metrics)).T
 
     @property
     def by_topic(self) -> Floats | None:
-        """[metrics, runs, topics], NaN where undefined; None where only means are wanted."""
+        """Return the scores [metrics, runs, topics], NaN where undefined; None if only means are printed."""
         shape = (len(self.runs), len(self.metrics), len(self.topics))
         tables = np.array([run.scores for _, _, run in self.runs]).reshape(shape)
         return tables.swapaxes(0, 1) if self.per_topic else None
 
     @property
-    def scored(self) -> dict[str, int]:
-        """By label: how many topics the mean is taken over."""
+    def topics_scored(self) -> dict[str, int]:
+        """Return for each label how many topics its means are taken over."""
         return dict(zip(self.labels, np.count_nonzero(~self.undefined, axis=1).tolist(), strict=True))
 
     def topics_undefined(self) -> dict[str, list[str]]:
-        """By label: the topics left out of the mean."""
+        """Return for each label the topics left out of its means."""
         rows = zip(self.labels, self.undefined, strict=True)
         return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
 
     def best_first(self, label: str) -> ScoredFiles:
-        """The same with the runs in order of their means under one of the metrics, equal ones by name."""
+        """Return the same with the runs in order of their means under one of the metrics, equal means by name."""
         means = self.means[self.labels.index(label)]
         # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
         means = np.round(np.where(np.isnan(means), -np.inf, means), 12)
@@ -148,7 +148,7 @@ class ScoredFiles:
         return replace(self, runs=[self.runs[place] for place in order])
 
     def remarks(self) -> Iterator[str]:
-        """What a reader of the means should know: the topics that are left out of them."""
+        """Yield what a reader of the means should know: the topics that are left out."""
         left_out: dict[tuple[str, ...], list[str]] = {}
         for label, undefined in self.topics_undefined().items():
             left_out.setdefault(tuple(undefined), []).append(label)
@@ -162,7 +162,7 @@ class ScoredFiles:
 
 
 def make_table(found: ScoredFiles) -> Table:
-    """A row for each run, or for each of its topics and then its mean; the best means are marked."""
+    """Make a table with a row for each run, or for each of its topics and then its mean; the best means are marked."""
     texts = [Column("run", align="left"), *([Column("topic", align="left")] if found.per_topic else [])]
     columns = [*texts, *(Column(label, digits=DIGITS) for label in found.labels)]
     caption = f"{'Scores by topic and their means' if found.per_topic else 'Mean scores'}, by {found.qrels}"
@@ -197,16 +197,16 @@ def _trec_eval(found: ScoredFiles, weights: bool) -> Iterator[str]:
     names, by_topic = trec_eval_names(found.metrics, found.scale), found.by_topic
     for place, (_, _, run) in enumerate(found.runs):
         topics = by_topic[:, place] if by_topic is not None else None
-        yield from trec_eval_of(run.tag, names, found.topics, max(found.scored.values()), run.means, topics)
+        yield from trec_eval_of(run.tag, names, found.topics, max(found.topics_scored.values()), run.means, topics)
 
 
 def _json(found: ScoredFiles, weights: bool) -> Iterable[str]:
     answer = {
         "qrels": found.qrels,
         "metrics": found.labels,
-        "asked": dict(found.asked),
+        "asked": dict(found.labels_by_expression),
         "runs": [_run_as_json(found, place) for place in range(len(found.runs))],
-        "topics_scored": found.scored,
+        "topics_scored": found.topics_scored,
         "topics_undefined": found.topics_undefined(),
         "faulty": [
             {"file": name, "errors": [fault.as_json() for fault in file.faults], "errors_total": file.total}
@@ -239,4 +239,4 @@ FORMS: Mapping[str, Callable[[ScoredFiles, bool], Iterable[str]]] = {
     "trec_eval": _trec_eval,
     "latex": _latex,
 }
-"""How scores are printed, by name; the second argument says whether what stands out may be shown by its weight."""
+"""The forms of scores, by name; the second argument says whether the best means may be printed in bold."""

@@ -12,11 +12,11 @@ from gainboard.cli.options import LAST_PORT
 from gainboard.errors import BadSetting
 
 STOP_SECONDS = 10
-"""That requests under way have to end when the server stops."""
+"""Seconds that requests have to end when the server stops."""
 
 
 class Server(uvicorn.Server):
-    """One that ends open event streams and waits for jobs before it waits for its connections to close."""
+    """A server that ends open event streams and waits for jobs before it waits for its connections to close."""
 
     def __init__(self, application: FastAPI, root_path: str = "") -> None:
         super().__init__(
@@ -31,13 +31,13 @@ class Server(uvicorn.Server):
         self._watch = application.state.watch
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends what would not end by itself, then the rest as ever."""
+        """End the event streams, then shut down as usual."""
         self._watch.close()
         await super().shutdown(sockets)
 
 
 def listen(host: str, port: int, tried: int = 1) -> socket.socket:
-    """The socket at the port, or the first free one after it. Raises BadSetting."""
+    """Return a socket at the port, or at the first free port after it. Raises BadSetting."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     last = min(port + tried - 1, LAST_PORT)
     for candidate in range(port, last + 1):

@@ -37,30 +37,30 @@ JobOrReport = Job | Report
 
 @dataclass(frozen=True)
 class Noun:
-    """What the commands are about, and its calls, each told by the command line.
+    """The noun of the commands, `job` or `report`, with its calls, which get the command line.
 
-    `listed` is all that the token sees where it is not told. `columns` are those of lists, after id, state and
+    `list_work` gives all that the token sees if it gets no arguments. `columns` are those of lists, after id, state and
     progress; `examples` those of `run`.
     """
 
     name: str
-    kinds: Callable[[CalledServer], Sequence[Any]]
+    list_kinds: Callable[[CalledServer], Sequence[Any]]
     ask: Callable[[CalledServer, argparse.Namespace, dict[str, Any]], JobOrReport]
     find: Callable[[CalledServer, str], JobOrReport]
-    listed: Callable[[CalledServer, argparse.Namespace | None], Iterator[JobOrReport]]
+    list_work: Callable[[CalledServer, argparse.Namespace | None], Iterator[JobOrReport]]
     columns: Sequence[str]
-    asking: Options
-    listing: Options
+    run_options: Options
+    list_options: Options
     examples: Sequence[Example]
 
     def commands(self) -> list[Command]:
-        """`gainboard NOUN run`, and so on."""
+        """Return the commands, `gainboard NOUN run` and so on."""
         one = together(server_options, _id_argument)
-        described = together(server_options, self.listing, format_option)
+        described = together(server_options, self.list_options, format_option)
         return [
             self._command("kinds", "what there is to ask for", _kinds, together(server_options, _kind_argument)),
             self._command(
-                "run", f"ask for a {self.name}", _run, together(self.asking, _request_options, server_options)
+                "run", f"ask for a {self.name}", _run, together(self.run_options, _request_options, server_options)
             ),
             self._command("list", f"the {self.name}s that you see, newest first", _list, described),
             self._command("show", f"how a {self.name} is now", _show, together(one, format_option)),
@@ -105,7 +105,7 @@ def _request_options(parser: argparse.ArgumentParser) -> None:
 def _kinds(parsed: argparse.Namespace) -> int:
     """What there is to ask for; with a name what it computes, and each of its parameters."""
     with connect_server(parsed) as server:
-        kinds = {kind.name: kind for kind in parsed.noun.kinds(server)}
+        kinds = {kind.name: kind for kind in parsed.noun.list_kinds(server)}
     if parsed.kind is None:
         print("\n\n".join(f"{name}\n{printable_lines(kind.definition, 2)}" for name, kind in kinds.items()))
         return 0
@@ -135,7 +135,7 @@ def _list(parsed: argparse.Namespace) -> int:
     """Those that you see, newest first. A table shows the beginning of each id, which is enough to name it."""
     columns = ("id", "state", "progress.done", "progress.total", *parsed.noun.columns, "created_at")
     with connect_server(parsed) as server:
-        items = (work.latest for work in parsed.noun.listed(server, parsed))
+        items = (work.latest for work in parsed.noun.list_work(server, parsed))
         if parsed.format == "table":
             items = (each.model_copy(update={"id": each.id[:SHORT]}) for each in items)
         print_many(items, columns, parsed.format)
@@ -187,7 +187,7 @@ def _find_work(server: CalledServer, parsed: argparse.Namespace) -> JobOrReport:
     noun: Noun = parsed.noun
     if len(parsed.id) >= ID_LENGTH:
         return noun.find(server, parsed.id)
-    matching = [work.id for work in noun.listed(server, None) if work.id.startswith(parsed.id)]
+    matching = [work.id for work in noun.list_work(server, None) if work.id.startswith(parsed.id)]
     if len(matching) != 1:
         many = f"{len(matching)} {noun.name}s" if matching else f"no {noun.name} that you see"
         raise BadSetting(f"The id of {many} begins with {parsed.id!r}.")
@@ -195,7 +195,7 @@ def _find_work(server: CalledServer, parsed: argparse.Namespace) -> JobOrReport:
 
 
 def result_options(parser: argparse.ArgumentParser) -> None:
-    """The options of commands that show a result."""
+    """Add the options of commands that show a result."""
     parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="of the output (default: table)")
     parser.add_argument("--table", metavar="NAME", help="which table (default: the first; JSON has all)")
     parser.add_argument(
@@ -204,7 +204,7 @@ def result_options(parser: argparse.ArgumentParser) -> None:
 
 
 def show_result(work: JobOrReport, parsed: argparse.Namespace) -> None:
-    """Shows the result as the command line says. Raises Problem where there is none."""
+    """Show the result as the command line says. Raises Problem if there is none."""
     if parsed.output is not None:
         _write(work, parsed.output)
     elif parsed.format == "json":

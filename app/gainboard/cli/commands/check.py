@@ -34,7 +34,7 @@ class Checked:
     faults_total: int = 0
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def but(self, error: GainboardError) -> Checked:
+    def refused(self, error: GainboardError) -> Checked:
         """The same file, refused."""
         faults, total = list_faults(error)
         return replace(self, faults=faults, faults_total=total)
@@ -44,7 +44,7 @@ class Checked:
         yield from fault_lines(self.file, self.faults, self.faults_total)
         yield from warning_lines(self.file, self.warnings)
         facts = ", ".join(
-            f"{name.replace('_', ' ')} {_printed(value)}" for name, value in self.facts.items() if value is not None
+            f"{name.replace('_', ' ')} {_format_fact(value)}" for name, value in self.facts.items() if value is not None
         )
         yield f"{self.file}: {'faulty' if self.faults_total else 'fine'}: {self.kind}" + (f", {facts}" if facts else "")
 
@@ -62,7 +62,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class RunChecking:
-    """How runs are checked: what `each_file` does to each."""
+    """How runs are checked: what `process_files` does to each."""
 
     reading: FileReader
     qrels: str | None
@@ -72,12 +72,14 @@ class RunChecking:
         checked = Checked(name, "run")
         try:
             file = self.reading.run(name, self.index, count)
-            checked = replace(checked, warnings=[*file.warnings, *_about_name(file.tag)], facts=_facts_of_run(file))
+            checked = replace(
+                checked, warnings=[*file.warnings, *_warnings_about_name(file.tag)], facts=_facts_of_run(file)
+            )
             if self.qrels is not None and self.index is not None:
                 about = check_topics(file, self.index, self.qrels)
                 checked = replace(checked, warnings=[*checked.warnings, *about])
         except GainboardError as error:
-            return checked.but(error)
+            return checked.refused(error)
         return checked
 
 
@@ -89,7 +91,7 @@ def _check(parsed: argparse.Namespace) -> int:
     if not parsed.runs and parsed.qrels is None:
         parsed.misused("there is nothing to check: name run files, or qrels with --qrels")
     require_one_input([*parsed.runs, *([parsed.qrels] if parsed.qrels else [])])
-    found = _checked(parsed, FileReader.of(parsed, _limits()))
+    found = _check_files(parsed, FileReader.of(parsed, _limits()))
     if parsed.json:
         print(json.dumps([each.as_json() for each in found], indent=2, ensure_ascii=False))
     else:
@@ -97,10 +99,10 @@ def _check(parsed: argparse.Namespace) -> int:
     return 1 if any(each.faults_total for each in found) else 0
 
 
-def _checked(parsed: argparse.Namespace, reading: FileReader) -> list[Checked]:
+def _check_files(parsed: argparse.Namespace, reading: FileReader) -> list[Checked]:
     index, found = None, []
     if parsed.qrels is not None:
-        index, about = _of_qrels(reading, parsed.qrels)
+        index, about = _check_qrels(reading, parsed.qrels)
         found.append(about)
     work, size = RunChecking(reading, parsed.qrels, index), total_size(parsed.runs)
     return found + process_files(
@@ -108,12 +110,12 @@ def _checked(parsed: argparse.Namespace, reading: FileReader) -> list[Checked]:
     )
 
 
-def _of_qrels(reading: FileReader, name: str) -> tuple[QrelsIndex | None, Checked]:
+def _check_qrels(reading: FileReader, name: str) -> tuple[QrelsIndex | None, Checked]:
     checked = Checked(name, "qrels")
     try:
         file = reading.qrels(name, PlainCount())
     except GainboardError as error:
-        return None, checked.but(error)
+        return None, checked.refused(error)
     return reading.index(file), replace(checked, warnings=file.warnings, facts=_facts_of_qrels(file))
 
 
@@ -131,7 +133,7 @@ def _facts_of_qrels(file: QrelsFile) -> dict[str, Any]:
     return {"columns": file.columns, "topics": len(file.judgments), "judged": levels.total(), "per_level": per_level}
 
 
-def _about_name(tag: str) -> list[FileWarning]:
+def _warnings_about_name(tag: str) -> list[FileWarning]:
     """What the service answers to a run whose tag is no name, unless one is given with it."""
     try:
         name_from_tag(tag)
@@ -149,9 +151,9 @@ def _limits() -> Limits:
     return Settings.read(os.environ).limits
 
 
-def _printed(value: Any) -> str:
+def _format_fact(value: Any) -> str:
     if isinstance(value, dict):
-        return " ".join(f"{key}:{_printed(number)}" for key, number in value.items())
+        return " ".join(f"{key}:{_format_fact(number)}" for key, number in value.items())
     return f"{value:.1%}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gainboard.cli.command import Command, Example, together
@@ -29,7 +28,10 @@ def _doctor(parsed: argparse.Namespace) -> int:
             print(_line(name, finding), flush=True)
     counted = Counter(finding.verdict for _, finding in findings)
     if parsed.json:
-        rows = [{"check": name, **asdict(finding)} for name, finding in findings]
+        rows = [
+            {"check": name, "verdict": finding.verdict, "said": finding.message, "advice": finding.advice}
+            for name, finding in findings
+        ]
         print(json.dumps({"problems": counted["problem"], "notes": counted["note"], "findings": rows}, indent=2))
     else:
         print(f"problems: {counted['problem']}, notes: {counted['note']}")
@@ -38,7 +40,7 @@ def _doctor(parsed: argparse.Namespace) -> int:
 
 def _line(name: str, finding: Finding) -> str:
     advice = f"\n{'':8} {'':17} -> {finding.advice}" if finding.advice else ""
-    return f"{finding.verdict:8} {name:17} {finding.said}{advice}"
+    return f"{finding.verdict:8} {name:17} {finding.message}{advice}"
 
 
 def _options(parser: argparse.ArgumentParser) -> None:

@@ -18,18 +18,18 @@ def _ask(server: CalledServer, parsed: argparse.Namespace, parameters: dict[str,
     return server.gainboard.job(server.collection, parsed.kind, **metrics, **parameters)
 
 
-def _listed(server: CalledServer, parsed: argparse.Namespace | None) -> Iterator[Job]:
+def _list_work(server: CalledServer, parsed: argparse.Namespace | None) -> Iterator[Job]:
     if parsed is None:
         return server.gainboard.jobs()
     return server.gainboard.jobs(collection=server.some_collection, kind=parsed.kind, state=parsed.state)
 
 
-def _asking(parser: argparse.ArgumentParser) -> None:
+def _run_options(parser: argparse.ArgumentParser) -> None:
     collection_option(parser)
     metric_option(parser, "none, and most kinds want some")
 
 
-def _listing(parser: argparse.ArgumentParser) -> None:
+def _list_options(parser: argparse.ArgumentParser) -> None:
     collection_option(parser)
     parser.add_argument("--kind", help="only those of this kind")
     parser.add_argument("--state", help="only those in this state")
@@ -40,13 +40,13 @@ COMMAND = Group(
     __doc__,
     Noun(
         name="job",
-        kinds=lambda server: server.gainboard.job_kinds(),
+        list_kinds=lambda server: server.gainboard.job_kinds(),
         ask=_ask,
         find=lambda server, job: server.gainboard.find_job(job),
-        listed=_listed,
+        list_work=_list_work,
         columns=("collection", "kind"),
-        asking=_asking,
-        listing=_listing,
+        run_options=_run_options,
+        list_options=_list_options,
         examples=[
             Example(
                 "gainboard job run bootstrap-sensitivity -c web -m Q -m AP --set alphas=0.05,0.01 --set seed=3 --wait",

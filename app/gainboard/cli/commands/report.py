@@ -16,13 +16,13 @@ def _ask(server: CalledServer, parsed: argparse.Namespace, parameters: dict[str,
     return server.gainboard.report(parsed.kind, parsed.collections or [server.collection], **parameters)
 
 
-def _listed(server: CalledServer, parsed: argparse.Namespace | None) -> Iterator[Report]:
+def _list_work(server: CalledServer, parsed: argparse.Namespace | None) -> Iterator[Report]:
     if parsed is None:
         return server.gainboard.reports()
     return server.gainboard.reports(collection=server.some_collection, name=parsed.kind)
 
 
-def _asking(parser: argparse.ArgumentParser) -> None:
+def _run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-c",
         "--collection",
@@ -33,7 +33,7 @@ def _asking(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _listing(parser: argparse.ArgumentParser) -> None:
+def _list_options(parser: argparse.ArgumentParser) -> None:
     collection_option(parser)
     parser.add_argument("--kind", help="only those of this kind")
 
@@ -43,13 +43,13 @@ COMMAND = Group(
     __doc__,
     Noun(
         name="report",
-        kinds=lambda server: server.gainboard.report_kinds(),
+        list_kinds=lambda server: server.gainboard.report_kinds(),
         ask=_ask,
         find=lambda server, report: server.gainboard.find_report(report),
-        listed=_listed,
+        list_work=_list_work,
         columns=("collections", "name"),
-        asking=_asking,
-        listing=_listing,
+        run_options=_run_options,
+        list_options=_list_options,
         examples=[
             Example(
                 "gainboard report run q-measure-appendix -c web --wait --output appendix",

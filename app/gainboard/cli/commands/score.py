@@ -31,20 +31,20 @@ def _score(parsed: argparse.Namespace) -> int:
     try:
         qrels = reading.qrels(parsed.qrels, PlainCount())
     except GainboardError as error:
-        _say(fault_lines(parsed.qrels, *list_faults(error)))
+        _print_notes(fault_lines(parsed.qrels, *list_faults(error)))
         return 1
-    _say(warning_lines(parsed.qrels, qrels.warnings))
-    found = _scored(parsed, reading, qrels)
-    _say(f"{parsed.qrels}: note: {remark}" for remark in found.remarks())
+    _print_notes(warning_lines(parsed.qrels, qrels.warnings))
+    found = _score_files(parsed, reading, qrels)
+    _print_notes(f"{parsed.qrels}: note: {remark}" for remark in found.remarks())
     sys.stdout.writelines(FORMS[parsed.format](found, has_colours(sys.stdout)))
     return 1 if found.refused else 0
 
 
-def _scored(parsed: argparse.Namespace, reading: FileReader, qrels: QrelsFile) -> ScoredFiles:
+def _score_files(parsed: argparse.Namespace, reading: FileReader, qrels: QrelsFile) -> ScoredFiles:
     scale = Scale(reading.highest_level(qrels), reading.depth)
     query = read_parameters(parsed)
     metrics, asked = bind_metrics(parsed.metrics, scale, query)
-    by = _one_of(metrics, parsed.sort, scale, query) if parsed.sort else None
+    by = _find_label(metrics, parsed.sort, scale, query) if parsed.sort else None
     index = reading.index(qrels)
     work, size = FileScoring(reading, parsed.qrels, index, metrics), total_size(parsed.runs)
     done = process_files(work, parsed.runs, label="scoring", size=size, processes=choose_processes(parsed.runs, size))
@@ -52,17 +52,17 @@ def _scored(parsed: argparse.Namespace, reading: FileReader, qrels: QrelsFile) -
     refused: dict[str, RefusedFile] = {}
     for file, name, each in zip(parsed.runs, short_names(parsed.runs), done, strict=True):
         if isinstance(each, ScoredFile):
-            _say(warning_lines(file, each.warnings))
+            _print_notes(warning_lines(file, each.warnings))
             runs.append((each.tag if file == STANDARD_INPUT else name, file, each))
         else:
-            _say(fault_lines(file, each.faults, each.total))
+            _print_notes(fault_lines(file, each.faults, each.total))
             refused[file] = each
     missing, topics = undefined(metrics, index.topics), index.topics.topics
     found = ScoredFiles(parsed.qrels, scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
     return found.best_first(by) if by else found
 
 
-def _one_of(metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str]) -> str:
+def _find_label(metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str]) -> str:
     """The label of the one that is meant by an expression. Raises BadSetting where it is none of them."""
     wanted, labels = bind_metrics([expression], scale, query)[0], [metric.label for metric in metrics]
     if len(wanted) != 1 or wanted[0].label not in labels:
@@ -70,7 +70,7 @@ def _one_of(metrics: Sequence[BoundMetric], expression: str, scale: Scale, query
     return wanted[0].label
 
 
-def _say(lines: Iterable[str]) -> None:
+def _print_notes(lines: Iterable[str]) -> None:
     for line in lines:
         print(line, file=sys.stderr)
 

@@ -36,21 +36,21 @@ def _submit(parsed: argparse.Namespace) -> int:
     if parsed.name and len(parsed.files) > 1:
         raise BadSetting("--name is for one file; each of several takes its run tag as its name.")
     with connect_server(parsed) as server:
-        return 0 if all(_each(server, parsed)) else 1
+        return 0 if all(_send_files(server, parsed)) else 1
 
 
-def _each(server: CalledServer, parsed: argparse.Namespace) -> list[bool]:
+def _send_files(server: CalledServer, parsed: argparse.Namespace) -> list[bool]:
     """Whether each file that was answered is stored. Raises what is not about one file, such as that nobody answers."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         collection = server.collection
-        sent = {pool.submit(_one, server, collection, file, parsed): file for file in parsed.files}
+        sent = {pool.submit(_send_file, server, collection, file, parsed): file for file in parsed.files}
         try:
             _wait(sent)
         finally:
             pool.shutdown(cancel_futures=True)
             # Also where it was interrupted: these are stored.
             answered = [(file, future) for future, file in sent.items() if future.done() and not future.cancelled()]
-            stored = [_tell(file, future.result()) for file, future in answered if future.exception() is None]
+            stored = [_print_answer(file, future.result()) for file, future in answered if future.exception() is None]
         for _, future in answered:
             future.result()
     return stored
@@ -64,7 +64,9 @@ def _wait(sent: dict[Future[ShownRun | GainboardError], str]) -> None:
                 return
 
 
-def _one(server: CalledServer, collection: str, file: str, parsed: argparse.Namespace) -> ShownRun | GainboardError:
+def _send_file(
+    server: CalledServer, collection: str, file: str, parsed: argparse.Namespace
+) -> ShownRun | GainboardError:
     source: Any = sys.stdin.buffer if file == STANDARD_INPUT else file
     details = {name: getattr(parsed, name) for name in ("team", "name", "description", "type")}
     try:
@@ -75,7 +77,7 @@ def _one(server: CalledServer, collection: str, file: str, parsed: argparse.Name
         return BadSetting(f"Cannot be read: {error.strerror or error}")
 
 
-def _tell(file: str, answer: ShownRun | GainboardError) -> bool:
+def _print_answer(file: str, answer: ShownRun | GainboardError) -> bool:
     if isinstance(answer, GainboardError):
         tell_of_refusal(file, answer)
         return False

@@ -1,4 +1,4 @@
-"""What a check is: a function of what is examined, which finds something about it."""
+"""A check is a function of a subject, the installation, that yields findings about it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Finding:
     """One thing that was looked at: a `problem` keeps something from working, a `note` may explain something."""
 
     verdict: Verdict
-    said: str
+    message: str
     advice: str = ""
     """What to do about it."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What the checks look at. What is None could not be had, and one of the checks says why."""
+    """The installation that the checks examine. A member is None if it is not available; one of the checks says why."""
 
     environment: Mapping[str, str]
     data: Path | None
@@ -47,17 +47,17 @@ class Subject:
 
     @property
     def current(self) -> Transaction | None:
-        """The transaction, if the schema is this version's, so that its tables can be read."""
+        """Return the transaction if the schema is this version's, so that its tables can be read."""
         return self.tx if self.schema is not None and self.schema.found == self.schema.newest else None
 
 
 Check = Callable[[Subject], Iterable[Finding]]
 EVERY: list[Check] = []
-"""All that there are, once their files are imported."""
+"""All checks, once their files are imported."""
 
 
 def check(function: Check) -> Check:
-    """Adds a check to the report; its name there is that of the function."""
+    """Add a check to the report; its name in the report is that of the function."""
     EVERY.append(function)
     return function
 
@@ -65,7 +65,7 @@ def check(function: Check) -> Check:
 def run_checks(
     checks: Iterable[Check], environment: Mapping[str, str], data: Path | None, *, thorough: bool
 ) -> Iterator[tuple[str, Finding]]:
-    """Carries out checks, and gives what each found under its name; nothing is changed by it."""
+    """Run the checks, and yield their findings with their names; nothing is changed."""
     with ExitStack() as open_things:
         subject = _open_database(open_things, Subject(environment, data, thorough))
         for each in checks:

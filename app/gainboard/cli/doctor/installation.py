@@ -117,7 +117,7 @@ def _shown(settings: Settings, name: str) -> str:
 
 
 def without_secrets(url: str) -> str:
-    """An address of a database without its password, wherever it stands in it."""
+    """Return an address of a database without its password, wherever the password stands."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # the latter where the port is no number
@@ -186,7 +186,7 @@ def disk(subject: Subject) -> Iterator[Finding]:
 
 
 def file_system(folder: Path) -> str | None:
-    """The kind of file system that a folder is on; None where that is not to be had."""
+    """Return the kind of file system that a folder is on; None if unknown."""
     if not MOUNTS.exists():
         return None
     rows = [line.split() for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()]
