@@ -55,12 +55,12 @@ def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
         epilog="`gainboard COMMAND --help` has examples.",
     )
     top.add_argument("--version", action="version", version=f"gainboard {__version__}")
-    listed = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    subparsers = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name in _NAMES:
         if name in names:
-            _command(name).add_to(listed)
+            _command(name).add_to(subparsers)
         else:
-            listed.add_parser(name, help=summary(name))
+            subparsers.add_parser(name, help=summary(name))
     return top
 
 
@@ -77,5 +77,5 @@ def summary(name: str) -> str:
 
 
 def _command(name: str) -> Command | Group:
-    found: Command | Group = import_module(f"{commands.__name__}.{name}").COMMAND
-    return found
+    command: Command | Group = import_module(f"{commands.__name__}.{name}").COMMAND
+    return command

@@ -62,9 +62,9 @@ class Group:
     def add_to(self, commands: Any) -> None:
         """Add the group's parser, and those of its commands, to an argparse group of subparsers."""
         parser = commands.add_parser(self.name, help=short(self.help), description=self.help)
-        listed = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+        subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
         for each in self.commands:
-            each.add_to(listed)
+            each.add_to(subparsers)
 
 
 def short(help: str | None) -> str:

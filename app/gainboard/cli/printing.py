@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
-from gainboard.exhibits import Column, Marked, Share, Table, Value, csv_line
+from gainboard.exhibits import Cell, Column, Marked, Share, Table, Value, csv_line
 from gainboard.exhibits.tables import Align, is_undefined, value_of
 
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
     from pydantic import BaseModel
 
+DIGITS = 4
+"""Decimals of the scores in a table."""
 FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")
 """Control characters that JSON may hold as they are."""
@@ -159,6 +162,19 @@ def _number(value: float, digits: int | None, percent: bool) -> str:
     scaled = 100 * value if percent else value
     text = f"{scaled:.4g}" if digits is None else f"{scaled:.{digits}f}"
     return text + ("%" if percent else "")
+
+
+def mark_best(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...]]:
+    """Turn a column of means a metric into rows of cells, the best mean of each column marked if there are several."""
+    return list(zip(*map(_mark_best_of_column, columns), strict=True))
+
+
+def _mark_best_of_column(means: Sequence[float | None]) -> list[Cell]:
+    # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
+    compared = [-math.inf if mean is None else round(mean, 12) for mean in means]
+    best = max(compared, default=-math.inf)
+    is_marked = len(means) > 1 and best > -math.inf
+    return [Marked(mean) if is_marked and each == best else mean for mean, each in zip(means, compared, strict=True)]
 
 
 class Warned(Protocol):

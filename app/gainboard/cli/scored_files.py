@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.cli.files import FileReader
-from gainboard.cli.metric_options import DIGITS, mark_best, split_expressions
+from gainboard.cli.options import split_expressions
 from gainboard.cli.parallel import Count
-from gainboard.cli.printing import format_table, list_faults
+from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best
 from gainboard.errors import Fault, GainboardError
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all
 from gainboard.evaluation.judging import QrelsIndex

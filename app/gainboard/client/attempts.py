@@ -85,8 +85,8 @@ def _send_until_answered(request: Request, retries: int) -> Steps[httpx.Response
         pause = _pause(outcome, number) if number < retries and request.may_repeat else None
         if pause is None:
             raise _error(outcome) from (outcome if isinstance(outcome, Exception) else None)
-        said = f"status {outcome.status_code}" if isinstance(outcome, httpx.Response) else repr(outcome)
-        log.info("%s %s: %s, so again in %.1f s", request.method, request.path, said, pause)
+        outcome_text = f"status {outcome.status_code}" if isinstance(outcome, httpx.Response) else repr(outcome)
+        log.info("%s %s: %s, so again in %.1f s", request.method, request.path, outcome_text, pause)
         yield Pause(pause)
         number += 1
 
@@ -166,12 +166,12 @@ def _reason(error: BaseException) -> str:
 
 
 def _describe_stranger(answer: httpx.Response) -> str:
-    said = f"{_origin(answer.request.url)} answered {answer.status_code} {answer.reason_phrase}".rstrip()
+    answered = f"{_origin(answer.request.url)} answered {answer.status_code} {answer.reason_phrase}".rstrip()
     if answer.has_redirect_location:
-        return f"{said}: it leads to {answer.headers['location']}. Give the address of Gainboard itself."
+        return f"{answered}: it leads to {answer.headers['location']}. Give the address of Gainboard itself."
     title = _TITLE.search(answer.text)
     page = f", a page titled {title[1]!r}" if title else ""
-    return f"{said}{page}, and not as Gainboard does. Is the address right, and does Gainboard run behind it?"
+    return f"{answered}{page}, and not as Gainboard does. Is the address right, and does Gainboard run behind it?"
 
 
 def _origin(url: httpx.URL) -> str:

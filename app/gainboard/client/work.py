@@ -74,7 +74,7 @@ class BackgroundWork(Generic[ShownT]):
     @call
     def cancel(self) -> Call[ShownT]:
         """Cancel it, unless it is over."""
-        return self._shown(Request("DELETE", self._path()))
+        return self._update(Request("DELETE", self._path()))
 
     @call
     def result(self) -> Call[dict[str, Any]]:
@@ -105,9 +105,9 @@ class BackgroundWork(Generic[ShownT]):
         raise NotImplementedError
 
     def _read(self, patience: float = 0) -> Call[ShownT]:
-        return self._shown(Request("GET", self._path(), {"wait": patience or None}, patience=patience))
+        return self._update(Request("GET", self._path(), {"wait": patience or None}, patience=patience))
 
-    def _shown(self, request: Request) -> Call[ShownT]:
+    def _update(self, request: Request) -> Call[ShownT]:
         self.latest = yield from read_model(self._model(), request)
         return self.latest
 

@@ -53,7 +53,7 @@ def _rows(topics: int, runs: int) -> Indices:
 
 # Metrics are worked one after the other: each block's permutations, which cost most, serve all of them.
 @lru_cache(maxsize=1)
-def _places(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
+def _permuted_positions(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
     places = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
     places += _rows(topics, runs)
     places.flags.writeable = False
@@ -83,7 +83,7 @@ class RandomisedTukey(SignificanceTest):
         runs, topics = scores.shape
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
         number = resamples * (block + 1) // blocks - resamples * block // blocks
-        return {"largest": _spreads(scores, _places(settings.seed, block, number, topics, runs))}
+        return {"largest": _spreads(scores, _permuted_positions(settings.seed, block, number, topics, runs))}
 
     def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         largest = np.concatenate([part["largest"] for part in found])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gainboard.trec.findings import DEFAULT_LIMITS, FileWarning, Limits, quoted
 from gainboard.trec.lines import Block, Text
 from gainboard.trec.rankings import OrderBy, Ranking, make_ranking
-from gainboard.trec.topics import RunColumns, gather_topics, split_topics
+from gainboard.trec.topics import LineColumns, gather_topics, split_topics
 
 COLUMNS = "topic, Q0, document id, rank, score, run tag"
 WIDTH = 6
@@ -76,7 +76,7 @@ class RunReader:
             yield FileWarning("mixed-tags", f"Several run tags; the first is {quoted(self.tag.encode())}", self.tags)
         yield from order_differs(self._order_differs, self._order_by)
 
-    def _columns(self) -> Iterator[RunColumns]:
+    def _columns(self) -> Iterator[LineColumns]:
         for block in self._text.blocks():
             table = None if self._plain else self._text.table(block, WIDTH)
             columns = self._plain_columns(block) if table is None else _slice_columns(table, WIDTH + 1, block.numbers)
@@ -84,7 +84,7 @@ class RunReader:
                 self._note_tags(columns.tags)
                 yield columns
 
-    def _plain_columns(self, block: Block) -> RunColumns:
+    def _plain_columns(self, block: Block) -> LineColumns:
         numbers: list[int] = []
         tokens: list[bytes] = []
         for number, row in self._text.rows(block):
@@ -110,6 +110,6 @@ def order_differs(topics: int, order_by: OrderBy) -> list[FileWarning]:
     return [FileWarning("order-differs", message, topics)] if topics else []
 
 
-def _slice_columns(tokens: list[bytes], stride: int, numbers: Sequence[int]) -> RunColumns:
+def _slice_columns(tokens: list[bytes], stride: int, numbers: Sequence[int]) -> LineColumns:
     topics, documents, ranks, scores, tags = (tokens[column::stride] for column in (0, 2, 3, 4, 5))
-    return RunColumns(numbers, topics, documents, ranks, scores, tags)
+    return LineColumns(numbers, topics, documents, ranks, scores, tags)

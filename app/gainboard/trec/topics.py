@@ -15,7 +15,7 @@ class TopicsInterleaved(Exception):  # no fault of the file: the caller reads it
     """A topic goes on after another one has begun, so its ranking could not be given out as a whole."""
 
 
-class RunColumns(NamedTuple):
+class LineColumns(NamedTuple):
     """Some lines of a run, column by column, with their line numbers. The second column is ignored."""
 
     numbers: Sequence[int]
@@ -40,7 +40,7 @@ class TopicLines:
         """Yield the number of each line: put together only when a fault needs them."""
         return chain.from_iterable(self.numbers)
 
-    def extend(self, columns: RunColumns, stretch: slice) -> None:
+    def extend(self, columns: LineColumns, stretch: slice) -> None:
         """Add some lines of the same topic."""
         self.numbers.append(columns.numbers[stretch])
         self.documents += columns.documents[stretch]
@@ -57,7 +57,7 @@ class _Packed:
     ranks: bytearray = field(default_factory=bytearray)
     scores: bytearray = field(default_factory=bytearray)
 
-    def extend(self, columns: RunColumns, stretch: slice) -> None:
+    def extend(self, columns: LineColumns, stretch: slice) -> None:
         self.numbers.extend(columns.numbers[stretch])
         self.documents += b" ".join(columns.documents[stretch]) + b" "
         self.ranks += b" ".join(columns.ranks[stretch]) + b" "
@@ -68,7 +68,7 @@ class _Packed:
         return TopicLines(topic, [self.numbers], documents, ranks, scores)
 
 
-def split_topics(parts: Iterable[RunColumns], limits: Limits) -> Iterator[TopicLines]:
+def split_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[TopicLines]:
     """Yield each topic as soon as the next one begins. Raises TopicsInterleaved if one goes on, TooLarge at once."""
     current: TopicLines | None = None
     seen: set[bytes] = set()
@@ -87,7 +87,7 @@ def split_topics(parts: Iterable[RunColumns], limits: Limits) -> Iterator[TopicL
         yield current
 
 
-def gather_topics(parts: Iterable[RunColumns], limits: Limits) -> Iterator[TopicLines]:
+def gather_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[TopicLines]:
     """Yield each topic once the file has ended, in the order of their first lines. Raises TooLarge at once."""
     held: dict[bytes, _Packed] = {}
     for topic, columns, stretch in _stretches(parts):
@@ -104,7 +104,7 @@ def _check_size(lines: int, limits: Limits) -> None:
         raise limits.exceeded("topic_lines", "A topic of the run has more lines than")
 
 
-def _stretches(parts: Iterable[RunColumns]) -> Iterator[tuple[bytes, RunColumns, slice]]:
+def _stretches(parts: Iterable[LineColumns]) -> Iterator[tuple[bytes, LineColumns, slice]]:
     """Yield the lines of each topic that follow one another within the same part."""
     for columns in parts:
         start = 0

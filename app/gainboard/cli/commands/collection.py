@@ -116,8 +116,8 @@ def _optional_levels(parser: argparse.ArgumentParser) -> None:
 
 
 def _levels(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    said = "names of the relevant levels, lowest first (B,A,S), or how many"
-    parser.add_argument("--levels", type=_whole, required=required, help=said)
+    text = "names of the relevant levels, lowest first (B,A,S), or how many"
+    parser.add_argument("--levels", type=_whole, required=required, help=text)
 
 
 def _whole(text: str) -> str:

@@ -19,10 +19,10 @@ def _doctor(parsed: argparse.Namespace) -> int:
     """Look at the installation, the settings and the data, and say what is wrong and what to do about it. Nothing is
     changed, and nothing secret is shown: the output belongs into every report of a fault. Exit code 0 if there is no
     problem, else 1. It does without a running service, and without a database that works."""
-    from gainboard.cli.doctor import CHECKS, run_checks  # noqa: PLC0415
+    from gainboard.cli.doctor import every_check, run_checks  # noqa: PLC0415
 
     findings = []
-    for name, finding in run_checks(CHECKS, os.environ, parsed.data, thorough=parsed.thorough):
+    for name, finding in run_checks(every_check(), os.environ, parsed.data, thorough=parsed.thorough):
         findings.append((name, finding))
         if not parsed.json:
             print(_line(name, finding), flush=True)

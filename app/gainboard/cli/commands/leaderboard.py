@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
-from gainboard.cli.metric_options import (
-    DIGITS,
-    mark_best,
-    metric_option,
-    parameter_default_options,
-    qrels_option,
-    read_metrics,
-    read_parameters,
-)
-from gainboard.cli.printing import format_option, format_table, print_json, print_rows
+from gainboard.cli.options import metric_option, parameter_default_options, qrels_option, read_metrics, read_parameters
+from gainboard.cli.printing import DIGITS, format_option, format_table, mark_best, print_json, print_rows
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Column, Table
 

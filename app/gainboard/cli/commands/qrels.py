@@ -16,16 +16,15 @@ from gainboard.cli.connecting import (
     tell_of_refusal,
     tell_of_warnings,
 )
-from gainboard.cli.metric_options import (
-    DIGITS,
+from gainboard.cli.options import (
+    STANDARD_INPUT,
     metric_option,
     parameter_default_options,
     read_metrics,
     read_parameters,
     run_option,
 )
-from gainboard.cli.options import STANDARD_INPUT
-from gainboard.cli.printing import format_option, print_json, print_many, print_rows
+from gainboard.cli.printing import DIGITS, format_option, print_json, print_many, print_rows
 from gainboard.client import Problem
 from gainboard.errors import BadSetting
 

@@ -8,8 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.files import FileReader, reading_options, short_names, total_size
-from gainboard.cli.metric_options import metric_option, parameter_default_options, read_parameters, score_output_options
-from gainboard.cli.options import STANDARD_INPUT, require_one_input
+from gainboard.cli.options import (
+    STANDARD_INPUT,
+    metric_option,
+    parameter_default_options,
+    read_parameters,
+    require_one_input,
+    score_output_options,
+)
 from gainboard.cli.parallel import PlainCount, choose_processes, process_files
 from gainboard.cli.printing import fault_lines, list_faults, warning_lines
 from gainboard.cli.progress import has_colours

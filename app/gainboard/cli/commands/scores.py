@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
-from gainboard.cli.metric_options import (
-    DIGITS,
-    mark_best,
+from gainboard.cli.options import (
     metric_option,
     parameter_default_options,
     qrels_option,
@@ -20,7 +18,7 @@ from gainboard.cli.metric_options import (
     run_option,
     score_output_options,
 )
-from gainboard.cli.printing import format_table, print_json, printable
+from gainboard.cli.printing import DIGITS, format_table, mark_best, print_json, printable
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Cell, Column, Table, as_latex
 
@@ -37,11 +35,13 @@ def _scores(parsed: argparse.Namespace) -> int:
     with connect_server(parsed) as server:
         if parsed.format == "trec_eval":
             return _trec_eval(server, parsed)
-        asked = {"runs": parsed.runs, "topics": parsed.per_topic, "qrels": parsed.qrels, **read_parameters(parsed)}
+        options = {"runs": parsed.runs, "topics": parsed.per_topic, "qrels": parsed.qrels, **read_parameters(parsed)}
         if parsed.format == "csv":
-            print(server.gainboard.scores_text(server.collection, read_metrics(parsed), format="csv", **asked), end="")
+            print(
+                server.gainboard.scores_text(server.collection, read_metrics(parsed), format="csv", **options), end=""
+            )
             return 0
-        found = server.gainboard.scores(server.collection, read_metrics(parsed), **asked)
+        found = server.gainboard.scores(server.collection, read_metrics(parsed), **options)
     if parsed.format == "json":
         print_json(found.to_dict())
         return 0
@@ -54,10 +54,10 @@ def _scores(parsed: argparse.Namespace) -> int:
 
 def _trec_eval(server: CalledServer, parsed: argparse.Namespace) -> int:
     runs = parsed.runs or [run.name for run in server.gainboard.runs(server.collection)]
-    asked = {"topics": parsed.per_topic, "qrels": parsed.qrels, **read_parameters(parsed)}
+    options = {"topics": parsed.per_topic, "qrels": parsed.qrels, **read_parameters(parsed)}
     for run in runs:
         text = server.gainboard.scores_text(
-            server.collection, read_metrics(parsed), format="trec_eval", runs=run, **asked
+            server.collection, read_metrics(parsed), format="trec_eval", runs=run, **options
         )
         print(text, end="", flush=True)
     return 0

@@ -6,8 +6,7 @@ import argparse
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
-from gainboard.cli.metric_options import (
-    DIGITS,
+from gainboard.cli.options import (
     metric_option,
     parameter_value_options,
     qrels_option,
@@ -15,7 +14,7 @@ from gainboard.cli.metric_options import (
     read_parameters,
     run_option,
 )
-from gainboard.cli.printing import format_option, print_json, print_rows
+from gainboard.cli.printing import DIGITS, format_option, print_json, print_rows
 
 
 def _sweep(parsed: argparse.Namespace) -> int:

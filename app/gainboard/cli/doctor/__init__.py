@@ -1,12 +1,106 @@
-"""What `gainboard doctor` looks at. A check is one function of one of the files here, with `@check` above it."""
+"""The checks of `gainboard doctor`: functions with `@check` above them, which yield findings about a subject.
+
+The files of this folder hold them; `every_check` lists them in the order of the report.
+"""
 
 from __future__ import annotations
 
-from gainboard.cli.doctor import database, installation
-from gainboard.cli.doctor.checking import EVERY, Finding, run_checks
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
 
-__all__ = ["CHECKS", "Finding", "run_checks"]
+from sqlalchemy.exc import DBAPIError
 
-_ORDER = [part.__name__ for part in (installation, database)]
-CHECKS = sorted(EVERY, key=lambda each: _ORDER.index(each.__module__))
-"""In the order of the report: file by file, each from top to bottom."""
+from gainboard.errors import BadSetting, GainboardError
+from gainboard.settings import Settings
+from gainboard.store.database import Database, Transaction
+from gainboard.store.inspection import Schema, looking, schema
+
+Verdict = Literal["ok", "note", "problem"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: a `problem` keeps something from working, a `note` may explain something."""
+
+    verdict: Verdict
+    message: str
+    advice: str = ""
+    """What to do about it."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The installation that the checks examine. A member is None if it is not available; one of the checks says why."""
+
+    environment: Mapping[str, str]
+    data: Path | None
+    """As the command line gives it."""
+    thorough: bool
+    settings: Settings | None = None
+    refused: str = ""
+    """Why there are no settings."""
+    database: Database | None = None
+    tx: Transaction | None = None
+    unreachable: str = ""
+    """Why there is no transaction."""
+    schema: Schema | None = None
+
+    @property
+    def current(self) -> Transaction | None:
+        """Return the transaction if the schema is this version's, so that its tables can be read."""
+        return self.tx if self.schema is not None and self.schema.found == self.schema.newest else None
+
+
+Check = Callable[[Subject], Iterable[Finding]]
+_CHECKS: list[Check] = []
+
+
+def check(function: Check) -> Check:
+    """Add a check to the report; its name in the report is that of the function."""
+    _CHECKS.append(function)
+    return function
+
+
+def every_check() -> list[Check]:
+    """Return all checks in the order of the report: file by file, each from top to bottom."""
+    from gainboard.cli.doctor import database, installation  # noqa: PLC0415 (they import this module)
+
+    order = [part.__name__ for part in (installation, database)]
+    return sorted(_CHECKS, key=lambda function: order.index(function.__module__))
+
+
+def run_checks(
+    checks: Iterable[Check], environment: Mapping[str, str], data: Path | None, *, thorough: bool
+) -> Iterator[tuple[str, Finding]]:
+    """Run the checks, and yield their findings with their names; nothing is changed."""
+    with ExitStack() as open_things:
+        subject = _open_database(open_things, Subject(environment, data, thorough))
+        for each in checks:
+            for finding in _run_check(each, subject):
+                yield each.__name__.replace("_", " "), finding
+
+
+def _run_check(each: Check, subject: Subject) -> Iterator[Finding]:
+    try:
+        yield from each(subject)
+    except (GainboardError, DBAPIError, OSError) as error:
+        yield Finding("problem", f"could not be looked at: {getattr(error, 'orig', error)}")
+
+
+def _open_database(open_things: ExitStack, subject: Subject) -> Subject:
+    try:
+        settings = Settings.read(subject.environment, data=subject.data)
+    except BadSetting as error:
+        return replace(subject, refused=error.message)
+    subject = replace(subject, settings=settings)
+    try:
+        database = Database(settings.url)
+        open_things.callback(database.close)
+        subject = replace(subject, database=database)
+        tx = open_things.enter_context(looking(database))
+        return replace(subject, tx=tx, schema=schema(tx))
+    except (GainboardError, DBAPIError) as error:
+        return replace(subject, unreachable=str(error))

@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 import gainboard
-from gainboard.cli.doctor.checking import Finding, Subject, check
+from gainboard.cli.doctor import Finding, Subject, check
 from gainboard.settings import PREFIX, Settings, available_cores
 
 OLDEST_SQLITE = (3, 35, 0)
@@ -95,9 +95,9 @@ def settings(subject: Subject) -> Iterator[Finding]:
     for name in Settings.model_fields:
         source = _source(subject, name)
         if source:
-            yield Finding("ok", f"{PREFIX}{name.upper()} = {_shown(subject.settings, name)} ({source})")
+            yield Finding("ok", f"{PREFIX}{name.upper()} = {_format_setting(subject.settings, name)} ({source})")
         else:
-            unset.append(f"{name.upper()} = {_shown(subject.settings, name)}")
+            unset.append(f"{name.upper()} = {_format_setting(subject.settings, name)}")
     yield Finding("ok", f"not set, so as by default: {', '.join(unset)}")
 
 
@@ -107,7 +107,7 @@ def _source(subject: Subject, name: str) -> str:
     return "environment" if subject.environment.get(PREFIX + name.upper()) else ""
 
 
-def _shown(settings: Settings, name: str) -> str:
+def _format_setting(settings: Settings, name: str) -> str:
     value = getattr(settings, name)
     if value is None:
         return "none"
@@ -191,6 +191,6 @@ def file_system(folder: Path) -> str | None:
         return None
     rows = [line.split() for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()]
     mounted = [(row[1].encode().decode("unicode_escape"), row[2]) for row in rows]
-    place = folder.resolve()
-    above = [(where, kind) for where, kind in mounted if place.is_relative_to(where)]
+    resolved = folder.resolve()
+    above = [(where, kind) for where, kind in mounted if resolved.is_relative_to(where)]
     return max(above, key=lambda found: len(found[0]))[1] if above else None
