@@ -18,9 +18,8 @@ from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best
 from gainboard.errors import Fault, GainboardError
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.reading import RunFile
+from gainboard.evaluation.reading import RunFile, no_common_topics, topic_warnings
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
-from gainboard.evaluation.reading import no_common_topics, topic_warnings
 from gainboard.exhibits import Cell, Column, Table, as_latex
 from gainboard.metrics import BoundMetric, JudgedRankings, Scale, expand, mean_all, score_all
 from gainboard.trec import FileWarning
