@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from gainboard.exhibits import Cell, Column, Marked, Share, Table, as_latex
-from gainboard.exhibits.fitting import fitted
 
 from .compiling import compiles, packages_of
 
@@ -126,31 +125,51 @@ def all_kinds() -> list[Table]:
     ]
 
 
-def shape(table: Table) -> list[tuple[str, bool, bool, bool, int]]:
-    """How each part of a table is printed: size, turned, long, with standing headings, of how many columns."""
-    return [
-        (fit.size.command, fit.is_turned, fit.is_long, bool(fit.standing), len(fit.places)) for fit in fitted(table)
-    ]
+def shape(table: Table) -> tuple[str, bool, list[int]]:
+    """Return how a table is printed: in which environment, whether on a turned page, and of how many columns each part."""
+    made = as_latex(table)
+    layouts = re.findall(r"\\begin\{(tabular|longtable)\}\{([lcr]+)\}", made)
+    return layouts[0][0], r"\begin{landscape}" in made, [len(letters) for _, letters in layouts]
 
 
-def test_a_table_is_printed_in_the_plainest_way_that_fits_its_page() -> None:
-    assert shape(square(4)) == [(r"\small", False, False, False, 5)]
-    assert shape(square(8, "{}")) == [(r"\scriptsize", False, False, False, 9)]
-    assert shape(square(8)) == [(r"\scriptsize", False, False, True, 9)]
-    assert shape(square(12, "{}")) == [(r"\footnotesize", True, False, False, 13)]
-    assert shape(square(16)) == [(r"\tiny", True, False, True, 17)]
+def test_a_table_is_upright_while_it_fits_then_turned_and_then_in_parts() -> None:
+    assert shape(square(4)) == ("tabular", False, [5])
+    assert shape(square(8)) == ("tabular", False, [9])
+    assert shape(square(14)) == ("tabular", True, [15])
+    assert shape(square(24)) == ("longtable", True, [11, 10, 6])
+
+
+def test_a_table_that_is_not_broken_across_pages_is_shrunk_to_its_line() -> None:
+    resized = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
+    assert resized in as_latex(square(8))
+    assert resized not in as_latex(square(24))
 
 
 def test_columns_that_fit_no_page_come_in_parts_under_one_number_each_with_the_row_labels() -> None:
     table = square(45)
-    parts = fitted(table)
-    assert [fit.places[0] for fit in parts] == [0] * len(parts)
-    assert [place for fit in parts for place in fit.places[1:]] == list(range(1, 46))
     made = as_latex(table)
-    assert made.count(r"\addtocounter{table}{-1}") == len(parts) - 1 == 3
-    assert re.findall(r"\\caption\{(.*?)\}", made) == [f"A matrix (part {number} of 4)" for number in (1, 2, 3, 4)]
-    assert re.findall(r"\\label\{(.*?)\}", made) == ["tab:square-45", *(f"tab:square-45-{part}" for part in (2, 3, 4))]
+    headings = re.findall(r"\\toprule\n(.*) \\\\\n\\midrule\n(?:.*\n)?\\endfirsthead", made)
+    parts = [re.findall(r"\{[lc]\}\{(.*?)\}(?: &|$)", each) for each in headings]
+    assert [names[0] for names in parts] == ["metric"] * len(parts)
+    assert [name for names in parts for name in names[1:]] == [column.heading for column in table.columns[1:]]
+    assert made.count(r"\addtocounter{table}{-1}") == len(parts) - 1 == 4
+    assert re.findall(r"\\caption\{(.*?)\}", made) == [f"A matrix (part {number} of 5)" for number in range(1, 6)]
+    assert re.findall(r"\\label\{(.*?)\}", made) == [
+        "tab:square-45", *(f"tab:square-45-{part}" for part in range(2, 6))
+    ]  # fmt: skip
     assert made.count(r"\textbf{Bold}: much.") == 1
+
+
+def test_long_headings_of_numbers_are_broken_and_those_of_texts_are_not() -> None:
+    made = as_latex(Table("t", "", [Column("a heading of texts"), Column("nDCG(gains=linear)@10")], [["x", 1]]))
+    assert r"\multicolumn{1}{l}{a heading of texts}" in made
+    assert r"\begin{tabular}[b]{@{}c@{}}nDCG\\(gains=linear)\\@10\end{tabular}" in made
+
+
+def test_long_texts_are_broken_into_lines() -> None:
+    made = as_latex(Table("t", "", [Column("n"), Column("text")], [[1, "word " * 20]]))
+    assert re.search(r"\\begin\{tabular\}\{r>\{\\raggedright\\arraybackslash\}p\{0\.\d\d\\linewidth\}\}", made)
+    assert packages_of(made) == ["array", "booktabs", "graphicx"]
 
 
 def test_what_fits_no_page_whatever_is_done_is_printed_all_the_same() -> None:
@@ -173,5 +192,5 @@ def test_rows_beyond_the_page_go_on_on_the_next() -> None:
 def test_every_kind_of_table_compiles_and_none_runs_off_its_page() -> None:
     tables = all_kinds()
     packages = packages_of("\n".join(map(as_latex, tables)))
-    assert packages == ["booktabs", "graphicx", "longtable", "pdflscape", "rotating"]
+    assert packages == ["array", "booktabs", "graphicx", "longtable", "pdflscape"]
     compiles(tables)

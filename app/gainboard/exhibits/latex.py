@@ -1,70 +1,170 @@
 r"""Tables as LaTeX, in the layout of the papers: booktabs, a caption above, notes below, marked cells bold or in
 italics.
 
-The document needs `\usepackage{booktabs}`; `longtable` for tables that go on across pages; for those too wide for an
-upright page, `graphicx` where headings stand, `rotating` or `pdflscape` where the page is turned, and if there are too
-many columns even so, they come in parts under the same number. The first line of each says what it needs.
+Short tables are a `table`, which `\resizebox` shrinks to the line where they are wider; tables of more rows are a
+`longtable`, which goes on across pages. Wide ones are on a turned page, and those too wide for it come in parts under
+one number. The first line of each says which packages the document needs.
 Everything is ASCII but for characters that only engines with Unicode can print (see `tex.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
-from gainboard.exhibits.cells import tex_cell, tex_value
-from gainboard.exhibits.fitting import Fit, fitted
-from gainboard.exhibits.tables import Align, Column, Table, Value
+from gainboard.exhibits.tables import Align, Cell, Column, Marked, Share, Table, Value, is_undefined, value_of
 from gainboard.exhibits.tex import tex
 
 _LETTER = {"left": "l", "centre": "c", "right": "r"}
-_COMMA = re.compile(r",(?=[^\s{])")
-_RAGGED = r"\raggedright\let\\\tabularnewline "
-"""Broken lines are not stretched; what that does to the end of a row is undone."""
+_MARKS = {
+    # \boldmath for the minus and the symbols: \textbf leaves formulas as they are.
+    "bold": r"\textbf{{\boldmath {}}}",
+    "italic": r"\textit{{{}}}",
+}
 _MARKED = {"bold": r"\textbf{Bold}", "italic": r"\textit{Italic}"}
+_COMMA = re.compile(r",(?=[^\s{])")
+
+# Widths are in characters. They only choose between the layouts, so a rough count does: LaTeX measures what it sets.
+_GAP = 2
+_WIDE = re.compile("[A-Zmw@%&=+_<>]")
+_HEADING_LINE = 9
+_BREAKS = re.compile(r"(?<=[ ,_])|(?=[(@])")
+"""Where the heading of a column of numbers may go on in a new line: between words and parameters of metrics."""
+_LONGEST, _TEXT_LINE = 50, 25
+"""Texts longer than the one are broken into lines, which have at least the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What a page holds: characters across as they are, and where they are shrunk to it, and the rows of a float."""
+
+    width: int
+    shrunk: int
+    rows: int
+
+
+_UPRIGHT, _TURNED = _Page(82, 105, 40), _Page(124, 165, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The columns `places` of a table, and how they are printed together."""
+
+    table: Table
+    places: Sequence[int]
+    lines: Mapping[int, float]
+    """The columns whose texts are broken into lines, with the share of the page's width that they take."""
+    is_turned: bool
+    is_long: bool
+
+    @property
+    def columns(self) -> list[Column]:
+        return [self.table.columns[place] for place in self.places]
 
 
 def as_latex(table: Table) -> str:
-    """The table with its caption and the label `tab:NAME`, ready for `\\input`."""
-    parts = fitted(table)
-    lines = [line for number, fit in enumerate(parts, start=1) for line in _part(fit, number, len(parts))]
+    """Return the table with its caption and the label `tab:NAME`, ready for `\\input`."""
+    parts = list(_parts(table))
+    lines = [line for number, part in enumerate(parts, start=1) for line in _printed(part, number, len(parts))]
     return "\n".join([_needed(parts), *lines]) + "\n"
 
 
-def _needed(parts: list[Fit]) -> str:
+def _parts(table: Table) -> Iterator[_Part]:
+    longest = {place: _longest_text(table, place) for place in table.printed}
+    broken = {place for place, text in longest.items() if len(text) > _LONGEST}
+    widths = {
+        place: _GAP + (_TEXT_LINE if place in broken else _width(table.columns[place], text))
+        for place, text in longest.items()
+    }
+    rows = _row_count(table, broken)
+    across = _total(table, table.printed, widths)
+    is_turned = across > (_UPRIGHT.width if rows > _UPRIGHT.rows else _UPRIGHT.shrunk)
+    page = _TURNED if is_turned else _UPRIGHT
+    is_long = rows > page.rows
+    for places in _places_of_parts(table, widths, page.width if is_long else page.shrunk):
+        texts = broken.intersection(places)
+        left = 1 - sum(widths[place] for place in places if place not in texts) / page.width
+        shares = dict.fromkeys(texts, max(left, 0.5) / max(len(texts), 1))
+        yield _Part(table, places, shares, is_turned, is_long)
+
+
+def _places_of_parts(table: Table, widths: Mapping[int, float], room: float) -> Iterator[list[int]]:
+    """Return as many columns at once as the room holds, each time after the one that labels the rows."""
+    label, *others = table.printed
+    places = [label]
+    for place in others:
+        # A part has one column besides the labels at least, however wide.
+        if len(places) > 1 and _total(table, [*places, place], widths) > room:
+            yield places
+            places = [label]
+        places.append(place)
+    yield places
+
+
+def _total(table: Table, places: Sequence[int], widths: Mapping[int, float]) -> float:
+    groups = groupby(places, lambda place: table.columns[place].group)
+    return sum(max(sum(map(widths.__getitem__, members)), len(group)) for group, members in groups)
+
+
+def _width(column: Column, longest: str) -> float:
+    if longest:
+        return max(map(_characters, (longest, column.heading)))
+    number = 6 if column.digits is None else column.digits + 3
+    return max(number, *map(_characters, _heading_lines(column.heading)))
+
+
+def _characters(text: str) -> float:
+    return len(text) + 0.4 * len(_WIDE.findall(text))
+
+
+def _longest_text(table: Table, place: int) -> str:
+    values = (value_of(row[place]) for row in table.rows)
+    return max((value for value in values if isinstance(value, str)), key=len, default="")
+
+
+def _row_count(table: Table, broken: Collection[int]) -> int:
+    """Return how many rows high the table is, with the lines of its texts and sections and with its notes."""
+    notes = sum(1 + len(note) // 100 for note in (*table.notes, *table.meanings.values()))
+    further = sum(len(str(value_of(row[place]))) // _LONGEST for place in broken for row in table.rows)
+    return len(table.rows) + further + 2 * len({table.section_of(row) for row in table.rows} - {None}) + notes
+
+
+def _needed(parts: Sequence[_Part]) -> str:
     packages = {"booktabs"}
-    for fit in parts:
-        packages |= {"graphicx"} if fit.standing else set()
-        packages |= {"longtable"} if fit.is_long else set()
-        packages |= {"pdflscape" if fit.is_long else "rotating"} if fit.is_turned else set()
+    for part in parts:
+        packages |= {"longtable" if part.is_long else "graphicx"}
+        packages |= {"pdflscape"} if part.is_turned else set()
+        packages |= {"array"} if part.lines else set()
     return rf"% \usepackage{{{','.join(sorted(packages))}}}"
 
 
-def _part(fit: Fit, number: int, parts: int) -> Iterator[str]:
-    caption, notes = _caption(fit.table, number, parts), list(_notes(fit.table)) if number == parts else []
+def _printed(part: _Part, number: int, parts: int) -> Iterator[str]:
+    caption, notes = _caption(part.table, number, parts), list(_notes(part.table)) if number == parts else []
     if number > 1:
         # Parts of one table have its number.
         yield r"\addtocounter{table}{-1}"
-    yield from _long(fit, caption, notes) if fit.is_long else _floating(fit, caption, notes)
+    yield from [r"\begin{landscape}"] if part.is_turned else []
+    yield from _long(part, caption, notes) if part.is_long else _floating(part, caption, notes)
+    yield from [r"\end{landscape}"] if part.is_turned else []
 
 
-def _floating(fit: Fit, caption: str, notes: Sequence[str]) -> Iterator[str]:
-    environment = "sidewaystable" if fit.is_turned else "table"
-    yield from (rf"\begin{{{environment}}}", r"\centering", caption, r"\smallskip", _size(fit))
-    yield from (rf"\begin{{tabular}}{{{_layout(fit)}}}", r"\toprule")
-    yield from (*_header(fit), *_rows(fit), r"\bottomrule", r"\end{tabular}", *notes)
-    yield rf"\end{{{environment}}}"
+def _floating(part: _Part, caption: str, notes: Sequence[str]) -> Iterator[str]:
+    yield from (r"\begin{table}", r"\centering", caption, r"\smallskip\small\setlength{\tabcolsep}{4pt}")
+    # No wider than the line, be it that of a page or of one of two columns.
+    yield r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+    yield from (rf"\begin{{tabular}}{{{_layout(part)}}}", r"\toprule", *_header(part), *_rows(part))
+    yield from (r"\bottomrule", r"\end{tabular}}", *notes, r"\end{table}")
 
 
-def _long(fit: Fit, caption: str, notes: Sequence[str]) -> Iterator[str]:
-    yield r"\begin{landscape}" if fit.is_turned else r"\begingroup"
-    yield _size(fit)
-    yield rf"\begin{{longtable}}{{{_layout(fit)}}}"
-    yield from (caption + r" \\", r"\toprule", *_header(fit), r"\endfirsthead")
-    yield from (r"\toprule", *_header(fit), r"\endhead", r"\bottomrule", r"\endfoot")
-    yield from (*_rows(fit), r"\end{longtable}", *notes)
-    yield r"\end{landscape}" if fit.is_turned else r"\endgroup"
+def _long(part: _Part, caption: str, notes: Sequence[str]) -> Iterator[str]:
+    header = list(_header(part))
+    yield r"\begingroup\footnotesize\setlength{\tabcolsep}{4pt}"
+    yield rf"\begin{{longtable}}{{{_layout(part)}}}"
+    yield from (caption + r" \\", r"\toprule", *header, r"\endfirsthead")
+    yield from (r"\toprule", *header, r"\endhead", r"\bottomrule", r"\endfoot")
+    yield from (*_rows(part), r"\end{longtable}", *notes, r"\endgroup")
 
 
 def _caption(table: Table, number: int, parts: int) -> str:
@@ -73,34 +173,42 @@ def _caption(table: Table, number: int, parts: int) -> str:
     return rf"\caption{{{_sentence(table.caption)}{which}}}\label{{tab:{label}}}"
 
 
-def _layout(fit: Fit) -> str:
-    letters = [_LETTER[align] for align in fit.table.alignments()]
-    broken = rf"p{{{fit.line_width:.0f}pt}}"
-    return "".join(broken if place in fit.broken else letters[place] for place in fit.places)
+def _layout(part: _Part) -> str:
+    alignments, lines = list(part.table.alignments()), part.lines
+    ragged = r">{{\raggedright\arraybackslash}}p{{{:.2f}\linewidth}}"
+    return "".join(
+        ragged.format(lines[place]) if place in lines else _LETTER[alignments[place]] for place in part.places
+    )
 
 
-def _size(fit: Fit) -> str:
-    return rf"{fit.size.command}\setlength{{\tabcolsep}}{{{fit.size.gap}pt}}"
-
-
-def _header(fit: Fit) -> Iterator[str]:
-    columns = [fit.table.columns[place] for place in fit.places]
-    if any(column.group for column in columns):
-        yield from _group_header(columns)
-    alignments = list(fit.table.alignments())
-    titles = (_title(fit, place, alignments[place]) for place in fit.places)
+def _header(part: _Part) -> Iterator[str]:
+    if any(column.group for column in part.columns):
+        yield from _group_header(part.columns)
+    alignments = list(part.table.alignments())
+    titles = (_title(column, alignments[place]) for column, place in zip(part.columns, part.places, strict=True))
     yield " & ".join(titles) + r" \\"
     yield r"\midrule"
 
 
-def _title(fit: Fit, place: int, align: Align) -> str:
-    heading = tex(fit.table.columns[place].heading)
-    title = rf"\rotatebox{{90}}{{{heading}}}" if place in fit.standing else heading
+def _title(column: Column, align: Align) -> str:
     # A heading stands over the middle of its numbers, and at the start of its texts.
-    return rf"\multicolumn{{1}}{{{'l' if align == 'left' else 'c'}}}{{{title}}}"
+    if align == "left":
+        return rf"\multicolumn{{1}}{{l}}{{{tex(column.heading)}}}"
+    lines = r"\\".join(map(tex, _heading_lines(column.heading)))
+    title = rf"\begin{{tabular}}[b]{{@{{}}c@{{}}}}{lines}\end{{tabular}}" if r"\\" in lines else lines
+    return rf"\multicolumn{{1}}{{c}}{{{title}}}"
 
 
-def _group_header(columns: list[Column]) -> Iterator[str]:
+def _heading_lines(heading: str) -> list[str]:
+    lines = [""]
+    for piece in _BREAKS.split(heading):
+        if lines[-1] and len(lines[-1] + piece.rstrip()) > _HEADING_LINE:
+            lines.append("")
+        lines[-1] += piece
+    return lines
+
+
+def _group_header(columns: Sequence[Column]) -> Iterator[str]:
     cells, rules, first = [], [], 1
     for group, members in groupby(columns, lambda column: column.group):
         width = len(list(members))
@@ -112,20 +220,41 @@ def _group_header(columns: list[Column]) -> Iterator[str]:
     yield " ".join(rules)
 
 
-def _rows(fit: Fit) -> Iterator[str]:
-    table, section, broken = fit.table, None, fit.broken
+def _rows(part: _Part) -> Iterator[str]:
+    table, section, columns = part.table, None, list(zip(part.places, part.columns, strict=True))
     for number, row in enumerate(table.rows):
         if (new := table.section_of(row)) != section:
             section = new
-            yield from ([r"\midrule"] if number else [])
-            yield _section_line(section, len(fit.places))
-        cells = ((tex_cell(row[place], table.columns[place]), place in broken) for place in fit.places)
-        yield " & ".join(f"{_RAGGED}{cell}" if is_broken else cell for cell, is_broken in cells) + r" \\"
+            yield from [r"\midrule"] if number else []
+            # The star keeps a line from being the last of its page, away from what it heads.
+            yield rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{_value(section, Column(''))}}}}} \\*"
+        yield " & ".join([_cell(row[place], column) for place, column in columns]) + r" \\"
 
 
-def _section_line(section: Value, width: int) -> str:
-    # The star keeps a line from being the last of its page, away from what it heads.
-    return rf"\multicolumn{{{width}}}{{l}}{{\emph{{{tex_value(section, Column(''))}}}}} \\*"
+def _cell(cell: Cell, column: Column) -> str:
+    printed = _value(value_of(cell), column)
+    return _MARKS[cell.style].format(printed) if isinstance(cell, Marked) else printed
+
+
+def _value(value: Value, column: Column) -> str:
+    if isinstance(value, str):
+        return tex(value)
+    if is_undefined(value) or value is None:
+        return "--"
+    if isinstance(value, Share):
+        return f"{value.count}/{value.of}={_number(float(value), 0 if column.digits is None else column.digits, True)}"
+    if isinstance(value, float) or column.digits is not None or column.percent:
+        return _number(float(value), column.digits, column.percent)
+    return str(value).replace("-", "$-$")
+
+
+def _number(value: float, digits: int | None, percent: bool) -> str:
+    scaled = 100 * value if percent else value
+    free = "4g" if abs(scaled) < 1000 else "0f"
+    text = f"{scaled:.{free}}" if digits is None else f"{scaled:.{digits}f}"
+    if float(text) == 0:
+        text = text.removeprefix("-")
+    return text.replace("-", "$-$").replace("inf", r"$\infty$") + (r"\%" if percent else "")
 
 
 def _notes(table: Table) -> Iterator[str]:
@@ -138,5 +267,5 @@ def _notes(table: Table) -> Iterator[str]:
 
 
 def _sentence(text: str) -> str:
-    """A text of lines, which labels of metrics would run out of if they were not broken between parameters."""
+    """Return a text of lines, which labels of metrics would run out of if they were not broken between parameters."""
     return _COMMA.sub(r",\\allowbreak{}", tex(text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _SPECIAL = {
@@ -21,105 +22,53 @@ _SPECIAL = {
 } | {character: f"\\{character}" for character in "{}$&#_%"}
 
 _SYMBOLS = {
-    "–": "--",
-    "—": "---",
-    "‘": "`",
-    "’": "'",
-    "“": "``",
-    "”": "''",
-    "…": r"\ldots{}",
-    "ß": r"\ss{}",
-    "æ": r"\ae{}",
-    "Æ": r"\AE{}",
-    "œ": r"\oe{}",
-    "Œ": r"\OE{}",
-    "ø": r"\o{}",
-    "Ø": r"\O{}",
-    "ł": r"\l{}",
-    "Ł": r"\L{}",
-    "ı": r"\i{}",
-    "§": r"\S{}",
-    "©": r"\copyright{}",
-}
+    "–": "--", "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''", "…": r"\ldots{}", "§": r"\S{}",
+    "©": r"\copyright{}", "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}",
+    "Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}", "ı": r"\i{}",
+}  # fmt: skip
 
-_MATHS = (
-    {
-        "−": "-",
-        "±": r"\pm",
-        "×": r"\times",
-        "·": r"\cdot",
-        "°": r"^\circ",
-        "≤": r"\leq",
-        "≥": r"\geq",
-        "≠": r"\neq",
-        "≈": r"\approx",
-        "∞": r"\infty",
-        "∩": r"\cap",
-        "∪": r"\cup",
-        "→": r"\rightarrow",
-        "√": r"\surd",
-        "∑": r"\sum",
-        "Δ": r"\Delta",
-        "Σ": r"\Sigma",
-        "Ω": r"\Omega",
-        "µ": r"\mu",
-    }
-    | {
-        character: f"\\{unicodedata.name(character).split()[-1].lower()}"
-        for character in "αβγδεζηθικλμνξπρστυφχψω"
-        if character != "λ"
-    }
-    | {"λ": r"\lambda"}
+_MATHS = {
+    "−": "-", "±": r"\pm", "×": r"\times", "·": r"\cdot", "°": r"^\circ", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq",
+    "≈": r"\approx", "∞": r"\infty", "∩": r"\cap", "∪": r"\cup", "→": r"\rightarrow", "√": r"\surd", "∑": r"\sum",
+    "Δ": r"\Delta", "Σ": r"\Sigma", "Ω": r"\Omega", "µ": r"\mu", "λ": r"\lambda",
+} | {letter: f"\\{unicodedata.name(letter).split()[-1].lower()}" for letter in "αβγδεζηθικμνξπρστυφχψω"}  # fmt: skip
+
+# The combining grave, acute, circumflex, tilde, macron, breve, dot above, diaeresis, ring, double acute, caron,
+# cedilla and dot below, with the commands of their accents.
+_ACCENTS = dict(
+    zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0323", "`'^~=u.\"rHvcd", strict=True)
 )
 
-_ACCENTS = {
-    "\N{COMBINING GRAVE ACCENT}": "`",
-    "\N{COMBINING ACUTE ACCENT}": "'",
-    "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
-    "\N{COMBINING TILDE}": "~",
-    "\N{COMBINING MACRON}": "=",
-    "\N{COMBINING BREVE}": "u",
-    "\N{COMBINING DOT ABOVE}": ".",
-    "\N{COMBINING DIAERESIS}": '"',
-    "\N{COMBINING RING ABOVE}": "r",
-    "\N{COMBINING DOUBLE ACUTE ACCENT}": "H",
-    "\N{COMBINING CARON}": "v",
-    "\N{COMBINING CEDILLA}": "c",
-    "\N{COMBINING DOT BELOW}": "d",
-}
-
-_LIGATED = "-`',!?"
-"""Two of these, or a mark and a quote, would be drawn as one other character."""
+_LIGATURE = re.compile("(?<=[-`',!?])(?=[-`',!?])")
+"""Between two of these: set side by side they would be drawn as one other character."""
 
 
 def tex(text: str) -> str:
-    """The text for a paragraph, a caption or a cell; white space of any kind is one space.
+    """Return the text for a paragraph, a caption or a cell; white space of any kind is one space.
 
     Letters of Latin alphabets, Greek and common symbols become commands. Other characters are printed by engines that
     know Unicode (XeLaTeX, LuaLaTeX) where the font has them, and by pdfLaTeX as their code, `[U+4E2D]`.
     """
     words = " ".join(unicodedata.normalize("NFC", text).split())
-    pairs = zip(words, f"{words[1:]} ", strict=True) if words else ()
-    return "".join(_character(character) + _kept_apart(character, following) for character, following in pairs)
+    return "{}".join(part.translate(_COMMANDS) for part in _LIGATURE.split(words))
 
 
 def spelled(character: str) -> str:
-    """A character that cannot be shown, by its code."""
+    """Return the code of a character that cannot be shown."""
     return f"[U+{ord(character):04X}]"
 
 
-def _kept_apart(character: str, following: str) -> str:
-    return "{}" if character in _LIGATED and following in _LIGATED else ""
+class _Commands(dict[int, str]):
+    """The commands of characters by their numbers: ASCII is kept, and the rest is found when a text has it."""
+
+    def __missing__(self, number: int) -> str:
+        character = chr(number)
+        if character in _MATHS:
+            return f"${_MATHS[character]}$"
+        return _SYMBOLS.get(character) or _accented(character) or _by_engine(character)
 
 
-def _character(character: str) -> str:
-    if character in _SPECIAL:
-        return _SPECIAL[character]
-    if character in _MATHS:
-        return f"${_MATHS[character]}$"
-    if character.isascii() and character.isprintable():
-        return character
-    return _SYMBOLS.get(character) or _accented(character) or _by_engine(character)
+_COMMANDS = _Commands({number: _SPECIAL.get(chr(number), chr(number)) for number in range(ord(" "), ord("~") + 1)})
 
 
 def _accented(character: str) -> str | None:
