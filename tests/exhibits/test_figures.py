@@ -131,7 +131,7 @@ def test_a_ring_is_always_around_a_mark_of_its_curve() -> None:
 
 
 def test_a_legend_takes_as_few_lines_as_the_width_of_its_entries_allows() -> None:
-    from gainboard.exhibits.drawing.layout import legend_columns  # noqa: PLC0415  # as in the program
+    from gainboard.exhibits.drawing.pages import legend_columns  # noqa: PLC0415  # as in the program
 
     assert legend_columns([4] * 6, 6.0) == 6
     assert legend_columns([4] * 5 + [60], 6.0) == 3

@@ -126,7 +126,7 @@ def all_kinds() -> list[Table]:
 
 
 def shape(table: Table) -> tuple[str, bool, list[int]]:
-    """Return how a table is printed: in which environment, whether on a turned page, and of how many columns each part."""
+    """Return a table's environment, whether its page is turned, and how many columns each of its parts has."""
     made = as_latex(table)
     layouts = re.findall(r"\\begin\{(tabular|longtable)\}\{([lcr]+)\}", made)
     return layouts[0][0], r"\begin{landscape}" in made, [len(letters) for _, letters in layouts]

@@ -24,14 +24,14 @@ def require_drawing() -> None:
 
 
 def as_svg(figure: Figure) -> bytes:
-    """The figure as a whole SVG document, UTF-8. Safe to call from several threads.
+    """Return the figure as a whole SVG document, UTF-8. Safe to call from several threads.
 
     Raises `NotFound` where Matplotlib, the `figures` extra, is not installed.
     """
     with _one_at_a_time:
         try:
             # Imported here because Matplotlib is optional, and takes longer to load than the rest of the server.
-            from gainboard.exhibits.drawing import svg_bytes  # noqa: PLC0415
+            from gainboard.exhibits.drawing.pages import svg_bytes  # noqa: PLC0415
         except ImportError as error:
             raise NotFound("Figures cannot be drawn: install Gainboard with its `figures` extra.") from error
         return svg_bytes(figure)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from gainboard.exhibits.drawing.looks import DOTS, GREY, SMALL, Look, shown
-from gainboard.exhibits.drawing.rulers import Floats, Ruler
+from gainboard.exhibits.drawing.axes import Floats, drawable
+from gainboard.exhibits.drawing.looks import GREY, SMALL, Look, shown
 from gainboard.exhibits.figures import Panel, Reference, Series
 
 RING: dict[str, Any] = {
@@ -27,49 +27,42 @@ _MOST_RINGS, _SMALL_RING = 12, {"markersize": 6.5, "markeredgewidth": 0.8}
 _DASH = (0, (4, 2))
 
 
-def draw_curves(panel: Panel, axes: Axes, x: Ruler, y: Ruler, looks: Mapping[str, Look]) -> None:
-    """Draws everything but limits, ticks and the labels of references, which wait until limits are final."""
-    axes.set_xscale(panel.x.scale)
-    axes.set_yscale(panel.y.scale)
+def draw_curves(panel: Panel, axes: Axes, looks: Mapping[str, Look]) -> None:
+    """Draw the curves and references of a panel whose scales are set."""
     rings = RING | (_SMALL_RING if sum(len(each.highlighted) for each in panel.series) > _MOST_RINGS else {})
     for series in panel.series:
-        _draw(axes, series, x.places(series.x), y.places(series.y), looks[series.label], rings)
-    for reference in panel.references:
-        across = axes.axhline if reference.of == "y" else axes.axvline
-        across(
-            (y if reference.of == "y" else x).places([reference.value])[0],
-            color=GREY,
-            linestyle=_DASH,
-            linewidth=0.8,
-            zorder=1.5,
-        )
+        _draw(axes, series, drawable(series.x, panel.x), drawable(series.y, panel.y), looks[series.label], rings)
+    for of in ("x", "y"):
+        references = [each for each in panel.references if each.of == of and math.isfinite(each.value)]
+        for number, reference in enumerate(sorted(references, key=lambda each: each.value)):
+            _draw_reference(axes, reference, 0.5 if len(references) == 1 else number / (len(references) - 1))
     axes.set_xlabel(shown(panel.x.heading))
     axes.set_ylabel(shown(panel.y.heading))
     axes.set_title(shown(panel.title))
 
 
-def label_references(panel: Panel, axes: Axes, x: Ruler, y: Ruler) -> None:
-    """Names each reference at its end, outside the frame; names that would overlap are moved apart."""
-    for of, scale in (("y", y), ("x", x)):
-        chosen = [reference for reference in panel.references if reference.of == of]
-        places = scale.places([reference.value for reference in chosen])
-        last = -math.inf
-        for index in np.argsort(places).tolist():
-            point = (1.0, places[index]) if of == "y" else (places[index], 1.0)
-            last = _label(axes, chosen[index], point, last)
+def _draw_reference(axes: Axes, reference: Reference, part: float) -> None:
+    """Draw a dashed line and name it at its end, outside the frame.
 
-
-def _label(axes: Axes, reference: Reference, point: tuple[float, float], last: float) -> float:
-    is_y = reference.of == "y"
-    across = axes.get_yaxis_transform() if is_y else axes.get_xaxis_transform()
-    there = float(across.transform(point)[1 if is_y else 0]) * 72 / DOTS  # points
-    moved = max(there, last + SMALL + 1.5)
-    axes.annotate(
-        shown(reference.label, 24), point, xycoords=across, textcoords="offset points", annotation_clip=False,
-        xytext=(3, moved - there) if is_y else (moved - there, 3), fontsize=SMALL - 0.5, color="0.25",
-        va="center" if is_y else "bottom", ha="left" if is_y else "center", rotation=0 if is_y else 90,
-    )  # fmt: skip
-    return moved
+    The name stands beside the line, or before or after it where `part`, 0 for the first of several and 1 for the
+    last, tells it from its neighbours, which may be near.
+    """
+    side = 0 if part == 0 else 2 if part == 1 else 1
+    style: dict[str, Any] = {"color": GREY, "linestyle": _DASH, "linewidth": 0.8, "zorder": 1.5}
+    text: dict[str, Any] = {
+        "fontsize": SMALL - 0.5,
+        "color": "0.25",
+        "textcoords": "offset points",
+        "annotation_clip": False,
+    }
+    if reference.of == "y":
+        axes.axhline(reference.value, **style)
+        text |= {"xycoords": axes.get_yaxis_transform(), "xytext": (3, 0), "va": ("top", "center", "bottom")[side]}
+        axes.annotate(shown(reference.label, 24), (1, reference.value), **text)
+    else:
+        axes.axvline(reference.value, **style)
+        text |= {"xycoords": axes.get_xaxis_transform(), "xytext": (0, 3), "ha": ("right", "center", "left")[side]}
+        axes.annotate(shown(reference.label, 24), (reference.value, 1), rotation=90, va="bottom", **text)
 
 
 def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: Look, rings: Mapping[str, Any]) -> None:
@@ -85,7 +78,7 @@ def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: Look, rings: M
 
 
 def _marked(defined: np.ndarray[tuple[int], np.dtype[np.bool_]], style: str, number: int) -> list[int]:
-    """Which points get a mark: all while they are few, else some, which differ from curve to curve."""
+    """Return the points that get a mark: all while they are few, else some, which differ from curve to curve."""
     points = np.flatnonzero(defined)
     most = _MARKED_ON_LINE if style in ("line", "step") else _MARKED_OF_MANY
     if style == "points" or points.size <= (most if style in ("line", "step") else _MOST_MARKED):

@@ -12,8 +12,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Normalize
 
+from gainboard.exhibits.drawing.axes import Floats, floats, name_ticks, room_of_names
 from gainboard.exhibits.drawing.looks import SMALL, shown
-from gainboard.exhibits.drawing.rulers import Floats, Ruler, floats
 from gainboard.exhibits.figures import Axis, HeatMap
 
 _MOST_READABLE = 20
@@ -21,31 +21,38 @@ _MOST_READABLE = 20
 _MOST_DRAWN = 64
 """Rows or columns that are drawn cell by cell; more are one picture."""
 _SHADES = "YlGnBu"  # lightness falls all the way: greater is darker without colour too
-_BAR = 0.12
 
 
 def size_of_heat_map(heat_map: HeatMap) -> tuple[float, float]:
-    """Width and height of the matrix, in inches."""
+    """Return width and height of the matrix with its names and the bar of its shades, in inches."""
+    width, height = _size_of_cells(heat_map)
+    return width + room_of_names(heat_map.rows) + 1.0, height + room_of_names(heat_map.columns) + 0.4
+
+
+def _size_of_cells(heat_map: HeatMap) -> tuple[float, float]:
     most = max(len(heat_map.columns), len(heat_map.rows))
-    cell = 0.36 if most <= _MOST_READABLE else max(0.02, min(0.25, 6.2 / most))
+    # Small matrices have larger cells, so that the bar and its title are as high.
+    cell = max(0.36, 1.2 / most) if most <= _MOST_READABLE else max(0.02, min(0.25, 6.2 / most))
     return cell * len(heat_map.columns), cell * len(heat_map.rows)
 
 
 def draw_heat_map(heat_map: HeatMap, axes: Axes, alike: Iterable[HeatMap]) -> None:
-    """Draws the matrix, first row on top, with the meaning of its shades beside it: one for all that are `alike`."""
+    """Draw the matrix, first row on top, with the meaning of its shades beside it: one for all that are `alike`."""
     values = np.array([floats(row) for row in heat_map.values])
     norm = _norm(np.concatenate([floats(row) for each in alike for row in each.values]), heat_map.scale)
     cells = _draw_cells(axes, values, norm)
     if max(values.shape) <= _MOST_READABLE:
         _print_values(axes, values, norm, heat_map.digits)
-    width, height = size_of_heat_map(heat_map)
-    for which, names, inches in (("x", heat_map.columns, width), ("y", heat_map.rows, height)):
-        Ruler(Axis("", categories=names), None, 1.0).dress(axes, which, inches)
+    name_ticks(axes, "x", heat_map.columns)
+    name_ticks(axes, "y", heat_map.rows)
     axes.tick_params(which="both", length=0)
     axes.grid(False)
     axes.set_title(shown(heat_map.title))
+    axes.set_aspect("equal")
+    # An axes of its own beside the matrix would be as high as the page.
+    width, height = _size_of_cells(heat_map)
     bar_height = min(1.0, 3.0 / height)
-    bar = axes.inset_axes((1 + 0.1 / width, 1 - bar_height, _BAR / width, bar_height))
+    bar = axes.inset_axes((1 + 0.1 / width, 1 - bar_height, 0.12 / width, bar_height))
     Colorbar(bar, cells, label=shown(heat_map.scale.heading))
 
 

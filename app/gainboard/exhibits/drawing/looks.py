@@ -12,8 +12,6 @@ from matplotlib.ft2font import FT2Font
 
 from gainboard.exhibits.tex import spelled
 
-DOTS = 100
-"""Dots of an inch, which Matplotlib measures in."""
 GREY = "0.4"
 SMALL = 7.0
 """Points: the size of everything but titles."""
@@ -59,7 +57,7 @@ class Look:
     scale: float
 
     def marks(self) -> dict[str, Any]:
-        """Matplotlib's words for the marks."""
+        """Return Matplotlib's settings of the marks."""
         return {
             "marker": self.marker,
             "markersize": (4.5 if self.marker in "*XP" else 3.8) * self.scale,
@@ -69,12 +67,12 @@ class Look:
         }
 
     def line(self) -> dict[str, Any]:
-        """Matplotlib's words for the line."""
+        """Return Matplotlib's settings of the line."""
         return {"color": self.colour, "linestyle": self.dash, "linewidth": self.scale}
 
 
 def looks_of(labels: Sequence[str]) -> dict[str, Look]:
-    """A look for each label; the first 24 differ in their marks alone, the first 40 in colour or dashes too."""
+    """Return a look for each label; the first 24 differ in their marks alone, the first 40 in colour or dashes too."""
     scale = 1.0 if len(labels) <= MANY else 0.9
     return {label: _look(number, scale) for number, label in enumerate(labels)}
 
@@ -88,12 +86,12 @@ def _look(number: int, scale: float) -> Look:
 
 
 def written(text: str) -> str:
-    """The text as it can be written in XML, where no control character can."""
+    """Return the text as it can be written in XML, where no control character can."""
     return "".join(character if character.isprintable() else spelled(character) for character in text)
 
 
 def shown(text: str, most: int = 64) -> str:
-    """The text as it can be drawn: in one line, cut in the middle if very long, unknown characters by their code."""
+    """Return the text in one line, cut in the middle if very long, with the codes of characters that have no form."""
     words = " ".join(text.split())
     if len(words) > most:
         words = f"{words[: most // 2]}…{words[-(most // 2 - 1) :]}"

@@ -1,35 +1,42 @@
-"""Figures on pages."""
+"""Figures on pages: panels in a grid and a legend outside it, laid out by Matplotlib's constrained layout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Mapping, Sequence
 from io import BytesIO
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Page
+from matplotlib.lines import Line2D
 
-from gainboard.exhibits.drawing.curves import draw_curves, label_references
+from gainboard.exhibits.drawing.axes import MOST_TICKS, Which, room_of_names, set_limits, set_scale
+from gainboard.exhibits.drawing.curves import RING, draw_curves
 from gainboard.exhibits.drawing.heatmaps import draw_heat_map, size_of_heat_map
-from gainboard.exhibits.drawing.layout import add_legend, per_row, place, size_of_panel
-from gainboard.exhibits.drawing.looks import DOTS, SETTINGS, looks_of, written
-from gainboard.exhibits.drawing.rulers import Ruler, ruler
-from gainboard.exhibits.figures import Axis, Figure, HeatMap, Numbers, Panel, Series
+from gainboard.exhibits.drawing.looks import MANY, SETTINGS, Look, looks_of, shown, written
+from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel
+
+# Inches; they decide how large the page is, and Matplotlib what stands where on it.
+_SIZES = {1: (5.2, 3.6), 2: (3.5, 2.9), 3: (2.7, 2.6)}
+"""A panel with its labels, by the number of panels in a row."""
+_HIGHER = 1.25
+"""How much higher panels of many curves are."""
+_LINE, _CHARACTER = 0.16, 0.058
+_HANDLE = 0.55
+"""What a column of the legend is wider than its text."""
+_MOST_BELOW, _MOST_BESIDE = 6, 30
+"""Lines of the legend of a single panel: more than the one stand beside it, more than the other below it again."""
 
 
-class Plot(NamedTuple):
-    """A panel, where it is drawn, and what its numbers are laid out by."""
-
+class _Plot(NamedTuple):
     panel: Panel
     axes: Axes
-    x: Ruler
-    y: Ruler
 
 
 def svg_bytes(figure: Figure) -> bytes:
-    """The figure as SVG. For one thread at a time: settings of the whole process are changed while it draws."""
+    """Return the figure as SVG. Only one thread at a time may call this, which changes settings of the process."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)  # type: ignore[arg-type]  # a literal of all names
@@ -41,68 +48,107 @@ def svg_bytes(figure: Figure) -> bytes:
             "Creator": "Gainboard",
             "Date": None,
         }
-        drawn(figure).savefig(out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata=metadata)
+        _page(figure).savefig(out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata=metadata)
     return out.getvalue()
 
 
-def drawn(figure: Figure) -> Page:
-    """The figure, drawn. The page is nominally one inch square, so that its coordinates are inches."""
-    page = Page(figsize=(1, 1), dpi=DOTS)
-    FigureCanvasAgg(page)
+def _page(figure: Figure) -> Page:
     looks = looks_of(figure.labels)
-    plots: list[Plot] = []
+    in_row = 2 if len(figure.panels) == 4 else min(len(figure.panels), 3)
+    rows = math.ceil(len(figure.panels) / in_row)
+    width, height = _size_of_panel(figure, in_row)
+    page = Page(figsize=(in_row * width, rows * height), layout="constrained")
+    plots: list[_Plot] = []
     for number, panel in enumerate(figure.panels):
-        size = size_of_panel(panel, figure) if isinstance(panel, Panel) else size_of_heat_map(panel)
-        axes = page.add_axes((0, 0, *size), label=str(number))
-        if isinstance(panel, Panel):
-            plots.append(Plot(panel, axes, *_rulers(panel, figure)))
-            draw_curves(*plots[-1], looks)
-        else:
+        axes = page.add_subplot(rows, in_row, number + 1, label=str(number))
+        if isinstance(panel, HeatMap):
             draw_heat_map(panel, axes, _alike(panel, figure))
-    _finish(plots)
-    _say_once(plots, per_row(figure))
-    place(page.axes, per_row(figure))
-    add_legend(page, figure, looks)
+        else:
+            plots.append(_Plot(panel, axes))
+    _draw_plots(plots, in_row, looks)
+    _add_legend(page, figure, looks)
     return page
+
+
+def _size_of_panel(figure: Figure, in_row: int) -> tuple[float, float]:
+    sizes = [_size(panel, figure, in_row) for panel in figure.panels]
+    return max(width for width, _ in sizes), max(height for _, height in sizes)
+
+
+def _size(panel: Panel | HeatMap, figure: Figure, in_row: int) -> tuple[float, float]:
+    if isinstance(panel, HeatMap):
+        return size_of_heat_map(panel)
+    width, height = _SIZES[in_row]
+    names = panel.x.categories
+    wide = 0.115 * min(len(names), MOST_TICKS) + 0.6
+    return max(width, wide), height * (_HIGHER if len(figure.labels) > MANY else 1) + room_of_names(names)
 
 
 def _alike(panel: HeatMap, figure: Figure) -> list[HeatMap]:
     return [other for other in figure.panels if isinstance(other, HeatMap) and other.scale == panel.scale]
 
 
-def _rulers(panel: Panel, figure: Figure) -> tuple[Ruler, Ruler]:
-    """Of x and y, over the numbers of all panels that have the same axis."""
-    panels = [other for other in figure.panels if isinstance(other, Panel)]
-    x_numbers = (_numbers(other, "x", lambda series: series.x) for other in panels if other.x == panel.x)
-    y_numbers = (_numbers(other, "y", lambda series: series.y) for other in panels if other.y == panel.y)
-    return _ruler(panel.x, x_numbers), _ruler(panel.y, y_numbers)
+def _draw_plots(plots: Sequence[_Plot], in_row: int, looks: Mapping[str, Look]) -> None:
+    # Equal axes are shared before they get their scale, which does not reach what joins later.
+    for number, (panel, axes) in enumerate(plots):
+        before = plots[:number]
+        if first := next((other for alike, other in before if alike.x == panel.x), None):
+            axes.sharex(first)
+        if first := next((other for alike, other in before if alike.y == panel.y), None):
+            axes.sharey(first)
+    for panel, axes in plots:
+        _set_scale(axes, "x", panel.x, [other for other, _ in plots if other.x == panel.x])
+        _set_scale(axes, "y", panel.y, [other for other, _ in plots if other.y == panel.y])
+        draw_curves(panel, axes, looks)
+    for number, (panel, axes) in enumerate(plots):
+        set_limits(axes, "x", panel.x)
+        set_limits(axes, "y", panel.y)
+        # Side by side, panels of the same y need its title only once.
+        if number % in_row and plots[number - 1].panel.y == panel.y:
+            axes.set_ylabel("")
 
 
-def _ruler(axis: Axis, numbers: Iterable[Iterator[Numbers]]) -> Ruler:
-    return ruler(axis, (each for some in numbers for each in some))
+def _set_scale(axes: Axes, which: Which, axis: Axis, panels: Sequence[Panel]) -> None:
+    series = [each.x if which == "x" else each.y for panel in panels for each in panel.series]
+    references = [each.value for panel in panels for each in panel.references if each.of == which]
+    set_scale(axes, which, axis, [*series, references])
 
 
-def _numbers(panel: Panel, of: str, numbers: Callable[[Series], Numbers]) -> Iterator[Numbers]:
-    yield from map(numbers, panel.series)
-    yield [reference.value for reference in panel.references if reference.of == of]
+def _add_legend(page: Page, figure: Figure, looks: Mapping[str, Look]) -> None:
+    """Name the curves beside a single panel or below, never over the curves; the page grows by what that takes."""
+    handles = _handles(figure, looks)
+    if not handles:
+        return
+    style: dict[str, Any] = {"handles": handles, "frameon": False, "handlelength": 3.2}
+    lengths = [len(str(handle.get_label())) for handle in handles]
+    width, height = page.get_size_inches()
+    if len(figure.panels) == 1 and _MOST_BELOW < len(handles) <= _MOST_BESIDE:
+        beside = _HANDLE + _CHARACTER * max(lengths)
+        page.set_size_inches(width + beside, max(height, _LINE * (len(handles) + 1)))
+        page.legend(loc="outside right upper", **style)
+    else:
+        columns = legend_columns(lengths, width)
+        page.set_size_inches(width, height + _LINE * (math.ceil(len(handles) / columns) + 1))
+        page.legend(loc="outside lower center", ncols=columns, **style)
 
 
-def _finish(plots: list[Plot]) -> None:
-    """Gives equal axes equal limits, and then draws what depends on them."""
-    limits = [(plot.axes.get_xlim(), plot.axes.get_ylim()) for plot in plots]
-    for plot in plots:
-        xs = [x for other, (x, _) in zip(plots, limits, strict=True) if other.panel.x == plot.panel.x]
-        ys = [y for other, (_, y) in zip(plots, limits, strict=True) if other.panel.y == plot.panel.y]
-        plot.axes.set_xlim(plot.x.bounded(min(low for low, _ in xs), max(high for _, high in xs)))
-        plot.axes.set_ylim(plot.y.bounded(min(low for low, _ in ys), max(high for _, high in ys)))
-        box = plot.axes.get_position()
-        plot.x.dress(plot.axes, "x", box.width)
-        plot.y.dress(plot.axes, "y", box.height)
-        label_references(*plot)
+def legend_columns(lengths: Sequence[int], width: float) -> int:
+    """Return into how many columns the legend goes: the fewest lines, and of these the fewest columns."""
+    for lines in range(1, len(lengths) + 1):
+        columns = [lengths[start : start + lines] for start in range(0, len(lengths), lines)]
+        if sum(_HANDLE + _CHARACTER * max(column) for column in columns) <= width:
+            return len(columns)
+    return 1
 
 
-def _say_once(plots: list[Plot], in_row: int) -> None:
-    """Side by side, panels of the same y need its title only once."""
-    for number, plot in enumerate(plots):
-        if number % in_row and plots[number - 1].panel.y == plot.panel.y:
-            plot.axes.set_ylabel("")
+def _handles(figure: Figure, looks: Mapping[str, Look]) -> list[Line2D]:
+    styles = {series.label: series.style for series in reversed(figure.series)}
+    handles = [_handle(label, styles[label], look) for label, look in looks.items()]
+    if any(series.highlighted for series in figure.series):
+        handles.append(Line2D([], [], label=shown(figure.highlight), **RING))
+    return handles
+
+
+def _handle(label: str, style: str, look: Look) -> Line2D:
+    line: dict[str, Any] = look.line() | ({"linestyle": "none"} if style == "points" else {})
+    return Line2D([], [], label=shown(label), **line, **look.marks())
