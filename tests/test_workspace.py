@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gainboard.evaluation.scoring import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRun, under
+from gainboard.evaluation.scoring import MOST_SCORED_BYTES, SCORED_RUNS, RunScores, under
 from gainboard.evaluation.workspace import Cache, Recent, Workspace
 from gainboard.store.database import Database
 
@@ -34,7 +34,7 @@ def test_a_value_is_made_once() -> None:
 
 def test_scores_of_few_topics_are_not_kept_by_the_million() -> None:
     workspace = Workspace(Database("sqlite://"))
-    scored, few = ScoredRun(np.zeros((1, 1)), np.zeros(1), 0), MOST_SCORED_BYTES >> 10
+    scored, few = RunScores(np.zeros((1, 1)), np.zeros(1), 0), MOST_SCORED_BYTES >> 10
     for number in range(few):
         SCORED_RUNS.of(workspace).keep((1, number, b""), scored)
     kept = sum(SCORED_RUNS.of(workspace).find((1, number, b"")) is not None for number in range(few))

@@ -22,7 +22,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims, jobs
-from gainboard.store.job_records import Claim, Job
+from gainboard.store.job_records import Claim, StoredJob
 from gainboard.store.records import Collection
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import CHUNK_SECONDS, launch
@@ -60,7 +60,7 @@ class Laboratory:
     principal: Principal
     name: str = NAME
 
-    def launch(self, kind: str, *, chunk_seconds: float = CHUNK_SECONDS, **params: Any) -> Job:
+    def launch(self, kind: str, *, chunk_seconds: float = CHUNK_SECONDS, **params: Any) -> StoredJob:
         """Asks for a job, with parameters as they would come over HTTP."""
         known = find_kind(kind)
         asked = known.params.model_validate_json(json.dumps(params))
@@ -89,7 +89,7 @@ class Laboratory:
                 return
             yield claim
 
-    def result(self, job: Job) -> bytes:
+    def result(self, job: StoredJob) -> bytes:
         """What a job has come to."""
         with self.workspace.database.reading() as tx:
             finished = jobs.find(tx, job.id)

@@ -10,7 +10,7 @@ import pytest
 
 from gainboard.statistics import find_test
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import SignificanceSettings
 
 
 def matrix(name: str, runs: int = 60) -> Floats:
@@ -22,7 +22,7 @@ def matrix(name: str, runs: int = 60) -> Floats:
 
 
 def levels(test: str, scores: Floats) -> Floats:
-    return find_test(test).decide(scores, Settings()).asl
+    return find_test(test).decide(scores, SignificanceSettings()).asl
 
 
 @pytest.mark.parametrize("name", ["adhoc8_ap", "adhoc8_p10", "web2012_err20", "web2012_ndcg20"])

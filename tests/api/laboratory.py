@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from gainboard.work.job_kinds import Kind
+from gainboard.work.job_kinds import JobKind
 from tests.api.campaign import Campaign, run_text
 from tests.conftest import Service
 
@@ -68,7 +68,7 @@ def rotated(number: int) -> str:
     return run_text(rankings, f"run-{number}")
 
 
-def request_of(kind: Kind[Any]) -> Mapping[str, Any]:
+def request_of(kind: JobKind[Any]) -> Mapping[str, Any]:
     """The example of a kind, with few draws where it draws."""
     few = {name: FEW for name in ("trials", "resamples") if name in kind.params.model_fields}
     asked = kind.example()

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gainboard.work.job_kinds import Kind, every_kind
+from gainboard.work.job_kinds import JobKind, every_kind
 from tests.api.laboratory import Laboratory, request_of
 from tests.conftest import Service
 
@@ -24,7 +24,7 @@ def lab(shared: Service) -> Laboratory:
     return Laboratory(shared)
 
 
-def _finished(lab: Laboratory, kind: Kind[Any]) -> Any:
+def _finished(lab: Laboratory, kind: JobKind[Any]) -> Any:
     return lab.finished(lab.organiser.post(f"{lab.path}/jobs", json=request_of(kind)))
 
 
@@ -38,7 +38,9 @@ def test_the_kinds_are_described(shared: Service) -> None:
 
 
 @each_kind
-def test_the_description_of_the_interface_has_the_parameters_and_an_example(shared: Service, kind: Kind[Any]) -> None:
+def test_the_description_of_the_interface_has_the_parameters_and_an_example(
+    shared: Service, kind: JobKind[Any]
+) -> None:
     description = shared.anonymous.get("/openapi.json").json()
     body = description["paths"]["/v1/collections/{collection}/jobs"]["post"]["requestBody"]["content"]
     media = body["application/json"]
@@ -50,7 +52,7 @@ def test_the_description_of_the_interface_has_the_parameters_and_an_example(shar
 
 
 @each_kind
-def test_its_result_says_what_it_is_about(lab: Laboratory, kind: Kind[Any]) -> None:
+def test_its_result_says_what_it_is_about(lab: Laboratory, kind: JobKind[Any]) -> None:
     result = lab.organiser.get(_finished(lab, kind)["result_url"])
     assert result.headers["content-type"] == "application/json"
     assert (result.json()["kind"], result.json()["collection"]) == (kind.name, lab.name)
@@ -58,7 +60,7 @@ def test_its_result_says_what_it_is_about(lab: Laboratory, kind: Kind[Any]) -> N
 
 
 @each_kind
-def test_its_tables_are_csv_and_latex(lab: Laboratory, kind: Kind[Any]) -> None:
+def test_its_tables_are_csv_and_latex(lab: Laboratory, kind: JobKind[Any]) -> None:
     job = _finished(lab, kind)
     assert job["tables"]
     for table in job["tables"]:
@@ -72,7 +74,7 @@ def test_its_tables_are_csv_and_latex(lab: Laboratory, kind: Kind[Any]) -> None:
 
 
 @each_kind
-def test_its_figures_are_svg(lab: Laboratory, kind: Kind[Any]) -> None:
+def test_its_figures_are_svg(lab: Laboratory, kind: JobKind[Any]) -> None:
     for figure in _finished(lab, kind)["figures"]:
         answer = lab.organiser.get(figure["svg"])
         assert answer.headers["content-type"] == "image/svg+xml"
@@ -81,7 +83,7 @@ def test_its_figures_are_svg(lab: Laboratory, kind: Kind[Any]) -> None:
 
 
 @each_kind
-def test_its_request_is_settled_once_and_for_all(lab: Laboratory, kind: Kind[Any]) -> None:
+def test_its_request_is_settled_once_and_for_all(lab: Laboratory, kind: JobKind[Any]) -> None:
     job = _finished(lab, kind)
     again = lab.ask(kind.name, **job["params"])
     assert (again.status_code, again.json()["id"]) == (200, job["id"]), json.dumps(job["params"])

@@ -23,7 +23,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import blobs, claims, jobs
-from gainboard.store.job_records import Claim, Job
+from gainboard.store.job_records import Claim, StoredJob
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.store.tables import blobs as table_of_blobs
@@ -51,64 +51,66 @@ class Bench:
         if not collections.list_collections(self.workspace, self.organiser, None, 1):
             fill(self.workspace, self.organiser)
 
-    def ask(self, seed: int = 0, kind: str = "swap-rate", chunk_seconds: float = CHUNK_SECONDS, **params: Any) -> Job:
+    def ask(
+        self, seed: int = 0, kind: str = "swap-rate", chunk_seconds: float = CHUNK_SECONDS, **params: Any
+    ) -> StoredJob:
         """A job of about a second, in several chunks."""
         asked = {"metrics": [f"P@{cutoff}" for cutoff in range(1, PARTS + 1)], "trials": TRIALS, "seed": seed} | params
         found = find_kind(kind)
         body = found.params.model_validate(asked)
         return launch(self.workspace, self.organiser, COLLECTION, found, body, chunk_seconds)
 
-    def job(self, job: Job) -> Job:
+    def job(self, job: StoredJob) -> StoredJob:
         """The job as it is now."""
         with self.workspace.database.reading() as tx:
             found = jobs.find(tx, job.id)
         assert found is not None
         return found
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job: StoredJob) -> None:
         """Cancels it in the table, as another server would."""
         with self.workspace.database.writing() as tx:
             jobs.cancel(tx, job.id, self.workspace.now())
 
-    def over(self, job: Job) -> Job:
+    def over(self, job: StoredJob) -> StoredJob:
         """The job once it is over."""
         until(lambda: self.job(job).is_over)
         return self.job(job)
 
-    def begun(self, job: Job) -> None:
+    def begun(self, job: StoredJob) -> None:
         """Waits until at least one chunk is done and another is being worked."""
         until(lambda: any(chunk.done for chunk in self.chunks(job)) and self.is_worked(job))
 
-    def is_worked(self, job: Job) -> bool:
+    def is_worked(self, job: StoredJob) -> bool:
         """Whether a process works a chunk of it."""
         return any(chunk.claim is not None for chunk in self.chunks(job))
 
-    def result(self, job: Job) -> bytes:
+    def result(self, job: StoredJob) -> bytes:
         """The bytes of the result of a job that succeeds."""
         over = self.over(job)
         assert over.state == "succeeded", over.error
         assert over.result_sha256 is not None
         return b"".join(blobs.get(self.workspace.database, over.result_sha256))
 
-    def work(self, job: Job) -> bytes:
+    def work(self, job: StoredJob) -> bytes:
         """The result of a job, worked here."""
         worker = Worker(self.workspace)
         while (held := self.claim()) is not None:
             worker.work(held)
         return self.result(job)
 
-    def forget(self, job: Job) -> None:
+    def forget(self, job: StoredJob) -> None:
         """Deletes a job that is over, so that an equal one is worked again."""
         with self.workspace.database.writing() as tx:
             tx.execute(delete(table_of_jobs).where(table_of_jobs.c.id == job.id))
 
-    def chunks(self, job: Job) -> list[Any]:
+    def chunks(self, job: StoredJob) -> list[Any]:
         """Its chunks' rows, in order."""
         query = select(job_chunks).where(job_chunks.c.job_number == job.number).order_by(job_chunks.c.position)
         with self.workspace.database.reading() as tx:
             return list(tx.execute(query))
 
-    def add(self, sizes: Sequence[int], identity: str | None = None, **given: Any) -> Job:
+    def add(self, sizes: Sequence[int], identity: str | None = None, **given: Any) -> StoredJob:
         """A job that is like others, with chunks of these sizes."""
         names = ("collection_id", "kind", "params", "qrels_id", "run_ids")
         values = {name: getattr(self.like, name) for name in names} | given
@@ -133,7 +135,7 @@ class Bench:
             self.cancel(job)
 
     @cached_property
-    def like(self) -> Job:
+    def like(self) -> StoredJob:
         """A job to take what jobs have from; cancelled."""
         job = self.ask(trials=1)
         self.cancel(job)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gainboard.store import claims
-from gainboard.store.job_records import Claim, Job
+from gainboard.store.job_records import Claim, StoredJob
 from tests.jobs.bench import Bench
 
 
@@ -44,6 +44,6 @@ def is_lost(bench: Bench, held: Claim) -> bool:
         return claims.is_lost(tx, held)
 
 
-def attempts(bench: Bench, job: Job) -> list[tuple[int, int]]:
+def attempts(bench: Bench, job: StoredJob) -> list[tuple[int, int]]:
     """Attempts and interruptions of the job's chunks."""
     return [(chunk.attempts, chunk.interruptions) for chunk in bench.chunks(job)]

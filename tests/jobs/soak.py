@@ -21,7 +21,7 @@ from threading import Event, Thread
 import httpx
 from sqlalchemy import func, select
 
-from gainboard.store.job_records import Job
+from gainboard.store.job_records import StoredJob
 from gainboard.store.job_tables import job_chunks
 from gainboard.store.tables import blob_parts, blobs
 from tests.api.campaign import run_text
@@ -81,7 +81,7 @@ class Jobs:
 
     def __init__(self, bench: Bench, drawn: random.Random) -> None:
         self._bench, self._drawn = bench, drawn
-        self.asked: dict[int, Job] = {}
+        self.asked: dict[int, StoredJob] = {}
 
     def go_on(self, number: int) -> None:
         """Asks for one more where few are open; now and then cancels one, or deletes one that is over."""

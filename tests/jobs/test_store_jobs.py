@@ -10,7 +10,7 @@ import pytest
 
 from gainboard.store import claims
 from gainboard.store.claims import ATTEMPTS
-from gainboard.store.job_records import Job
+from gainboard.store.job_records import StoredJob
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import attempts, claimed, complete, finish, give_back, is_lost
 
@@ -26,7 +26,7 @@ def test_a_new_job_is_queued_with_its_chunks_and_an_equal_one_is_the_same(table:
 def test_equal_jobs_that_are_added_at_once_are_one(table: Bench) -> None:
     barrier, identity = Barrier(4), table.new_id()
 
-    def add(_: int) -> Job:
+    def add(_: int) -> StoredJob:
         barrier.wait()
         return table.add([1] * 50 + [1], identity)
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from gainboard.store.job_records import Job
+from gainboard.store.job_records import StoredJob
 from gainboard.work.watch import Watch
 from tests.jobs.bench import Bench
 from tests.jobs.chunks import claimed, complete
@@ -18,7 +18,7 @@ from tests.jobs.chunks import claimed, complete
 def test_all_who_wait_are_told_what_another_server_did(table: Bench) -> None:
     jobs = [table.add([1, 1]) for _ in range(2)]
 
-    async def wait() -> list[Job]:
+    async def wait() -> list[StoredJob]:
         watch = Watch(table.workspace)
         waiting = [asyncio.create_task(watch.until_over(job, 20)) for job in (*jobs, *jobs)]
         await asyncio.sleep(0)
@@ -56,7 +56,7 @@ def test_when_the_time_is_up_the_job_is_told_as_it_is(table: Bench) -> None:
 def test_whoever_stops_waiting_disturbs_no_other_and_leaves_no_task(table: Bench) -> None:
     job = table.add([1, 1])
 
-    async def wait() -> Job:
+    async def wait() -> StoredJob:
         watch = Watch(table.workspace)
         leaves, stays = (asyncio.create_task(watch.until_over(job, 20)) for _ in range(2))
         await asyncio.sleep(0)
@@ -83,7 +83,7 @@ def test_a_watch_serves_one_event_loop_after_another(table: Bench) -> None:
 def test_a_look_that_fails_is_followed_by_another(table: Bench, caplog: pytest.LogCaptureFixture) -> None:
     job = table.add([1, 1])
 
-    async def wait() -> Job:
+    async def wait() -> StoredJob:
         waiting = asyncio.create_task(Watch(table.workspace).until_over(job, 20))
         await asyncio.to_thread(_rename, table, "jobs", "hidden")
         async with asyncio.timeout(20):

@@ -9,8 +9,8 @@ from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Figure, Table
 from gainboard.store import qrels, runs
 from gainboard.work.job_kinds import find_kind
-from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
-from gainboard.work.report_kinds import About, Found, Needed, find_report_kind
+from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
+from gainboard.work.report_kinds import About, JobResults, Needed, find_report_kind
 from tests.analyses.laboratory import Laboratory
 
 
@@ -33,7 +33,7 @@ def about(laboratory: Laboratory) -> About:
     )
 
 
-def found(laboratory: Laboratory, name: str, **params: Any) -> tuple[Found, list[LeftOut]]:
+def found(laboratory: Laboratory, name: str, **params: Any) -> tuple[JobResults, list[LeftOut]]:
     """The results of a report's jobs, and what was left out already when they were planned."""
     report = find_report_kind(name)
     asked = report.params.model_validate(params)
@@ -46,7 +46,7 @@ def found(laboratory: Laboratory, name: str, **params: Any) -> tuple[Found, list
             results[each.key] = laboratory.answer(each.kind, **_joined(each, asked.seed, asked.drop_identical))
         except InvalidRequest as error:
             left_out.append(LeftOut(each.shows, error.message))
-    return Found(facts, results), left_out
+    return JobResults(facts, results), left_out
 
 
 def _joined(needed: Needed, seed: int, drop_identical: bool) -> Mapping[str, Any]:
@@ -68,12 +68,12 @@ def laid(laboratory: Laboratory, name: str, **params: Any) -> list[Laid]:
 
 def tables(among: list[Laid]) -> dict[str, Table]:
     """The tables by the paper's numbers, sorted and marked."""
-    return {each.number: each.finished() for each in among if isinstance(each, PaperTable)}
+    return {each.number: each.finished() for each in among if isinstance(each, LaidTable)}
 
 
 def figures(among: list[Laid]) -> dict[str, Figure]:
     """The figures by the paper's numbers."""
-    return {each.number: each.figure for each in among if isinstance(each, PaperFigure)}
+    return {each.number: each.figure for each in among if isinstance(each, LaidFigure)}
 
 
 def left_out(among: list[Laid]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from gainboard.exhibits import Marked, Table
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
 from gainboard.work.layout.laid import LeftOut
-from gainboard.work.report_kinds import Found, Needed, find_report_kind
+from gainboard.work.report_kinds import JobResults, Needed, find_report_kind
 from gainboard.work.reports.binary_and_graded_relevance import measures, schemes
 from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
 from tests.analyses.test_judgments import lines
@@ -254,7 +254,7 @@ def test_a_log_base_above_the_smallest_number_of_relevant_documents_is_warned_of
 ) -> None:
     kind, (results, _) = find_report_kind(NAME), worked(laboratory, NAME)
     judgments = {**results["judgments"], "by_topic": [{"relevant": each} for each in relevant]}
-    laid_out = kind.lay_out(Found(results.about, {"judgments": judgments}), kind.params())
+    laid_out = kind.lay_out(JobResults(results.about, {"judgments": judgments}), kind.params())
     assert any("log base 2 exceeds" in remark for remark in remarks(list(laid_out))) == warned
 
 

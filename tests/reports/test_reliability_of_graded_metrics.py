@@ -15,7 +15,7 @@ from gainboard.exhibits import Marked, Panel, as_svg
 from gainboard.exhibits.tables import Cell, value_of
 from gainboard.metrics import Scale, resolve
 from gainboard.work.layout.composing import compose
-from gainboard.work.layout.laid import Laid, PaperFigure, PaperTable
+from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable
 from gainboard.work.report_kinds import Needed, find_report_kind
 from tests.analyses.laboratory import Laboratory, beside, planted
 from tests.exhibits.compiling import compiles
@@ -82,7 +82,7 @@ def tau(laboratory: Laboratory, one: str, other: str) -> float:
 
 
 def test_everything_is_there_in_the_order_of_the_paper(report: list[Laid]) -> None:
-    assert [each.number for each in report if isinstance(each, PaperTable | PaperFigure)] == NUMBERS
+    assert [each.number for each in report if isinstance(each, LaidTable | LaidFigure)] == NUMBERS
     assert left_out(report) == {
         "Metrics cut at 1000 in Figures 3-5 and Tables 1-9": "The collection is judged on rankings of 100 documents."
     }

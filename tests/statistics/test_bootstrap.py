@@ -17,8 +17,7 @@ from gainboard.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap, p
 from gainboard.statistics.draws import Draws, Floats, Indices, resample_counts
 from gainboard.statistics.multiple_comparisons import max_t
 from gainboard.statistics.pairs import pair_count, pair_differences
-from gainboard.statistics.significance import SignificanceSettings as Settings
-from gainboard.statistics.significance import SignificanceTest
+from gainboard.statistics.significance import SignificanceSettings, SignificanceTest
 
 from .matrices import EVERY_KIND, tenths
 
@@ -42,7 +41,7 @@ def test_worked_examples_have_their_levels_and_differences(name: str) -> None:
 @pytest.mark.parametrize(("pair", "own"), [("XY", 0.04995), ("YZ", 0.5245), ("XZ", 0.12475)])
 def test_the_books_levels_are_met_within_what_drawing_leaves_open(pair: str, own: float) -> None:
     case = GOLDEN[f"sakai_book_{pair}"]
-    asl = PairedBootstrap().decide(np.array([case["x"], case["y"]]), Settings(resamples=20_000)).asl
+    asl = PairedBootstrap().decide(np.array([case["x"], case["y"]]), SignificanceSettings(resamples=20_000)).asl
     assert asl == pytest.approx([case["asl_mc20k_seed0"]], abs=4 * math.sqrt(2 * 0.25 / 20_000))
     assert asl.tolist() == [own]
 
@@ -88,12 +87,14 @@ def test_max_t_counts_the_resamples_whose_own_t_is_infinite_or_whose_largest_fin
 
 def test_a_pair_without_difference_has_level_1_and_a_constant_one_0() -> None:
     scores = np.array([[0.1, 0.3, 0.7], [0.1, 0.3, 0.7], [0.2, 0.4, 0.8]])
-    assert PairedBootstrap().decide(scores, Settings()).asl.tolist() == [1.0, 0.0, 0.0]
+    assert PairedBootstrap().decide(scores, SignificanceSettings()).asl.tolist() == [1.0, 0.0, 0.0]
 
 
 def test_swapping_two_runs_changes_no_level() -> None:
     scores = tenths(2, 30)
-    there, back = (PairedBootstrap().decide(both, Settings(alphas=(0.05,))) for both in (scores, scores[::-1]))
+    there, back = (
+        PairedBootstrap().decide(both, SignificanceSettings(alphas=(0.05,))) for both in (scores, scores[::-1])
+    )
     assert there.asl.tolist() == back.asl.tolist()
     assert there.estimated_differences == pytest.approx(back.estimated_differences)
 
@@ -113,7 +114,7 @@ def test_as_many_pairs_as_need_several_pieces_give_what_each_gives_alone() -> No
 def test_many_pairs_of_few_resamples_take_no_more_memory_than_the_scores(test: SignificanceTest) -> None:
     scores = np.random.default_rng(0).random((60, 4000))
     tracemalloc.start()
-    test.work(scores, 0, Settings(resamples=2, alphas=(0.5,)))
+    test.work(scores, 0, SignificanceSettings(resamples=2, alphas=(0.5,)))
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 40_000_000 < pair_count(60) * scores[0].nbytes

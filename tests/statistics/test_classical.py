@@ -9,8 +9,7 @@ from scipy.stats import binomtest, ttest_rel, wilcoxon
 from gainboard.statistics.classical import Sign, TTest, Wilcoxon
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_differences
-from gainboard.statistics.significance import SignificanceSettings as Settings
-from gainboard.statistics.significance import find_test
+from gainboard.statistics.significance import SignificanceSettings, find_test
 
 from .matrices import EVERY_KIND, continuous, tenths
 from .test_bootstrap import GOLDEN
@@ -26,14 +25,16 @@ SIZES = [
 @pytest.mark.parametrize(("name", "key"), [("t-test", "t_p"), ("wilcoxon", "wilcoxon_p"), ("sign", "sign_p")])
 def test_the_worked_example_has_its_levels(name: str, key: str) -> None:
     case = GOLDEN["tests_n5"]
-    asl = find_test(name).decide(np.array([case["x"], case["y"]]), Settings()).asl
+    asl = find_test(name).decide(np.array([case["x"], case["y"]]), SignificanceSettings()).asl
     assert asl == pytest.approx([case[key]], abs=1e-14)
 
 
 @pytest.mark.parametrize("pair", ["XY", "YZ", "XZ"])
 def test_the_books_t_tests_have_their_levels(pair: str) -> None:
     case = GOLDEN[f"sakai_book_{pair}"]
-    assert TTest().decide(np.array([case["x"], case["y"]]), Settings()).asl == pytest.approx([case["p"]], abs=1e-14)
+    assert TTest().decide(np.array([case["x"], case["y"]]), SignificanceSettings()).asl == pytest.approx(
+        [case["p"]], abs=1e-14
+    )
 
 
 @pytest.mark.parametrize("scores", SIZES)
@@ -41,7 +42,7 @@ def test_t_tests_are_scipys(scores: Floats) -> None:
     first, second = np.triu_indices(len(scores), 1)
     scores = scores + np.random.default_rng(0).normal(0, 0.01, scores.shape)
     theirs = ttest_rel(scores[first], scores[second], axis=1).pvalue
-    assert TTest().decide(scores, Settings()).asl == pytest.approx(theirs, rel=1e-12, abs=1e-12)
+    assert TTest().decide(scores, SignificanceSettings()).asl == pytest.approx(theirs, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("scores", SIZES)
@@ -50,18 +51,18 @@ def test_sign_tests_are_scipys(scores: Floats) -> None:
         binomtest(int((z > 0).sum()), int((z != 0).sum())).pvalue if z.any() else 1.0
         for z in rounded_differences(scores)
     ]
-    assert Sign().decide(scores, Settings()).asl == pytest.approx(theirs, abs=1e-12)
+    assert Sign().decide(scores, SignificanceSettings()).asl == pytest.approx(theirs, abs=1e-12)
 
 
 @pytest.mark.parametrize("scores", SIZES)
 def test_signed_rank_tests_are_scipys(scores: Floats) -> None:
     theirs = [wilcoxon(z).pvalue if z.any() else 1.0 for z in rounded_differences(scores)]
-    assert Wilcoxon().decide(scores, Settings()).asl == pytest.approx(theirs, abs=1e-12)
+    assert Wilcoxon().decide(scores, SignificanceSettings()).asl == pytest.approx(theirs, abs=1e-12)
 
 
 @pytest.mark.parametrize(("name", "constant"), [("t-test", 0.0), ("wilcoxon", 2 / 2**9), ("sign", 2 / 2**9)])
 def test_runs_that_differ_nowhere_or_by_the_same_everywhere_have_a_level(name: str, constant: float) -> None:
-    asl = find_test(name).decide(EVERY_KIND["awkward"], Settings()).asl
+    asl = find_test(name).decide(EVERY_KIND["awkward"], SignificanceSettings()).asl
     assert asl[0] == 1.0
     assert asl[1] == asl[4] == pytest.approx(constant)
 

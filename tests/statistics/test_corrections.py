@@ -8,8 +8,7 @@ import pytest
 from gainboard.statistics.bootstrap import PairedBootstrap
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples
-from gainboard.statistics.significance import Outcome
-from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import Outcome, SignificanceSettings
 
 
 @pytest.mark.parametrize("asl", [np.array([0.01, 0.04, 0.03, 0.005]), np.array([0.2, 0.2, 0.0, 1.0, 0.013, 0.2])])
@@ -41,7 +40,7 @@ def test_a_run_that_differs_from_another_on_one_topic_leaves_other_pairs_signifi
     scores = drawn.normal(0.4, 0.1, (5, 40)) + np.array([0.0, 0.0, 0.05, 0.1, 0.15])[:, np.newaxis]
     near_duplicate = scores[0].copy()
     near_duplicate[7] += 0.02
-    settings = Settings(resamples=1000, largest=True)
+    settings = SignificanceSettings(resamples=1000, largest=True)
     alone = _max_t_levels(PairedBootstrap().decide(scores, settings))
     beside = _max_t_levels(PairedBootstrap().decide(np.vstack((scores, near_duplicate)), settings))
     # Pairs 0-4 and 0-5 in the order of `pairs`: the best against the worst, and the run against its near-duplicate.

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.correlation import discordant_pairs as swops_between
 from gainboard.statistics.correlation import (
+    discordant_pairs,
     kendall_asls,
     kendall_matrix,
     least_significant_tau,
@@ -18,8 +18,7 @@ from gainboard.statistics.correlation import (
     spearman_matrix,
 )
 from gainboard.statistics.draws import Floats
-from gainboard.statistics.means import round_means as rounded
-from gainboard.statistics.means import tied_pairs
+from gainboard.statistics.means import round_means, tied_pairs
 from gainboard.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 
 from .reliability import GOLDEN
@@ -154,7 +153,7 @@ def test_two_runs_are_too_few_for_the_significance_of_rho_and_one_for_any_tau() 
 def test_sums_in_another_order_are_ties() -> None:
     means = np.array([[(0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3, 0.3, 0.1]])
     assert means[0, 0] != means[0, 1]
-    assert rounded(means)[0, 0] == rounded(means)[0, 1]
+    assert round_means(means)[0, 0] == round_means(means)[0, 1]
     assert (tied_pairs(means)[0], kendall_matrix(means, "a")[0, 0]) == (1, 5 / 6)
 
 
@@ -163,7 +162,7 @@ def test_the_last_bits_of_a_mean_decide_nothing(coefficient: Callable[[Floats], 
     means = np.vstack((tied_means(), untied_means()))
     noisy = np.nextafter(means, np.random.default_rng(1).choice([-1.0, 2.0], means.shape))
     np.testing.assert_array_equal(coefficient(noisy), coefficient(means))
-    noisy_swops, swops = swops_between(*noisy[:2]), swops_between(*means[:2])
+    noisy_swops, swops = discordant_pairs(*noisy[:2]), discordant_pairs(*means[:2])
     assert (noisy_swops.pairs.tolist(), noisy_swops.half_ties) == (swops.pairs.tolist(), swops.half_ties)
 
 
@@ -181,7 +180,7 @@ def test_tau_does_not_depend_on_how_many_pairs_a_piece_takes() -> None:
 
 def test_swops_are_the_pairs_that_two_metrics_order_differently() -> None:
     first, second = tied_means(metrics=2)
-    found = swops_between(first, second)
+    found = discordant_pairs(first, second)
     opposite, half = [], 0
     for i, j in combinations(range(len(first)), 2):
         d, e = round(first[i] - first[j], 9), round(second[i] - second[j], 9)
@@ -192,7 +191,7 @@ def test_swops_are_the_pairs_that_two_metrics_order_differently() -> None:
 
 
 def test_the_worked_example_has_three_swops_and_two_half_ties() -> None:
-    found = swops_between(*golden_means("corr_ties"))
+    found = discordant_pairs(*golden_means("corr_ties"))
     assert (len(found.pairs), found.half_ties) == (GOLDEN["corr_ties"]["D"], 2)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.multiple_comparisons import significance_groups
-from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import SignificanceSettings
 from gainboard.statistics.tukey import RandomisedTukey
 
 from .matrices import continuous
@@ -23,7 +23,7 @@ def test_groups_overlap_and_the_best_has_the_first_letter() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_under_tukey_they_are_all_maximal_sets_without_a_significant_difference(seed: int) -> None:
     scores = continuous(7, 15, seed) + np.linspace(0, 0.6, 7)[:, np.newaxis]
-    asl = RandomisedTukey().decide(scores, Settings(resamples=500)).asl
+    asl = RandomisedTukey().decide(scores, SignificanceSettings(resamples=500)).asl
     letters = significance_groups(scores.mean(axis=1), asl)
     groups = {frozenset(run for run in range(7) if letter in letters[run]) for letter in set().union(*letters)}
     same = {pair for pair, level in zip(combinations(range(7), 2), asl, strict=True) if level >= 0.05}

@@ -11,7 +11,7 @@ from scipy.stats import permutation_test
 from gainboard.statistics.draws import Draws, Floats
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.randomisation import Randomisation, as_large, every_sign
-from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import SignificanceSettings
 
 from .matrices import EVERY_KIND, continuous, tenths
 from .test_bootstrap import GOLDEN
@@ -27,7 +27,7 @@ def test_flips_one_by_one_give_the_same(scores: Floats) -> None:
 
 def test_few_topics_are_enumerated() -> None:
     case = GOLDEN["tests_n5"]
-    outcome = Randomisation().decide(np.array([case["x"], case["y"]]), Settings(resamples=10))
+    outcome = Randomisation().decide(np.array([case["x"], case["y"]]), SignificanceSettings(resamples=10))
     assert outcome.asl.tolist() == [case["randomisation_exact_p"]]
     assert outcome.resamples == 32
 
@@ -44,9 +44,9 @@ def test_the_exact_level_is_scipys() -> None:
         ).pvalue
         for z in pair_differences(scores)
     ]
-    assert Randomisation().decide(scores, Settings()).asl == pytest.approx(theirs, abs=1e-12)
+    assert Randomisation().decide(scores, SignificanceSettings()).asl == pytest.approx(theirs, abs=1e-12)
 
 
 def test_drawn_levels_are_never_0() -> None:
     scores = np.stack([np.zeros(40), np.full(40, 0.5)]) + tenths(1, 40)
-    assert Randomisation().decide(scores, Settings(resamples=99)).asl.tolist() == [0.01]
+    assert Randomisation().decide(scores, SignificanceSettings(resamples=99)).asl.tolist() == [0.01]

@@ -11,14 +11,13 @@ import pytest
 from gainboard.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.significance import Outcome, SignificanceTest, every_test, find_test
-from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import Outcome, SignificanceSettings, SignificanceTest, every_test, find_test
 
 from .matrices import EVERY_KIND, awkward, continuous, tenths
 
 RESAMPLES = 300
 Matrix = Callable[..., Floats]
-SETTINGS = Settings(seed=11, resamples=RESAMPLES, alphas=(0.05,), largest=True)
+SETTINGS = SignificanceSettings(seed=11, resamples=RESAMPLES, alphas=(0.05,), largest=True)
 each_test = pytest.mark.parametrize("test", every_test(), ids=[test.name for test in every_test()])
 
 
@@ -94,7 +93,7 @@ def test_adding_the_same_to_all_scores_leaves_every_level(test: SignificanceTest
 @each_test
 def test_blocks_may_be_worked_in_any_order_and_beside_each_other(test: SignificanceTest) -> None:
     scores, other = continuous(30, 600), tenths(30, 600)
-    settings = Settings(seed=1, resamples=max(RESAMPLES, 700), alphas=(0.05,), largest=True)
+    settings = SignificanceSettings(seed=1, resamples=max(RESAMPLES, 700), alphas=(0.05,), largest=True)
     blocks = test.blocks(30, 600, settings.resamples)
     found = {}
     for block in reversed(range(blocks)):
@@ -107,7 +106,9 @@ def test_blocks_may_be_worked_in_any_order_and_beside_each_other(test: Significa
 @each_test
 def test_another_seed_draws_others_and_the_same_seed_the_same(test: SignificanceTest) -> None:
     scores = continuous(4, 20)
-    first, again, other = (test.decide(scores, Settings(seed=seed, resamples=RESAMPLES)) for seed in (1, 1, 2**64 - 1))
+    first, again, other = (
+        test.decide(scores, SignificanceSettings(seed=seed, resamples=RESAMPLES)) for seed in (1, 1, 2**64 - 1)
+    )
     assert as_bytes(first) == as_bytes(again)
     assert (as_bytes(first) == as_bytes(other)) == (test.default_resamples is None)
 
@@ -126,7 +127,7 @@ def test_a_true_hypothesis_is_rejected_as_often_as_the_level_says(test: Signific
     # Of 30 signs, levels of nearly 0.1 are possible: the sign test's are few and far between.
     trials, alpha = 400, 0.1
     pairs = (matrix(2, 30, seed) for seed in range(trials))
-    rejected = sum(test.decide(scores, Settings(resamples=199)).asl[0] < alpha for scores in pairs)
+    rejected = sum(test.decide(scores, SignificanceSettings(resamples=199)).asl[0] < alpha for scores in pairs)
     assert 0.05 * trials < rejected < 0.16 * trials
 
 

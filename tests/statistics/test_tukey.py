@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.draws import Draws, Floats
-from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import SignificanceSettings
 from gainboard.statistics.tukey import RandomisedTukey, largest_differences, tukey_levels
 
 from .matrices import EVERY_KIND, continuous
@@ -33,13 +33,13 @@ def test_draws_approach_what_all_permutations_give() -> None:
     scores = continuous(3, 4)
     every = np.array(list(product(permutations(range(3)), repeat=4)))
     exact = tukey_levels(scores, largest_differences(scores, every))
-    drawn = RandomisedTukey().decide(scores, Settings(seed=5, resamples=20_000))
+    drawn = RandomisedTukey().decide(scores, SignificanceSettings(seed=5, resamples=20_000))
     assert drawn.asl == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 20_000))
 
 
 def test_a_larger_difference_of_means_is_never_less_significant() -> None:
     scores = continuous(12, 20) + np.linspace(0, 0.5, 12)[:, np.newaxis]
-    asl = RandomisedTukey().decide(scores, Settings(resamples=1000)).asl
+    asl = RandomisedTukey().decide(scores, SignificanceSettings(resamples=1000)).asl
     differences = [abs(x.mean() - y.mean()) for x, y in combinations(scores, 2)]
     assert (np.diff(asl[np.argsort(differences)]) <= 0).all()
     assert asl.min() < 0.05 < asl.max()
@@ -47,7 +47,7 @@ def test_a_larger_difference_of_means_is_never_less_significant() -> None:
 
 def test_a_block_draws_what_it_draws_whatever_was_drawn_before() -> None:
     scores = continuous(40, 700)
-    test, settings = RandomisedTukey(), Settings(resamples=400)
+    test, settings = RandomisedTukey(), SignificanceSettings(resamples=400)
     there = [test.work(scores, block, settings)["largest"] for block in range(test.blocks(40, 700, 400))]
     back = [test.work(scores, block, settings)["largest"] for block in reversed(range(len(there)))]
     assert len(there) > 2

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.evaluation.policy import Policy
+from gainboard.evaluation.policy import CollectionPolicy
 from gainboard.store.records import MOST_PRESETS
 from tests.conftest import Service
 from tests.trust.attacks import ATTACKS
@@ -27,10 +27,10 @@ def test_the_campaign_of_the_page_can_be_made(shared: Service) -> None:
 @pytest.mark.parametrize("name", ["scores", "parameters", "decimals", "coverage", "answers"])
 def test_the_defaults_of_the_page_are_the_policys(name: str) -> None:
     (shown,) = re.findall(rf"^\| `{name}` \| (.*?) \|", PAGE, re.MULTILINE)
-    assert shown.strip("`") == str(asdict(Policy())[name])
+    assert shown.strip("`") == str(asdict(CollectionPolicy())[name])
 
 
 def test_the_page_has_every_attack_and_the_bounds(shared: Service) -> None:
     assert len(re.findall(r"^\| .* \| [0-9.]+ % \|", PAGE, re.MULTILINE)) == len(ATTACKS)
     assert f"at most {MOST_PRESETS} expressions" in PAGE
-    assert f"{Policy().answers * Policy().bits_an_answer:,.0f} bits" in PAGE
+    assert f"{CollectionPolicy().answers * CollectionPolicy().bits_an_answer:,.0f} bits" in PAGE

@@ -9,7 +9,7 @@ from fastapi import Body
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
 from gainboard.work.catalogue import AnyKind
-from gainboard.work.job_kinds import Kind, every_kind
+from gainboard.work.job_kinds import JobKind, every_kind
 from gainboard.work.outlines import MOST_COLLECTIONS
 from gainboard.work.params import Params
 from gainboard.work.report_kinds import ReportKind, ReportParams, every_report_kind
@@ -55,7 +55,7 @@ def _asked(base: type[BaseModel], member: str, params: Any, kind: AnyKind[Any]) 
     return create_model(f"Asked{name}", __base__=base, __doc__=kind.definition, **fields)
 
 
-def _of_job(kind: Kind[Any]) -> Any:
+def _of_job(kind: JobKind[Any]) -> Any:
     return Field(description="`/v1/job-kinds` describes them")
 
 

@@ -60,7 +60,7 @@ def show(described: Described) -> ShownCollection:
 
 
 def _shown_policy(collection: Collection) -> Policy:
-    policy = asdict(policies.Policy.of(collection))
+    policy = asdict(policies.CollectionPolicy.of(collection))
     quotas = Quotas(**{name: policy.pop(name) for name in Quotas.model_fields})
     times = {name: getattr(collection, name) for name in TIMES}
     phase: Phase = "released" if collection.is_released(datetime.now(UTC)) else "hidden"

@@ -27,7 +27,7 @@ from gainboard.errors import (
     TooManyJobs,
     UnsupportedMediaType,
 )
-from gainboard.store.job_records import Job, JobState
+from gainboard.store.job_records import JobState, StoredJob
 from gainboard.work.job_kinds import every_kind, find_kind
 from gainboard.work.orders import launch
 from gainboard.work.seen import JOBS, JobsWanted, Seen, find_work
@@ -50,7 +50,7 @@ FINISHED: dict[int, dict[str, Any]] = {200: {"model": ShownJob, "description": "
 CANCELLED: dict[int, dict[str, Any]] = {200: {"model": ShownJob, "description": "It was over, and is unchanged"}}
 
 
-def show(request: Request, seen: Seen[Job], made: dict[str, Any] | None) -> ShownJob:
+def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -> ShownJob:
     """Return a job with the tables and figures of its result, or without them."""
     job, own = seen.work, ANSWERS.address(request, seen.work)
     return ShownJob(
@@ -77,11 +77,11 @@ ANSWERS = WorkAnswers(JOBS, show)
 JobId = Annotated[str, Path(alias="job", description="The job's id")]
 
 
-def _seen_job(job: JobId, workspace: WorkspaceDep, principal: PrincipalDep) -> Seen[Job]:
+def _seen_job(job: JobId, workspace: WorkspaceDep, principal: PrincipalDep) -> Seen[StoredJob]:
     return find_work(workspace, principal, JOBS, job)
 
 
-SeenJobDep = Annotated[Seen[Job], Depends(_seen_job)]
+SeenJobDep = Annotated[Seen[StoredJob], Depends(_seen_job)]
 
 
 @router.get("/job-kinds")

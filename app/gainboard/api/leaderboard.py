@@ -17,7 +17,7 @@ from gainboard.api.models.leaderboard import LeaderboardAnswer, ShownGroupsJob
 from gainboard.api.pieces import Piece, Pieced, piece
 from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING, Asked
-from gainboard.evaluation.leaderboard import Leaderboard, Row, leaderboard
+from gainboard.evaluation.leaderboard import RankedRuns, Row, leaderboard
 from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.scoring import Question, under
 from gainboard.evaluation.workspace import Cache, Workspace
@@ -52,7 +52,7 @@ def read_leaderboard(
     return Pieced(list(_json(request, workspace, found, grouping)))
 
 
-def _json(request: Request, workspace: Workspace, found: Leaderboard, grouping: GroupsJob | None) -> Iterator[Piece]:
+def _json(request: Request, workspace: Workspace, found: RankedRuns, grouping: GroupsJob | None) -> Iterator[Piece]:
     scores = found.scores
     groups = (grouping and grouping.groups) or {}
     before = {
@@ -75,7 +75,7 @@ def _json(request: Request, workspace: Workspace, found: Leaderboard, grouping: 
     yield piece(b"%b],%b" % (between.removesuffix(b","), to_json(after)[1:]))
 
 
-def _rows(workspace: Workspace, found: Leaderboard) -> Iterator[tuple[Row, Piece]]:
+def _rows(workspace: Workspace, found: RankedRuns) -> Iterator[tuple[Row, Piece]]:
     """Each row, and what is said of its run: nearly all of the answer, and the same wherever others place the run."""
     scores, labels = found.scores, found.scores.labels()
     metrics = under(labels)
@@ -87,7 +87,7 @@ def _rows(workspace: Workspace, found: Leaderboard) -> Iterator[tuple[Row, Piece
             yield row, ROWS.of(workspace).get(key, partial(_row, found, labels, row))
 
 
-def _row(found: Leaderboard, labels: Sequence[str], row: Row) -> Piece:
+def _row(found: RankedRuns, labels: Sequence[str], row: Row) -> Piece:
     """Members of a JSON object."""
     said = {
         "name": row.run.name,

@@ -13,7 +13,7 @@ from gainboard.api.problems import documented
 from gainboard.api.tokens import ON_SECRET, TokenId, shown_once
 from gainboard.errors import Conflict, Forbidden
 from gainboard.evaluation import organisers
-from gainboard.evaluation.tokens import NewToken as NewSecret
+from gainboard.evaluation.tokens import IssuedToken
 from gainboard.store.records import Token
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=documented())
@@ -34,7 +34,7 @@ def create_organiser(
 ) -> Response:
     """Make a token of a further organiser of the instance (its organisers). It is shown this once."""
 
-    def act() -> NewSecret:
+    def act() -> IssuedToken:
         return organisers.create(workspace, principal, sent.holder, sent.expires_at)
 
     return shown_once(workspace, principal, request, idempotency_key, fingerprint, act, CreatedOrganiser, "/v1/tokens")

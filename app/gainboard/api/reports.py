@@ -28,7 +28,7 @@ from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.work import DeskDep, Wait, WorkAnswers, documented_events
 from gainboard.errors import Forbidden, JudgmentsHidden
-from gainboard.store.job_records import Report
+from gainboard.store.job_records import StoredReport
 from gainboard.work.outlines import launch
 from gainboard.work.report_kinds import every_report_kind, find_report_kind
 from gainboard.work.seen import REPORTS, Seen, find_work
@@ -40,7 +40,7 @@ FINISHED: dict[int, dict[str, Any]] = {200: {"model": ShownReport, "description"
 CANCELLED: dict[int, dict[str, Any]] = {200: {"model": ShownReport, "description": "It was over, and is unchanged"}}
 
 
-def show(request: Request, seen: Seen[Report], made: dict[str, Any] | None) -> ShownReport:
+def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None) -> ShownReport:
     """Return a report with its tables and figures, or without them."""
     report, own = seen.work, ANSWERS.address(request, seen.work)
     chapters = list(zip([each.name for each in seen.collections], report.chapters, strict=True))
@@ -84,11 +84,11 @@ ANSWERS = WorkAnswers(REPORTS, show)
 ReportId = Annotated[str, Path(alias="report", description="The report's id")]
 
 
-def _seen_report(report: ReportId, workspace: WorkspaceDep, principal: PrincipalDep) -> Seen[Report]:
+def _seen_report(report: ReportId, workspace: WorkspaceDep, principal: PrincipalDep) -> Seen[StoredReport]:
     return find_work(workspace, principal, REPORTS, report)
 
 
-SeenReportDep = Annotated[Seen[Report], Depends(_seen_report)]
+SeenReportDep = Annotated[Seen[StoredReport], Depends(_seen_report)]
 
 
 @router.get("/report-kinds")

@@ -26,7 +26,7 @@ from gainboard.api.work import Desk, DeskDep, exhibits_of
 from gainboard.errors import InvalidRequest, JobNotFinished, NoResult, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import require_drawing
-from gainboard.store.job_records import Job, Report, StoredFile
+from gainboard.store.job_records import StoredFile, StoredJob, StoredReport, StoredWork
 from gainboard.work.chores import REPORT_LATEX
 from gainboard.work.files import GZIP, find_file, packed_file, read_file
 from gainboard.work.pairs import NumberedPair, PairsWanted, find_pairs
@@ -77,7 +77,7 @@ def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield compressor.flush()
 
 
-def _json(request: Request, workspace: Workspace, work: Job | Report) -> Response:
+def _json(request: Request, workspace: Workspace, work: StoredWork) -> Response:
     """Answer with a result. Raises JobNotFinished or NoResult."""
     sha256, pieces = require_result(work), content(workspace, work)
     first, second = next(pieces, b""), next(pieces, None)
@@ -101,7 +101,7 @@ def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: 
     return StreamingResponse(pieces, media_type=media_type, headers=headers)
 
 
-async def _table(desk: Desk, work: Job | Report, name: str | None, form: Literal["csv", "latex"]) -> Response:
+async def _table(desk: Desk, work: StoredWork, name: str | None, form: Literal["csv", "latex"]) -> Response:
     """Answer with a table, the first one if no name is given."""
     require_result_or_layout(work)
     named = _named("table", work, (await exhibits_of(desk, work))["tables"], name)
@@ -114,18 +114,18 @@ async def _table(desk: Desk, work: Job | Report, name: str | None, form: Literal
     return await _shown(desk, work, f"tables/{named['name']}.{ending}", media_type)
 
 
-def require_result_or_layout(work: Job | Report) -> None:
+def require_result_or_layout(work: StoredWork) -> None:
     """Raise JobNotFinished or NoResult; but not for reports of version 0.1, which are yet to be laid out."""
     if work.state != "succeeded":
         require_result(work)
 
 
-async def _shown(desk: Desk, work: Job | Report, path: str, media_type: str) -> Response:
+async def _shown(desk: Desk, work: StoredWork, path: str, media_type: str) -> Response:
     """Answer with a file of a result; those of version 0.1 have theirs made now."""
-    maker = work.layout if isinstance(work, Report) else work
+    maker = work.layout if isinstance(work, StoredReport) else work
     file = await run_in_threadpool(find_file, desk.workspace, maker, path) if maker else None
     if file is None:
-        maker = await desk.chore_done("layout" if isinstance(work, Report) else "files", work)
+        maker = await desk.chore_done("layout" if isinstance(work, StoredReport) else "files", work)
         file = await run_in_threadpool(find_file, desk.workspace, maker, path)
     return await run_in_threadpool(_file, desk.request, desk.workspace, _there(file, path), media_type)
 
@@ -136,7 +136,7 @@ def _there(file: StoredFile | None, path: str) -> StoredFile:
     return file
 
 
-async def _figure(desk: Desk, work: Job | Report, name: str) -> Response:
+async def _figure(desk: Desk, work: StoredWork, name: str) -> Response:
     """Answer with a figure. The first request for one has all figures of the result drawn, and waits for them."""
     require_result_or_layout(work)
     named = _named("figure", work, (await exhibits_of(desk, work))["figures"], name)
@@ -146,12 +146,12 @@ async def _figure(desk: Desk, work: Job | Report, name: str) -> Response:
     return await run_in_threadpool(_file, desk.request, desk.workspace, file, SVG)
 
 
-def _named(what: str, work: Job | Report, among: list[dict[str, Any]], name: str | None) -> dict[str, Any]:
+def _named(what: str, work: StoredWork, among: list[dict[str, Any]], name: str | None) -> dict[str, Any]:
     for each in among:
         if name in (None, each["name"]):
             return each
     there_are = ", ".join(each["name"] for each in among) or "none"
-    whole = "result" if isinstance(work, Job) else "report"
+    whole = "result" if isinstance(work, StoredJob) else "report"
     raise NotFound(f"The {whole} has no {what} {name!r}; there are: {there_are}." if name else f"It has no {what}.")
 
 

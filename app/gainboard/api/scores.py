@@ -24,7 +24,7 @@ from gainboard.errors import (
 )
 from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
-from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, Scores, score
+from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, ScoreTable, score
 from gainboard.metrics import Scale, query_parameters
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
@@ -129,7 +129,7 @@ def _accepted(request: Request) -> Format:
     return "trec_eval" if accepts(request, "text/plain") else "json"
 
 
-def _json(found: Scores, per_topic: bool) -> dict[str, Any]:
+def _json(found: ScoreTable, per_topic: bool) -> dict[str, Any]:
     labels = found.labels()
     means, table = found.means(), found.by_topic()
     runs: list[dict[str, Any]] = []
@@ -154,12 +154,12 @@ def _json(found: Scores, per_topic: bool) -> dict[str, Any]:
     }
 
 
-def _csv(found: Scores, per_topic: bool) -> Iterator[str]:
+def _csv(found: ScoreTable, per_topic: bool) -> Iterator[str]:
     names = [run.name for run in found.runs]
     return csv_of(names, found.labels(), found.topics, found.means(), found.by_topic() if per_topic else None)
 
 
-def _trec_eval(found: Scores, per_topic: bool) -> Iterator[str]:
+def _trec_eval(found: ScoreTable, per_topic: bool) -> Iterator[str]:
     scale = Scale(found.collection.highest_level, found.collection.depth)
     scored = max(counts.values()) if (counts := found.topics_scored()) else None
     by_topic = found.by_topic()[:, 0] if per_topic else None

@@ -15,7 +15,7 @@ from gainboard.api.models.sweep import SweepAnswer
 from gainboard.api.problems import documented
 from gainboard.api.scores import Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
-from gainboard.evaluation.sweeping import MOST_POINTS, Grid, Sweep, sweep
+from gainboard.evaluation.sweeping import MOST_POINTS, Grid, SweptScores, sweep
 from gainboard.exhibits import csv_line
 from gainboard.metrics import query_parameters
 
@@ -53,7 +53,7 @@ Values: type[Varied] = create_model(
 )
 
 
-class AskedSweep(Values):  # type: ignore[misc, valid-type]
+class SweepQuery(Values):  # type: ignore[misc, valid-type]
     """What a request for a sweep may say."""
 
     metric: Expressions = Field(default_factory=list)
@@ -72,7 +72,7 @@ def read_sweep(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    asked: Annotated[AskedSweep, Query()],
+    asked: Annotated[SweepQuery, Query()],
 ) -> Response:
     """Mean scores of runs under every combination of the values given, such as
     `?metric=Q&gains=3:2:1&gains=10:5:1&beta=0.1&beta=1&beta=10`, in one pass over the judged rankings (for whoever may
@@ -84,7 +84,7 @@ def read_sweep(
     return answer(_json(found, grid))
 
 
-def _json(found: Sweep, grid: Grid) -> dict[str, Any]:
+def _json(found: SweptScores, grid: Grid) -> dict[str, Any]:
     points = zip(found.points, found.topics_scored, strict=True)
     return {
         "collection": found.collection.name,
@@ -101,7 +101,7 @@ def _json(found: Sweep, grid: Grid) -> dict[str, Any]:
     }
 
 
-def _csv(found: Sweep) -> Iterator[str]:
+def _csv(found: SweptScores) -> Iterator[str]:
     names = list(dict.fromkeys(name for each in found.points for name in each.parameters))
     yield csv_line(("run", "metric", *names, "mean"))
     for column, run in enumerate(found.runs):

@@ -19,8 +19,7 @@ from gainboard.api.problems import documented, problem
 from gainboard.errors import Conflict, Forbidden, KeyInUse, KeyReused, TeamRequired, UnsupportedMediaType
 from gainboard.evaluation import tokens
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.tokens import NewToken as NewSecret
-from gainboard.evaluation.tokens import Wish
+from gainboard.evaluation.tokens import IssuedToken, Wish
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
 from gainboard.store.records import Token
@@ -42,7 +41,7 @@ def shown_once(
     request: Request,
     key: str | None,
     fingerprint: str,
-    make: Callable[[], NewSecret],
+    make: Callable[[], IssuedToken],
     model: type[BaseModel],
     path: str,
 ) -> Response:
@@ -78,7 +77,7 @@ def create_token(
 ) -> Response:
     """Make a token for the collection (organisers). It is shown this once; a repeated request never shows it."""
 
-    def act() -> NewSecret:
+    def act() -> IssuedToken:
         return tokens.create(workspace, principal, collection, Wish(**sent.model_dump()))
 
     path = f"/v1/collections/{collection}/tokens"
@@ -123,7 +122,7 @@ def rotate_token(
 ) -> Response:
     """Put another secret in the place of a token's, which ends at once (organisers). The new one is shown this once."""
 
-    def act() -> NewSecret:
+    def act() -> IssuedToken:
         expiry = sent.model_dump(exclude_unset=True) if sent else {}
         return tokens.rotate(workspace, principal, collection, token, **expiry)
 

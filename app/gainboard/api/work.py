@@ -18,14 +18,14 @@ from gainboard.api.models.answers import Model
 from gainboard.errors import Refused, Unavailable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.job_records import Chore, Job, Report
+from gainboard.store.job_records import Chore, StoredJob, StoredReport, StoredWork
 from gainboard.work.chores import enqueue_chore, find_chore, require_done
 from gainboard.work.engine import Engine
 from gainboard.work.seen import Seen, Sort, cancel_work, find_work
 from gainboard.work.watch import Watch
 
 T = TypeVar("T")
-W = TypeVar("W", Job, Report)
+W = TypeVar("W", StoredJob, StoredReport)
 
 MOST_SECONDS = 30
 Wait = Annotated[float, Query(ge=0, le=MOST_SECONDS, allow_inf_nan=False, description="Seconds to wait for its end")]
@@ -53,7 +53,7 @@ class Desk:
             answering.cancel()
             leaving.cancel()
 
-    async def chore_done(self, chore: Chore, work: Job | Report) -> Job:
+    async def chore_done(self, chore: Chore, work: StoredWork) -> StoredJob:
         """Return the job that did a chore for a result. The first request has it done, and waits for it.
 
         Raises JobNotFinished where that takes longer than anybody waits, and NoResult where it fails.
@@ -64,7 +64,7 @@ class Desk:
             self.engine.wake()
         return require_done(await self.attended(self.watch.until_over(found, MOST_SECONDS)))
 
-    def _enqueue(self, chore: Chore, work: Job | Report) -> Job:
+    def _enqueue(self, chore: Chore, work: StoredWork) -> StoredJob:
         with self.workspace.database.writing() as tx:
             return enqueue_chore(tx, self.workspace.now(), chore, work)
 
@@ -83,9 +83,9 @@ async def _desk(
 DeskDep = Annotated[Desk, Depends(_desk)]
 
 
-async def exhibits_of(desk: Desk, work: Job | Report) -> dict[str, Any]:
+async def exhibits_of(desk: Desk, work: StoredWork) -> dict[str, Any]:
     """Return the names of the tables and figures of a result, made now if version 0.1 left none."""
-    if isinstance(work, Report):
+    if isinstance(work, StoredReport):
         layout = work.layout or await desk.chore_done("layout", work)
         return dict(layout.exhibits or {})
     return dict(work.exhibits or (await desk.chore_done("files", work)).exhibits or {})
@@ -136,7 +136,7 @@ class WorkAnswers(Generic[W]):
         return answer(self._whole(desk.request, seen), 202 if is_cancelled else 200)
 
     def _whole(self, request: Request, seen: Seen[W]) -> Model:
-        job = seen.work.layout if isinstance(seen.work, Report) else seen.work
+        job = seen.work.layout if isinstance(seen.work, StoredReport) else seen.work
         made = job.exhibits if job is not None and seen.work.state == "succeeded" else None
         return self.show(request, seen, dict(made) if made else None)
 

@@ -20,8 +20,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics.correlation import kendall_matrix
 from gainboard.statistics.means import competition_ranks, verdicts
 from gainboard.statistics.pairs import pair_count, pair_indices
-from gainboard.statistics.significance import SignificanceSettings as Settings
-from gainboard.statistics.significance import find_test
+from gainboard.statistics.significance import SignificanceSettings, find_test
 from gainboard.store import runs
 from gainboard.store.records import Collection, Qrels, Run
 
@@ -165,7 +164,7 @@ def _significance(before: Matrices, after: Matrices, label: str, alpha: float) -
     asls, says = [], []
     for matrices, columns in ((before, was), (after, now)):
         scores = np.ascontiguousarray(matrices.scores(label)[:, [columns[topic] for topic in common]])
-        asls.append(find_test(TEST).decide(scores, Settings()).asl)
+        asls.append(find_test(TEST).decide(scores, SignificanceSettings()).asl)
         says.append(verdicts(scores.mean(axis=1), asls[-1], alpha))
     flips = list(_flips([run.name for run in before.runs], asls, says))
     return Significance(len(common), _counts(*says), flips)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.scoring import Question, Scores, score
+from gainboard.evaluation.scoring import Question, ScoreTable, score
 from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics import mean_intervals
 from gainboard.store.records import Run
@@ -28,10 +28,10 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Leaderboard:
+class RankedRuns:
     """Rows in order of the metric `by`: best first, equal means share a rank, runs without a mean last."""
 
-    scores: Scores
+    scores: ScoreTable
     means: Floats
     """[metrics, runs]."""
     by: str
@@ -58,15 +58,15 @@ class Leaderboard:
 
 def leaderboard(
     workspace: Workspace, principal: Principal, name: str, question: Question, by: str | None
-) -> Leaderboard:
+) -> RankedRuns:
     """Ranks the collection's runs by `by`, which is one of the metrics asked for, or joins them."""
     scores = score(workspace, principal, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
     chosen = scores.asked[by] if by else scores.metrics[0].label
     means = scores.means()
-    return Leaderboard(scores, means, chosen, _rows(scores, means[scores.labels().index(chosen)].tolist()))
+    return RankedRuns(scores, means, chosen, _rows(scores, means[scores.labels().index(chosen)].tolist()))
 
 
-def _rows(scores: Scores, means: Sequence[float]) -> list[Row]:
+def _rows(scores: ScoreTable, means: Sequence[float]) -> list[Row]:
     keys = [(_descending(mean), run.name) for mean, run in zip(means, scores.runs, strict=True)]
     rows: list[Row] = []
     before: tuple[bool, float] | None = None

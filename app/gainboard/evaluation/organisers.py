@@ -9,7 +9,7 @@ from gainboard.errors import Conflict, NotFound
 from gainboard.evaluation import audit
 from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal, new_token
-from gainboard.evaluation.tokens import NewToken, require_future
+from gainboard.evaluation.tokens import IssuedToken, require_future
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import tokens
 from gainboard.store.database import Transaction, exclude_others
@@ -45,7 +45,7 @@ def _set(tx: Transaction, admin_token: str, now: datetime) -> None:
         log.warning("the admin token was replaced; the one before it is no longer valid")
 
 
-def create(workspace: Workspace, principal: Principal, holder: str | None, expires_at: datetime | None) -> NewToken:
+def create(workspace: Workspace, principal: Principal, holder: str | None, expires_at: datetime | None) -> IssuedToken:
     """A token of a further organiser of the instance."""
     principal.require_instance_organiser()
     now = workspace.now()
@@ -54,7 +54,7 @@ def create(workspace: Workspace, principal: Principal, holder: str | None, expir
     with workspace.database.writing() as tx:
         record = tokens.create(tx, token, now, role="organiser", expires_at=expires_at, holder=holder)
         audit.record(tx, principal, "token-created", record.id, None, of_role="organiser", expires_at=expires_at)
-    return NewToken(record, token)
+    return IssuedToken(record, token)
 
 
 def list_organisers(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Token]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gainboard.evaluation.principals import Principal, behind, is_use_noted
-from gainboard.evaluation.scoring import Scores
+from gainboard.evaluation.scoring import ScoreTable
 from gainboard.evaluation.visibility import look
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.job_records import JobState
@@ -25,7 +25,7 @@ class Origin:
     job_state: JobState | None = None
 
 
-def origin_of(scores: Scores, job: str | None = None, job_state: JobState | None = None) -> Origin | None:
+def origin_of(scores: ScoreTable, job: str | None = None, job_state: JobState | None = None) -> Origin | None:
     """The origin of an answer that is the same for all who see every score; None where there is none such.
 
     While judgments are hidden scores are counted against a budget, so each is given by what counts them. A draft is

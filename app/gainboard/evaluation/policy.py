@@ -21,7 +21,7 @@ from gainboard.store.records import Collection, Parameters, ScoresShown
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class CollectionPolicy:
     """What participants get while judgments are hidden; organisers are not bound by it.
 
     `scores` of whom and of what; `parameters` under presets only, or any; `decimals` of every score; `coverage`, the
@@ -41,7 +41,7 @@ class Policy:
     concurrent: int | None = None
 
     @classmethod
-    def of(cls, collection: Collection) -> Policy:
+    def of(cls, collection: Collection) -> CollectionPolicy:
         """The collection's."""
         stored = dict(collection.policy or {})
         return cls(**stored | {"presets": tuple(stored.get("presets", ()))})
@@ -64,7 +64,7 @@ class Policy:
 
 def merged(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
     """The stored form of a policy with new values; what is not named stays."""
-    known = asdict(Policy())
+    known = asdict(CollectionPolicy())
     given = {**(old or {}), **new}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in (known | given).items()}
 

@@ -30,7 +30,7 @@ MOST_SCORES = 20_000_000
 
 
 @dataclass(frozen=True)
-class ScoredRun:
+class RunScores:
     """A run's scores under some metrics: float64 [metrics, topics], NaN where undefined, and their means [metrics]."""
 
     scores: NDArray[np.float64]
@@ -41,7 +41,7 @@ class ScoredRun:
 _ENTRY_BYTES = 1 << 10
 """Of a small thing that is kept: its key, and the objects that it is made of."""
 MOST_SCORED_BYTES = 64 << 20
-SCORED_RUNS: Cache[tuple[int, int, bytes], ScoredRun] = Cache(
+SCORED_RUNS: Cache[tuple[int, int, bytes], RunScores] = Cache(
     MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + _ENTRY_BYTES
 )
 """By the ids of the qrels version and the run, and the metrics (`under`): 43 metrics for some 3,700 runs of TREC's
@@ -78,7 +78,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoreTable:
     """The answer, as precise as it may be shown in `means` and `by_topic`."""
 
     collection: Collection
@@ -90,7 +90,7 @@ class Scores:
     topics_missing: Sequence[int | None]
     undefined: NDArray[np.bool_]
     """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
-    scored: Sequence[ScoredRun]
+    scored: Sequence[RunScores]
     """The numbers of each run, as precise as they are."""
     disclosure: Disclosure | None = None
     """How much of it is shown, where the judgments are hidden."""
@@ -132,7 +132,7 @@ class Scores:
         return self.disclosure.shown(table) if self.disclosure else table
 
 
-def score(workspace: Workspace, principal: Principal, name: str, question: Question) -> Scores:
+def score(workspace: Workspace, principal: Principal, name: str, question: Question) -> ScoreTable:
     """Scores runs of a collection; raises what the principal may not see, and BadInput on what is asked."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
@@ -152,7 +152,7 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
     scored = _scored_runs(
         workspace, version, chosen, labels, lambda runs: _score(workspace, view, version, runs, bound, topics)
     )
-    return Scores(
+    return ScoreTable(
         collection=view.collection,
         qrels=version,
         metrics=bound,
@@ -178,8 +178,8 @@ def _scored_runs(
     version: Qrels,
     chosen: Sequence[Run],
     labels: Sequence[str],
-    make: Callable[[Sequence[Run]], Iterable[ScoredRun]],
-) -> list[ScoredRun]:
+    make: Callable[[Sequence[Run]], Iterable[RunScores]],
+) -> list[RunScores]:
     """Return the scores of the runs, in their order, under the metrics of these labels; those not in memory are made.
 
     Neither a run, nor a qrels version, nor what a label means for them ever changes.
@@ -199,11 +199,11 @@ def _score(
     chosen: Sequence[Run],
     bound: Sequence[BoundMetric],
     topics: JudgedTopics,
-) -> Iterator[ScoredRun]:
+) -> Iterator[RunScores]:
     exact = any(metric.needs_retrieval_scores for metric in bound)
     for run in judged_runs(workspace, view.collection, version, chosen, exact):
         scores = score_all(bound, JudgedRankings(run, topics.judgments))
-        yield ScoredRun(scores, mean_all(bound, scores), int(np.count_nonzero(run.retrieved == 0)))
+        yield RunScores(scores, mean_all(bound, scores), int(np.count_nonzero(run.retrieved == 0)))
 
 
 def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:

@@ -46,7 +46,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweptScores:
     """The answer: `means` is float64 [points, runs], NaN where a run has none."""
 
     collection: Collection
@@ -58,7 +58,7 @@ class Sweep:
     means: NDArray[np.float64]
 
 
-def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> Sweep:
+def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> SweptScores:
     """Scores runs at every point of the grid, for whoever may see scores under any parameters."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
@@ -74,7 +74,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
     for column, run in enumerate(judged_runs(workspace, view.collection, version, chosen, exact)):
         means[:, column] = mean_all(metrics, score_all(metrics, JudgedRankings(run, topics.judgments)))
     scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)
-    return Sweep(view.collection, version, points, chosen, scored.tolist(), means)
+    return SweptScores(view.collection, version, points, chosen, scored.tolist(), means)
 
 
 def _points(collection: Collection, grid: Grid) -> list[Point]:

@@ -12,10 +12,10 @@ from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import teams
 from gainboard.store.database import Transaction
-from gainboard.store.records import CountedTeam, Team
+from gainboard.store.records import CountedTeam, TeamRecord
 
 
-def ensure(tx: Transaction, view: View, name: str, now: datetime) -> Team:
+def ensure(tx: Transaction, view: View, name: str, now: datetime) -> TeamRecord:
     """The team of this name, made where there is none. The collection is locked by the caller."""
     if team := teams.find(tx, view.collection.id, name):
         return team

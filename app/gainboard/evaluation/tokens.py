@@ -18,7 +18,7 @@ from gainboard.store.records import Action, Role, Token
 
 
 @dataclass(frozen=True)
-class NewToken:
+class IssuedToken:
     """A token's record, and the token itself, which is known to nobody else and shown this once."""
 
     record: Token
@@ -50,7 +50,7 @@ def require_future(expires_at: datetime | None, now: datetime) -> None:
         raise InvalidRequest.at("body.expires_at", "past", f"The token would have expired at {expires_at.isoformat()}.")
 
 
-def create(workspace: Workspace, principal: Principal, name: str, wish: Wish) -> NewToken:
+def create(workspace: Workspace, principal: Principal, name: str, wish: Wish) -> IssuedToken:
     """A token for the collection. A participant's belongs to a team, which is made where there is none."""
     now = workspace.now()
     wish.check(now)
@@ -69,7 +69,7 @@ def create(workspace: Workspace, principal: Principal, name: str, wish: Wish) ->
             holder=wish.holder,
         )
         _record(tx, view, "token-created", record, expires_at=wish.expires_at)
-    return NewToken(record, token)
+    return IssuedToken(record, token)
 
 
 def _record(tx: Transaction, view: View, action: Action, token: Token, **details: Any) -> None:
@@ -99,7 +99,9 @@ def _find(tx: Transaction, view: View, identity: str) -> Token:
     return token
 
 
-def rotate(workspace: Workspace, principal: Principal, name: str, identity: str, **expiry: datetime | None) -> NewToken:
+def rotate(
+    workspace: Workspace, principal: Principal, name: str, identity: str, **expiry: datetime | None
+) -> IssuedToken:
     """Another secret for a token, which is otherwise the same (but for its `expires_at`, if that is given).
 
     The one before ends at once. Raises Conflict for a token that is revoked or has expired.
@@ -113,7 +115,7 @@ def rotate(workspace: Workspace, principal: Principal, name: str, identity: str,
         _require_live(before, now)
         token = tokens.rotate(tx, before.id, secret, **expiry)
         _record(tx, view, "token-rotated", token, **expiry)
-    return NewToken(token, secret)
+    return IssuedToken(token, secret)
 
 
 def _require_live(token: Token, now: datetime) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, NotFound
 from gainboard.evaluation.names import is_slug
-from gainboard.evaluation.policy import Policy
+from gainboard.evaluation.policy import CollectionPolicy
 from gainboard.evaluation.principals import Principal
 from gainboard.store import collections
 from gainboard.store.database import Transaction
@@ -29,7 +29,7 @@ class View:
     """Whether qrels and everything else that is a function of the judgments are shown, without bounds."""
     scores: ScoresShown
     """Whose scores are shown, and which of them."""
-    policy: Policy
+    policy: CollectionPolicy
 
     @property
     def sees_free_scores(self) -> bool:
@@ -95,7 +95,7 @@ def look(principal: Principal, collection: Collection) -> View | None:
     if not belongs and not (released and collection.public):
         return None
     visible = organises or released
-    policy = Policy.of(collection)
+    policy = CollectionPolicy.of(collection)
     shares_all = policy.scores == "all"
     scores: ScoresShown = "all" if visible or shares_all else policy.scores
     # Whoever comes from elsewhere to a public collection looks on, whatever their role is at home.

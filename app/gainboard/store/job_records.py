@@ -21,7 +21,7 @@ def chore_id(chore: Chore, identity: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StoredJob:
     """An analysis asked for, from its request to its result; the result itself is a blob.
 
     `parts` of it are to be worked, and `parts_done` are; one more than the analysis has, for the result is put
@@ -92,11 +92,11 @@ class Chapter:
     collection_id: int
     about: dict[str, Any]
     left_out: list[dict[str, str]]
-    jobs: dict[str, Job]
+    jobs: dict[str, StoredJob]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StoredReport:
     """A report asked for. Its state is that of its jobs and of the one that lays out their results (`layout`),
     unless it was cancelled.
 
@@ -111,10 +111,10 @@ class Report:
     created_at: datetime
     cancelled_at: datetime | None
     chapters: tuple[Chapter, ...]
-    layout: Job | None
+    layout: StoredJob | None
 
     @property
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[StoredJob]:
         """Each job once."""
         return list({job.id: job for chapter in self.chapters for job in chapter.jobs.values()}.values())
 
@@ -179,3 +179,7 @@ class Report:
             return self.cancelled_at
         last = [*self.jobs, *([self.layout] if self.layout else [])]
         return max((self.created_at, *(job.finished_at for job in last if job.finished_at)))
+
+
+StoredWork = StoredJob | StoredReport
+"""What both are: asked for, waited for, followed, cancelled and read."""

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, case, func, insert, select, update
 
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.job_records import CHORES, Claim, Job, JobState
+from gainboard.store.job_records import CHORES, Claim, JobState, StoredJob
 from gainboard.store.job_tables import job_chunks as chunks
 from gainboard.store.job_tables import jobs as table
 from gainboard.store.tables import collections, qrels
@@ -30,22 +30,22 @@ def _select() -> Select[Any]:
 _BY_ID = _select().where(table.c.id == bindparam("id"), qrels.c.discarded_at.is_(None))
 
 
-def _record(row: Row[Any]) -> Job:
-    return Job(**row._mapping)
+def _record(row: Row[Any]) -> StoredJob:
+    return StoredJob(**row._mapping)
 
 
-def find(tx: Transaction, identity: str) -> Job | None:
+def find(tx: Transaction, identity: str) -> StoredJob | None:
     """The job of this id; none that is about a discarded draft."""
     row = tx.execute(_BY_ID, {"id": identity}).first()
     return _record(row) if row else None
 
 
-def among(tx: Transaction, identities: Container[str]) -> dict[str, Job]:
+def among(tx: Transaction, identities: Container[str]) -> dict[str, StoredJob]:
     """Those of the jobs that there are, by id."""
     return {row.id: _record(row) for row in tx.execute(_select().where(table.c.id.in_(identities)))}
 
 
-def of_numbers(tx: Transaction, numbers: Container[int]) -> dict[int, Job]:
+def of_numbers(tx: Transaction, numbers: Container[int]) -> dict[int, StoredJob]:
     """Those of the jobs that there are, by number; none that is about a discarded draft."""
     query = _select().where(table.c.number.in_(numbers), qrels.c.discarded_at.is_(None))
     return {row.number: _record(row) for row in tx.execute(query)}
@@ -60,7 +60,7 @@ def page(
     drafts: bool = False,
     kind: str | None = None,
     state: JobState | None = None,
-) -> list[Job]:
+) -> list[StoredJob]:
     """Jobs of one live collection, or of all of them, newest first; of one kind or state, or of all; `drafts`: with
     those about drafts of qrels."""
     live = collections.c.deleted_at.is_(None) & qrels.c.discarded_at.is_(None) & table.c.kind.not_in(CHORES)
@@ -86,7 +86,7 @@ def count_by_state(tx: Transaction) -> dict[JobState, int]:
     return {row.state: row.jobs for row in tx.execute(query)}
 
 
-def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> tuple[Job, bool]:
+def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> tuple[StoredJob, bool]:
     """The job of this id, and whether this queued it: a new one, or one that failed or was cancelled once more.
 
     `sizes` are the numbers of parts of its chunks. One that is queued, running or finished stays as it is.
@@ -115,7 +115,7 @@ def _queue_again(tx: Transaction, identity: str, token_id: str | None) -> bool:
     return number is not None
 
 
-def job_of(tx: Transaction, held: Claim) -> Job:
+def job_of(tx: Transaction, held: Claim) -> StoredJob:
     """The job that a claim is about."""
     return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())
 
@@ -131,7 +131,7 @@ def cancel_numbers(tx: Transaction, numbers: Container[int], now: datetime) -> N
     tx.execute(update(table).where(table.c.number.in_(numbers), OPEN).values(state="cancelled", finished_at=now))
 
 
-def cancel(tx: Transaction, identity: str, now: datetime) -> Job | None:
+def cancel(tx: Transaction, identity: str, now: datetime) -> StoredJob | None:
     """The job, cancelled unless it was over already."""
     over = {"state": "cancelled", "finished_at": now}
     tx.execute(update(table).where(table.c.id == identity, OPEN).values(**over))

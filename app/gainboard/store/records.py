@@ -80,7 +80,7 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True)
-class Team:
+class TeamRecord:
     """A participating team of one collection."""
 
     id: int

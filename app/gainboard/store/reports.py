@@ -13,7 +13,7 @@ from sqlalchemy import Row, delete, exists, insert, select, update
 
 from gainboard.store import jobs
 from gainboard.store.database import Transaction, insert_for
-from gainboard.store.job_records import Chapter, Job, Report, chore_id
+from gainboard.store.job_records import Chapter, StoredJob, StoredReport, chore_id
 from gainboard.store.job_tables import report_chapters, report_jobs
 from gainboard.store.job_tables import reports as table
 from gainboard.store.tables import collections
@@ -26,15 +26,15 @@ class NewChapter:
     collection_id: int
     about: dict[str, Any]
     left_out: list[dict[str, str]]
-    jobs: Mapping[str, tuple[Job, bool]]
+    jobs: Mapping[str, tuple[StoredJob, bool]]
 
 
-def find(tx: Transaction, identity: str) -> Report | None:
+def find(tx: Transaction, identity: str) -> StoredReport | None:
     """The report of this id; none of whose jobs one is about a discarded draft."""
     return among(tx, [identity]).get(identity)
 
 
-def among(tx: Transaction, identities: Container[str]) -> dict[str, Report]:
+def among(tx: Transaction, identities: Container[str]) -> dict[str, StoredReport]:
     """Those of the reports that there are, by id."""
     rows = tx.execute(select(table).where(table.c.id.in_(identities))).all()
     return {report.id: report for report in _records(tx, rows)}
@@ -42,7 +42,7 @@ def among(tx: Transaction, identities: Container[str]) -> dict[str, Report]:
 
 def page(
     tx: Transaction, *, before: int | None, limit: int, collection_id: int | None = None, name: str | None = None
-) -> list[Report]:
+) -> list[StoredReport]:
     """Reports whose collections are all live, newest first; about one collection or any, of one name or any."""
     chapter = report_chapters.c
     dead = collections.c.deleted_at.is_not(None)
@@ -58,11 +58,11 @@ def page(
     return _records(tx, tx.execute(query.order_by(table.c.number.desc()).limit(limit)).all())
 
 
-def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[Report]:
+def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[StoredReport]:
     numbers = [row.number for row in rows]
     needed = tx.execute(select(report_jobs).where(report_jobs.c.report_number.in_(numbers))).all()
     found = jobs.of_numbers(tx, {row.job_number for row in needed})
-    keys: dict[tuple[int, int], dict[str, Job]] = defaultdict(dict)
+    keys: dict[tuple[int, int], dict[str, StoredJob]] = defaultdict(dict)
     for row in needed:
         if row.job_number in found:
             keys[row.report_number, row.position][row.key] = found[row.job_number]
@@ -70,14 +70,16 @@ def _records(tx: Transaction, rows: Sequence[Row[Any]]) -> list[Report]:
     chapters = _chapters(tx, numbers, keys)
     layouts = jobs.among(tx, {chore_id("layout", row.id) for row in rows})
     return [
-        Report(**row._mapping, chapters=tuple(chapters[row.number]), layout=layouts.get(chore_id("layout", row.id)))
+        StoredReport(
+            **row._mapping, chapters=tuple(chapters[row.number]), layout=layouts.get(chore_id("layout", row.id))
+        )
         for row in rows
         if row.number not in lost
     ]
 
 
 def _chapters(
-    tx: Transaction, numbers: Iterable[int], keys: Mapping[tuple[int, int], dict[str, Job]]
+    tx: Transaction, numbers: Iterable[int], keys: Mapping[tuple[int, int], dict[str, StoredJob]]
 ) -> Mapping[int, list[Chapter]]:
     columns = report_chapters.c
     query = select(report_chapters).where(columns.report_number.in_(numbers)).order_by(columns.position)
@@ -88,7 +90,7 @@ def _chapters(
     return found
 
 
-def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values: Any) -> tuple[Report, bool]:
+def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values: Any) -> tuple[StoredReport, bool]:
     """The report of this id, and whether this began it: a new one, or one that failed or was cancelled once more."""
     query = insert_for(tx)(table).values(**values, created_at=now).on_conflict_do_nothing(index_elements=["id"])
     number = tx.execute(query.returning(table.c.number)).scalar()
@@ -134,7 +136,7 @@ def _add_jobs(tx: Transaction, number: int, chapters: Sequence[NewChapter]) -> N
         tx.execute(insert(report_jobs), new)
 
 
-def cancel(tx: Transaction, report: Report, now: datetime) -> None:
+def cancel(tx: Transaction, report: StoredReport, now: datetime) -> None:
     """Cancels a report, and those of its jobs that a report queued and no other report waits for."""
     tx.execute(update(table).where(table.c.number == report.number).values(cancelled_at=now))
     needed = report_jobs.c
@@ -148,7 +150,7 @@ def cancel(tx: Transaction, report: Report, now: datetime) -> None:
     jobs.cancel_numbers(tx, numbers, now)
 
 
-def needing(tx: Transaction, job_number: int) -> list[Report]:
+def needing(tx: Transaction, job_number: int) -> list[StoredReport]:
     """Return the reports that need a job and were not cancelled.
 
     They are locked: of two jobs that end at once, the later sees that the earlier has ended.

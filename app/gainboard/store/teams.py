@@ -7,24 +7,24 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, ScalarSelect, Table, func, insert, or_, select
 
 from gainboard.store.database import Transaction
-from gainboard.store.records import CountedTeam, Team
+from gainboard.store.records import CountedTeam, TeamRecord
 from gainboard.store.tables import runs, tokens
 from gainboard.store.tables import teams as table
 
 
-def find(tx: Transaction, collection_id: int, name: str) -> Team | None:
+def find(tx: Transaction, collection_id: int, name: str) -> TeamRecord | None:
     """The team of this name in the collection."""
     row = tx.execute(select(table).where(table.c.collection_id == collection_id, table.c.name == name)).first()
-    return Team(**row._mapping) if row else None
+    return TeamRecord(**row._mapping) if row else None
 
 
-def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> Team:
+def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> TeamRecord:
     """A new team. The collection is locked by the caller, who has found that there is none of this name."""
     values = {"collection_id": collection_id, "name": name, "created_at": now}
-    return Team(**tx.execute(insert(table).values(**values).returning(table)).one()._mapping)
+    return TeamRecord(**tx.execute(insert(table).values(**values).returning(table)).one()._mapping)
 
 
-def find_or_create(tx: Transaction, collection_id: int, name: str, now: datetime) -> Team:
+def find_or_create(tx: Transaction, collection_id: int, name: str, now: datetime) -> TeamRecord:
     """The team of this name, made where there is none. The collection is locked by the caller."""
     return find(tx, collection_id, name) or create(tx, collection_id, name, now)
 

@@ -20,7 +20,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import as_latex
 from gainboard.store import blobs, claims, jobs, reports
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import Chore, Claim, Job, Report, chore_id
+from gainboard.store.job_records import Chore, Claim, StoredJob, StoredReport, StoredWork, chore_id
 from gainboard.trec.zstd import compress
 from gainboard.work.files import FileWriter
 from gainboard.work.job_kinds import find_kind
@@ -33,10 +33,10 @@ BETWEEN_TABLES = "\n\\clearpage\n"
 """LaTeX holds back only so many tables at once."""
 
 
-def enqueue_chore(tx: Transaction, now: datetime, chore: Chore, work: Job | Report) -> Job:
+def enqueue_chore(tx: Transaction, now: datetime, chore: Chore, work: StoredWork) -> StoredJob:
     """Return the job that does a chore for a job or report, queued unless it is there; one that failed, once more."""
-    own = work if isinstance(work, Job) else work.jobs[0]
-    subject = {"job": work.id} if isinstance(work, Job) else {"report": work.id}
+    own = work if isinstance(work, StoredJob) else work.jobs[0]
+    subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
     about = {"collection_id": own.collection_id, "qrels_id": own.qrels_id, "run_ids": [], "token_id": None}
     return jobs.add(tx, now, [1], id=chore_id(chore, work.id), kind=chore, params=subject, **about)[0]
 
@@ -48,14 +48,14 @@ def enqueue_layouts(tx: Transaction, now: datetime, job_number: int) -> None:
             enqueue_chore(tx, now, "layout", report)
 
 
-def find_chore(workspace: Workspace, chore: Chore, work: Job | Report) -> Job | None:
+def find_chore(workspace: Workspace, chore: Chore, work: StoredWork) -> StoredJob | None:
     """Return the job that does, or did, a chore for a job or report."""
     identity = chore_id(chore, work.id)
     with workspace.database.reading() as tx:
         return jobs.among(tx, [identity]).get(identity)
 
 
-def require_done(chore: Job) -> Job:
+def require_done(chore: StoredJob) -> StoredJob:
     """Return the chore; raises JobNotFinished or NoResult unless it is done."""
     if chore.state == "succeeded":
         return chore
@@ -72,7 +72,7 @@ class _Made:
     result: bytes | None = None
 
 
-def do_chore(workspace: Workspace, claim: Claim, chore: Job) -> None:
+def do_chore(workspace: Workspace, claim: Claim, chore: StoredJob) -> None:
     """Do the chore that a worker has claimed, and end its job. Raises ClaimLost."""
     writer = FileWriter(workspace, claim)
     made = _CHORES[chore.kind](workspace, writer, _subject(workspace, chore))
@@ -86,10 +86,10 @@ def do_chore(workspace: Workspace, claim: Claim, chore: Job) -> None:
         claims.finish(tx, claim, sha256, workspace.now(), made.exhibits)
 
 
-def _subject(workspace: Workspace, chore: Job) -> Job | Report:
+def _subject(workspace: Workspace, chore: StoredJob) -> StoredWork:
     with workspace.database.reading() as tx:
         if "report" in chore.params:
-            found: Job | Report | None = reports.find(tx, chore.params["report"])
+            found: StoredWork | None = reports.find(tx, chore.params["report"])
         else:
             found = jobs.find(tx, chore.params["job"])
     if found is None:
@@ -97,15 +97,15 @@ def _subject(workspace: Workspace, chore: Job) -> Job | Report:
     return found
 
 
-def _make_files(workspace: Workspace, writer: FileWriter, work: Job | Report) -> _Made:
-    assert isinstance(work, Job), "only jobs of version 0.1 lack files"
+def _make_files(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
+    assert isinstance(work, StoredJob), "only jobs of version 0.1 lack files"
     made = exhibits_of(find_kind(work.kind), parsed(workspace, work))
     write_tables(writer, made.tables)
     return _Made(names_of(made))
 
 
-def _draw_figures(workspace: Workspace, writer: FileWriter, work: Job | Report) -> _Made:
-    if isinstance(work, Job):
+def _draw_figures(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
+    if isinstance(work, StoredJob):
         figures = find_kind(work.kind).figures(parsed(workspace, work))
     else:
         figures = [each.exhibit for each in lay_out(workspace, work).figures]
@@ -113,8 +113,8 @@ def _draw_figures(workspace: Workspace, writer: FileWriter, work: Job | Report) 
     return _Made({"figures": [{"name": each.name, "caption": each.caption} for each in figures]})
 
 
-def _lay_out(workspace: Workspace, writer: FileWriter, work: Job | Report) -> _Made:
-    assert isinstance(work, Report), "only reports are laid out"
+def _lay_out(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
+    assert isinstance(work, StoredReport), "only reports are laid out"
     answer = lay_out(workspace, work)
     write_tables(writer, [each.exhibit for each in answer.tables])
     latex = BETWEEN_TABLES.join(as_latex(each.exhibit) for each in answer.tables)
@@ -123,7 +123,7 @@ def _lay_out(workspace: Workspace, writer: FileWriter, work: Job | Report) -> _M
     return _Made(names_of_answer(answer), body)
 
 
-_CHORES: Mapping[str, Callable[[Workspace, FileWriter, Job | Report], _Made]] = {
+_CHORES: Mapping[str, Callable[[Workspace, FileWriter, StoredWork], _Made]] = {
     "files": _make_files,
     "figures": _draw_figures,
     "layout": _lay_out,

@@ -10,7 +10,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import claims, files
 from gainboard.store.blobs import PART_BYTES
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import Claim, Job, StoredFile
+from gainboard.store.job_records import Claim, StoredFile, StoredJob
 
 GZIP = 31
 """The window of zlib, with the header of gzip. Its time is 0: equal files are equal bytes."""
@@ -80,7 +80,7 @@ def _parts(pieces: Iterable[bytes], note: Callable[[bytes], None], level: int) -
     yield bytes(held) + compressor.flush()
 
 
-def find_file(workspace: Workspace, maker: Job, path: str) -> StoredFile | None:
+def find_file(workspace: Workspace, maker: StoredJob, path: str) -> StoredFile | None:
     """Return the file of this path that a job has made, or None."""
     with workspace.database.reading() as tx:
         return files.find(tx, maker.number, path)

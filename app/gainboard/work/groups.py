@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gainboard.evaluation.leaderboard import Leaderboard
+from gainboard.evaluation.leaderboard import RankedRuns
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.store import jobs
-from gainboard.store.job_records import Job, JobState
+from gainboard.store.job_records import JobState, StoredJob
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import identity, settle
 from gainboard.work.params import MOST_CHARACTERS
@@ -37,7 +37,7 @@ class GroupsJob:
     """True if only an earlier version has computed the groups, under another id."""
 
 
-def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
+def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
     """The job of this leaderboard's groups; None where there is nothing to compare. Nothing is begun.
 
     None, too, where scores are rationed: the job's id is a function of the judgments.
@@ -67,7 +67,7 @@ def groups_job(workspace: Workspace, board: Leaderboard) -> GroupsJob | None:
     return GroupsJob(KIND, asked, key, job.state if job else None, groups, outdated)
 
 
-def _groups(workspace: Workspace, job: Job) -> Groups:
+def _groups(workspace: Workspace, job: StoredJob) -> Groups:
     level = parsed(workspace, job)["metrics"][0]["levels"][0]
     found: Groups = level["groups"]
     return found

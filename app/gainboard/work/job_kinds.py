@@ -19,7 +19,7 @@ Result = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kind(AnyKind[P]):
+class JobKind(AnyKind[P]):
     """A kind of job: what may be asked of it, which analysis does it, and how its result is shown.
 
     `analysis` must raise BadInput, before anything is scored, for what cannot be done as asked. `changes` is counted
@@ -47,5 +47,5 @@ class Kind(AnyKind[P]):
         return {"kind": self.name, "params": own[0]}
 
 
-CATALOGUE: KindCatalogue[Kind[Any]] = KindCatalogue("gainboard.work.jobs")
+CATALOGUE: KindCatalogue[JobKind[Any]] = KindCatalogue("gainboard.work.jobs")
 enter, every_kind, find_kind = CATALOGUE.enter, CATALOGUE.every, CATALOGUE.find

@@ -7,14 +7,14 @@ from typing import Any
 
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import figure_as_json, table_as_json
-from gainboard.store.job_records import Chapter, Report
+from gainboard.store.job_records import Chapter, StoredReport
 from gainboard.work.layout.composing import Answer, E, Placed, compose
 from gainboard.work.layout.laid import Laid, LeftOut
-from gainboard.work.report_kinds import About, Found, ReportKind, ReportParams, find_report_kind
+from gainboard.work.report_kinds import About, JobResults, ReportKind, ReportParams, find_report_kind
 from gainboard.work.results import parsed
 
 
-def lay_out(workspace: Workspace, report: Report) -> Answer:
+def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
     """Return what the report shows. Its jobs have succeeded."""
     kind = find_report_kind(report.name)
     asked = kind.params.model_validate(report.params)
@@ -24,10 +24,10 @@ def lay_out(workspace: Workspace, report: Report) -> Answer:
 def _chapter(workspace: Workspace, kind: ReportKind[Any], asked: ReportParams, chapter: Chapter) -> Sequence[Laid]:
     results = {key: parsed(workspace, job) for key, job in chapter.jobs.items()}
     about = About(**chapter.about | {"versions": tuple(chapter.about["versions"])})
-    return [*(LeftOut(**each) for each in chapter.left_out), *kind.lay_out(Found(about, results), asked)]
+    return [*(LeftOut(**each) for each in chapter.left_out), *kind.lay_out(JobResults(about, results), asked)]
 
 
-def answer_as_json(report: Report, answer: Answer) -> dict[str, Any]:
+def answer_as_json(report: StoredReport, answer: Answer) -> dict[str, Any]:
     """Return the answer as JSON values. It holds no times: equal requests on equal data have equal answers."""
     kind = find_report_kind(report.name)
     return {

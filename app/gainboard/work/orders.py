@@ -22,9 +22,9 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale
 from gainboard.store import jobs, runs
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import Job
+from gainboard.store.job_records import StoredJob
 from gainboard.store.records import Collection, Qrels, Run, Token
-from gainboard.work.job_kinds import Kind
+from gainboard.work.job_kinds import JobKind
 from gainboard.work.labels import Labels, located
 from gainboard.work.params import Params
 
@@ -42,7 +42,7 @@ class Order:
     """A settled request, with all that its result depends on. Equal orders have equal ids."""
 
     workspace: Workspace = field(repr=False)
-    kind: Kind[Any]
+    kind: JobKind[Any]
     params: Params
     collection: Collection
     version: JudgedVersion
@@ -68,7 +68,7 @@ class Order:
 
 
 def identity(
-    kind: Kind[Any],
+    kind: JobKind[Any],
     settled: Params,
     collection: Collection,
     version: Qrels,
@@ -110,7 +110,7 @@ def _askable(settled: Params) -> Params:
     return settled
 
 
-def order(workspace: Workspace, tx: Transaction, view: View, kind: Kind[Any], params: Params) -> Order:
+def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any], params: Params) -> Order:
     """Settles a request for whoever may see the judgments; raises BadInput on what is asked."""
     view.require_free_scores()
     collection = view.collection
@@ -127,10 +127,10 @@ def launch(
     workspace: Workspace,
     principal: Principal,
     name: str,
-    kind: Kind[Any],
+    kind: JobKind[Any],
     params: Params,
     chunk_seconds: float = CHUNK_SECONDS,
-) -> Job:
+) -> StoredJob:
     """The job that answers this request: a new one, or that of an equal request on the same data."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
@@ -160,7 +160,7 @@ def require_room(tx: Transaction, token: Token, wanted: int) -> None:
 
 def enqueue(
     workspace: Workspace, tx: Transaction, token: Token, asked: Order, sizes: Sequence[int]
-) -> tuple[Job, bool]:
+) -> tuple[StoredJob, bool]:
     """The job of an order, and whether this queued it."""
     return jobs.add(
         tx,

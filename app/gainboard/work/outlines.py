@@ -16,7 +16,7 @@ from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import jobs, qrels, reports, runs
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import Job, Report
+from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.records import Token
 from gainboard.store.reports import NewChapter
 from gainboard.work.chores import enqueue_chore
@@ -45,7 +45,7 @@ class Outline:
 
 def launch(
     workspace: Workspace, principal: Principal, names: Sequence[str], kind: ReportKind[Any], params: ReportParams
-) -> Report:
+) -> StoredReport:
     """The report that answers this request: a new one, or that of an equal request on the same data.
 
     Raises InvalidRequest where none of its tables and figures could be there, with the reasons.
@@ -149,7 +149,7 @@ def _stored(
     kind: ReportKind[Any],
     params: ReportParams,
     outlines: Sequence[Outline],
-) -> Report:
+) -> StoredReport:
     known = identity(kind, params, outlines)
     with workspace.database.reading() as tx:
         if (there := reports.find(tx, known)) and there.state in ("queued", "running", "succeeded"):
@@ -177,14 +177,14 @@ def _count_new(tx: Transaction, outlines: Sequence[Outline]) -> int:
 
 def _queued(
     workspace: Workspace, tx: Transaction, token: Token, outlines: Sequence[Outline]
-) -> Mapping[str, tuple[Job, bool]]:
+) -> Mapping[str, tuple[StoredJob, bool]]:
     """The jobs by their ids, each with whether this queued it."""
     wanted = {each.id: (each, outline.sizes[key]) for outline in outlines for key, each in outline.orders.items()}
     # In one order for all: of two requests that share jobs, each would hold one that the other waits for.
     return {known: enqueue(workspace, tx, token, *wanted[known]) for known in sorted(wanted)}
 
 
-def _chapter(outline: Outline, queued: Mapping[str, tuple[Job, bool]]) -> NewChapter:
+def _chapter(outline: Outline, queued: Mapping[str, tuple[StoredJob, bool]]) -> NewChapter:
     own = {key: queued[each.id] for key, each in outline.orders.items()}
     left_out = [asdict(each) for each in outline.left_out]
     return NewChapter(outline.view.collection.id, asdict(outline.about), left_out, own)

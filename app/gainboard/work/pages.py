@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gainboard.work.job_kinds import Kind, every_kind
+from gainboard.work.job_kinds import JobKind, every_kind
 from gainboard.work.params import Params
 from gainboard.work.report_kinds import ReportKind, ReportParams, every_report_kind
 
@@ -44,7 +44,7 @@ def _kinds() -> str:
     return "\n".join([*lines, *(line for kind in every_kind() for line in _kind(kind))])
 
 
-def _kind(kind: Kind[Any]) -> Iterator[str]:
+def _kind(kind: JobKind[Any]) -> Iterator[str]:
     described = kind.schema()
     own = {name: field for name, field in described["properties"].items() if name not in Params.model_fields}
     yield f"### {kind.name}\n"

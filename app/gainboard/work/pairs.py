@@ -12,7 +12,7 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.analyses.compared_pairs import MOST_LISTED, ComparedPair, ComparedPairs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.arrays import pack, unpack
-from gainboard.store.job_records import Job
+from gainboard.store.job_records import StoredJob
 from gainboard.work.files import FileWriter, find_file, read_file
 
 CONTENTS = "pairs/contents.json"
@@ -74,7 +74,7 @@ def write_pairs(writer: FileWriter, tested: Sequence[ComparedPairs]) -> None:
 
 
 def find_pairs(
-    workspace: Workspace, job: Job, wanted: PairsWanted, after: int | None, limit: int
+    workspace: Workspace, job: StoredJob, wanted: PairsWanted, after: int | None, limit: int
 ) -> list[NumberedPair]:
     """Return the next pairs of a job's result, at most `limit`: those whose places are greater than `after`.
 
@@ -104,7 +104,7 @@ def find_pairs(
     return found
 
 
-def _contents(workspace: Workspace, job: Job) -> Any:
+def _contents(workspace: Workspace, job: StoredJob) -> Any:
     file = find_file(workspace, job, CONTENTS)
     if file is None:
         raise NotFound(
@@ -114,7 +114,7 @@ def _contents(workspace: Workspace, job: Job) -> Any:
     return json.loads(b"".join(read_file(workspace, file)))
 
 
-def _read(workspace: Workspace, job: Job, contents: Mapping[str, Any], number: int) -> ComparedPairs:
+def _read(workspace: Workspace, job: StoredJob, contents: Mapping[str, Any], number: int) -> ComparedPairs:
     file = find_file(workspace, job, f"pairs/{number}")
     assert file is not None, "a result has its pairs for as long as it has their contents"
     arrays = unpack(b"".join(read_file(workspace, file)))

@@ -61,7 +61,7 @@ class Needed:
 
 
 @dataclass(frozen=True)
-class Found(Mapping[str, Result]):
+class JobResults(Mapping[str, Result]):
     """The results of the jobs of one collection, by the keys under which they were needed."""
 
     about: About
@@ -88,7 +88,7 @@ class ReportKind(AnyKind[P]):
     title: str
     reference: str
     plan: Callable[[About, P], Iterable[Needed | LeftOut]]
-    lay_out: Callable[[Found, P], Iterable[Laid]]
+    lay_out: Callable[[JobResults, P], Iterable[Laid]]
 
     def example(self) -> dict[str, Any]:
         """Return a body that asks for this kind."""

@@ -15,9 +15,9 @@ from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Figure, LongTable, Table, as_latex, as_svg, csv_pieces
 from gainboard.store import blobs
-from gainboard.store.job_records import Job, Report
+from gainboard.store.job_records import StoredJob, StoredWork
 from gainboard.work.files import FileWriter, find_file, read_file
-from gainboard.work.job_kinds import Kind, Result
+from gainboard.work.job_kinds import JobKind, Result
 
 SUMMARY = "summary.json"
 """The file that holds a result without its pairs: a thousandth of it, for whoever needs only the rest."""
@@ -35,25 +35,25 @@ class Exhibits:
     figures: Sequence[Figure]
 
 
-def require_result(work: Job | Report) -> str:
+def require_result(work: StoredWork) -> str:
     """Return the SHA-256 of the result; raises JobNotFinished or NoResult where there is none."""
     if work.result_sha256 is not None:
         return work.result_sha256
-    noun = "job" if isinstance(work, Job) else "report"
+    noun = "job" if isinstance(work, StoredJob) else "report"
     if not work.is_over:
         message = f"The {noun} is {work.state}: {work.parts_done} of {work.parts} parts are done."
         raise JobNotFinished(f"{message} Wait for it with ?wait=30.")
     why = f"failed: {work.error}" if work.state == "failed" else "was cancelled."
-    again = "it is queued again" if isinstance(work, Job) else "what is missing is queued again"
+    again = "it is queued again" if isinstance(work, StoredJob) else "what is missing is queued again"
     raise NoResult(f"The {noun} {why} Ask for it again, and {again}.")
 
 
-def content(workspace: Workspace, work: Job | Report) -> Iterator[bytes]:
+def content(workspace: Workspace, work: StoredWork) -> Iterator[bytes]:
     """Return the result as JSON, in pieces. Raises as `require_result`, before the first of them."""
     return blobs.get(workspace.database, require_result(work))
 
 
-def parsed(workspace: Workspace, job: Job) -> Any:
+def parsed(workspace: Workspace, job: StoredJob) -> Any:
     """Return the result of a job without its pairs, from JSON; with them where it is one of an earlier version.
 
     Raises as `require_result`.
@@ -82,7 +82,7 @@ def _collector_at_rest() -> Iterator[None]:
             gc.enable()
 
 
-def exhibits_of(kind: Kind[Any], result: Result) -> Exhibits:
+def exhibits_of(kind: JobKind[Any], result: Result) -> Exhibits:
     """Return the tables and figures of a job's result."""
     return Exhibits(tuple(kind.tables(result)), tuple(kind.figures(result)))
 

@@ -21,10 +21,10 @@ from gainboard.evaluation.visibility import View, look, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, jobs, qrels, reports
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import CHORES, Chapter, Job, JobState, Report
+from gainboard.store.job_records import CHORES, Chapter, JobState, StoredJob, StoredReport
 from gainboard.store.records import Action, Collection
 
-W = TypeVar("W", Job, Report)
+W = TypeVar("W", StoredJob, StoredReport)
 
 NOWHERE = 0
 """The id of no collection."""
@@ -98,19 +98,19 @@ def cancel_work(workspace: Workspace, principal: Principal, sort: Sort[W], ident
         return _seen(work, views), work.state == "cancelled"
 
 
-def _find_job(tx: Transaction, identity: str) -> Job | None:
+def _find_job(tx: Transaction, identity: str) -> StoredJob | None:
     job = jobs.find(tx, identity)
     return job if job is not None and job.kind not in CHORES else None
 
 
-def _views_of_job(tx: Transaction, principal: Principal, job: Job) -> list[View] | None:
+def _views_of_job(tx: Transaction, principal: Principal, job: StoredJob) -> list[View] | None:
     collection = collections.of_id(tx, job.collection_id)
     view = look(principal, collection) if collection.deleted_at is None else None
     is_seen = view is not None and view.sees_free_scores and (view.organises or not job.on_draft)
     return [view] if view is not None and is_seen else None
 
 
-def _views_of_report(tx: Transaction, principal: Principal, report: Report) -> list[View] | None:
+def _views_of_report(tx: Transaction, principal: Principal, report: StoredReport) -> list[View] | None:
     found = [_view_of_chapter(tx, principal, chapter) for chapter in report.chapters]
     views = [view for view in found if view is not None]
     return views if len(views) == len(found) else None
@@ -130,7 +130,7 @@ def _sees_qrels(tx: Transaction, view: View, chapter: Chapter) -> bool:
     return judged is not None and (view.organises or judged.published_at is not None)
 
 
-JOBS: Sort[Job] = Sort(
+JOBS: Sort[StoredJob] = Sort(
     noun="job",
     organisers="organisers of its collection",
     find=_find_job,
@@ -139,7 +139,7 @@ JOBS: Sort[Job] = Sort(
     cancelled="job-cancelled",
     details=lambda job: {"kind": job.kind},
 )
-REPORTS: Sort[Report] = Sort(
+REPORTS: Sort[StoredReport] = Sort(
     noun="report",
     organisers="organisers of all of its collections",
     find=reports.find,
@@ -161,7 +161,7 @@ class JobsWanted:
 
 def list_jobs(
     workspace: Workspace, principal: Principal, wanted: JobsWanted, before: int | None, limit: int
-) -> Sequence[Seen[Job]]:
+) -> Sequence[Seen[StoredJob]]:
     """Return jobs that this principal sees, newest first: those with numbers less than `before`.
 
     Organisers of the instance see those of all collections, others those of their own. Raises JudgmentsHidden for
@@ -190,7 +190,7 @@ def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int
 
 def list_reports(
     workspace: Workspace, principal: Principal, collection: str | None, name: str | None, before: int | None, limit: int
-) -> Sequence[Seen[Report]]:
+) -> Sequence[Seen[StoredReport]]:
     """Return reports that this principal sees, newest first: those with numbers less than `before`.
 
     About one collection, or about any. Raises JudgmentsHidden for one whose judgments are.
@@ -203,7 +203,7 @@ def list_reports(
         return list(islice(seen, limit))
 
 
-def _every(page: Callable[..., list[Report]], before: int | None) -> Iterator[Report]:
+def _every(page: Callable[..., list[StoredReport]], before: int | None) -> Iterator[StoredReport]:
     while found := page(before=before):
         yield from found
         before = found[-1].number

@@ -11,17 +11,17 @@ from typing import Any, TypeVar
 from gainboard.errors import Unavailable
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import jobs, reports
-from gainboard.store.job_records import Job, Report
+from gainboard.store.job_records import StoredJob, StoredReport
 
 LOOK_SECONDS = 0.2
 """Between two looks at the table, while anybody waits."""
 
-AMONG: Mapping[type, Callable[..., dict[str, Any]]] = {Job: jobs.among, Report: reports.among}
+AMONG: Mapping[type, Callable[..., dict[str, Any]]] = {StoredJob: jobs.among, StoredReport: reports.among}
 """How those that are waited for are looked up, by their ids."""
 
 log = logging.getLogger("gainboard")
 
-W = TypeVar("W", Job, Report)
+W = TypeVar("W", StoredJob, StoredReport)
 
 
 class Watch:

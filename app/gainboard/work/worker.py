@@ -16,7 +16,7 @@ from gainboard.evaluation.versions import JudgedVersion, published_versions
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, claims, collections, jobs, qrels, runs
 from gainboard.store.arrays import pack_all, unpack_all
-from gainboard.store.job_records import CHORES, Claim, Job
+from gainboard.store.job_records import CHORES, Claim, StoredJob
 from gainboard.trec.zstd import compress
 from gainboard.work.chores import do_chore, enqueue_layouts
 from gainboard.work.files import ClaimLost, FileWriter
@@ -52,7 +52,7 @@ class Worker:
             else:
                 _work_parts(self._workspace, claim, self._analysis(job))
 
-    def _analysis(self, job: Job) -> Analysis:
+    def _analysis(self, job: StoredJob) -> Analysis:
         if self._open is None or self._open[0] != job.id:
             # Its matrices may be large, and refer to each other: they would stay until the collector's own time.
             self._open = None
@@ -61,7 +61,7 @@ class Worker:
         return self._open[1]
 
 
-def _open_analysis(workspace: Workspace, job: Job) -> Analysis:
+def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis:
     kind = find_kind(job.kind)
     if (began := job.engine_version or 1) != kind.engine_version:
         # Its chunks would come out otherwise than those that are done, and the result would be of neither version.
@@ -90,7 +90,7 @@ def _work_parts(workspace: Workspace, claim: Claim, analysis: Analysis) -> None:
         claims.complete(tx, claim, packed)
 
 
-def _assemble(workspace: Workspace, claim: Claim, job: Job, analysis: Analysis) -> None:
+def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis) -> None:
     with workspace.database.reading() as tx:
         packed = claims.results_of_chunks(tx, job.number)
     found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
@@ -112,7 +112,7 @@ def _assemble(workspace: Workspace, claim: Claim, job: Job, analysis: Analysis) 
             enqueue_layouts(tx, workspace.now(), job.number)
 
 
-def _headed(job: Job, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:
+def _headed(job: StoredJob, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:
     """What every result carries, then its own. No times: an equal job has an equal result."""
     matrices = analysis.matrices
     head = {

@@ -14,7 +14,7 @@ from gainboard.evaluation.analyses.swap_rate import SwapRate
 from gainboard.evaluation.matrices import Matrices
 from gainboard.statistics import find_test
 from gainboard.statistics.correlation import agreements
-from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import SignificanceSettings
 
 SIGN = "sign"
 LEAST_RUNS = 3
@@ -52,7 +52,7 @@ class Agreement(Analysis):
         return [sum(each) + sign for each in zip(self._swaps.parts(), self._minority.parts(), strict=True)]
 
     def work(self, part: int) -> Arrays:
-        outcome = find_test(SIGN).decide(self.topics.scores(self.metrics[part]), Settings())
+        outcome = find_test(SIGN).decide(self.topics.scores(self.metrics[part]), SignificanceSettings())
         counts = self._minority.work(part)
         minority = np.minimum(counts["greater"], counts["less"])[0]
         found = agreements(outcome.asl, minority, self._swaps.work(part)["by_pair"])

@@ -20,8 +20,8 @@ from gainboard.evaluation.analyses.common import (
 )
 from gainboard.evaluation.analyses.mixed import MixedMatrices
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.statistics.correlation import discordant_pairs as swops_between
 from gainboard.statistics.correlation import (
+    discordant_pairs,
     kendall_asls,
     kendall_matrix,
     resampled_taus,
@@ -30,8 +30,7 @@ from gainboard.statistics.correlation import (
     tau_accuracy,
 )
 from gainboard.statistics.draws import Draws, resample_counts
-from gainboard.statistics.means import round_means as rounded
-from gainboard.statistics.means import tied_pairs
+from gainboard.statistics.means import round_means, tied_pairs
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 
@@ -45,7 +44,7 @@ SECONDS_AN_ASL = 5e-4
 
 
 @dataclass(frozen=True)
-class Sweep:
+class ParameterSweep:
     """One metric under several values of a parameter, to be correlated with other metrics."""
 
     metric: str
@@ -68,7 +67,7 @@ class RankCorrelation(Analysis):
         *,
         coefficients: Sequence[Coefficient],
         against: str | None = None,
-        sweep: Sweep | None = None,
+        sweep: ParameterSweep | None = None,
         accuracy: bool = False,
         resamples: int = 1000,
         p: float = 0.9,
@@ -139,7 +138,7 @@ class RankCorrelation(Analysis):
         means = found[0]["means"]
         own = means[: len(self.metrics)]
         names = [run.name for run in self.matrices.runs]
-        order = sorted(range(len(names)), key=lambda run: (-rounded(own[0])[run], names[run]))
+        order = sorted(range(len(names)), key=lambda run: (-round_means(own[0])[run], names[run]))
         asls = {name: found[0][f"asl {name}"].tolist() for name in ("kendall", "spearman") if name in self.coefficients}
         return {
             "runs": [names[run] for run in order],
@@ -172,7 +171,7 @@ class RankCorrelation(Analysis):
     def _swops(self, means: Floats, names: Sequence[str]) -> dict[str, Any]:
         assert self.against is not None
         reference = means[list(self.metrics).index(self.against)]
-        swops = {label: swops_between(reference, row) for label, row in zip(self.metrics, means, strict=True)}
+        swops = {label: discordant_pairs(reference, row) for label, row in zip(self.metrics, means, strict=True)}
         return {
             "against": self.against,
             "swops": {label: [[names[x], names[y]] for x, y in found.pairs] for label, found in swops.items()},

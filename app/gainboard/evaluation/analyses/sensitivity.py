@@ -22,8 +22,7 @@ from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples, significance_groups
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.significance import Outcome, find_test
-from gainboard.statistics.significance import SignificanceSettings as Settings
+from gainboard.statistics.significance import Outcome, SignificanceSettings, find_test
 
 Correction = Literal["none", "holm", "max-t"]
 KEPT = "numbers are kept of all resamples"
@@ -67,7 +66,9 @@ class Sensitivity(Analysis):
         super().__init__(matrices)
         self.metrics, self.baseline, self.correction = metrics, baseline, correction
         self.test = find_test(test)
-        self.settings = Settings(seed=seed, resamples=resamples, alphas=tuple(alphas), largest=correction == "max-t")
+        self.settings = SignificanceSettings(
+            seed=seed, resamples=resamples, alphas=tuple(alphas), largest=correction == "max-t"
+        )
         self.topics = common_topics(matrices, metrics)
         self._refuse_what_cannot_be()
         self._blocks = self.test.blocks(matrices.run_count, self.topics.count, resamples)

@@ -10,7 +10,7 @@ from pydantic import Field
 from gainboard.evaluation.analyses.agreement import Agreement
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.statistics.correlation import AGREEMENTS
-from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.params import Draws, MetricsParams, Seed
 
 
@@ -44,7 +44,7 @@ def figures(result: Result) -> Sequence[Figure]:
 
 
 TEST_AGREEMENT = enter(
-    Kind(
+    JobKind(
         name="test-agreement",
         params=AgreementParams,
         analysis=lambda matrices, asked: Agreement(

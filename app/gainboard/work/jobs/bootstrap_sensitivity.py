@@ -24,7 +24,7 @@ from gainboard.exhibits import (
     Value,
 )
 from gainboard.statistics import every_test, find_test
-from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, Expression, MetricsParams, Seed
 
@@ -178,7 +178,7 @@ def figures(result: Result) -> Sequence[Figure]:
 
 
 BOOTSTRAP_SENSITIVITY = enter(
-    Kind(
+    JobKind(
         name="bootstrap-sensitivity",
         changes=1,  # an infinite t counts for its own pair only in max-T
         params=SensitivityParams,

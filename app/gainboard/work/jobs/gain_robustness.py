@@ -12,7 +12,7 @@ from gainboard.evaluation.analyses.gain_robustness import GainRobustness
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.metrics import linear_ratio, steep
-from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.jobs import stability, swap_rate
 from gainboard.work.labels import Labels
 from gainboard.work.params import Expression, Metrics
@@ -106,7 +106,7 @@ def _analysis(matrices: Matrices, asked: RobustnessParams) -> GainRobustness:
 
 
 GAIN_ROBUSTNESS = enter(
-    Kind(
+    JobKind(
         name="gain-robustness",
         changes=stability.STABILITY.changes + swap_rate.SWAP_RATE.changes,  # whose analyses it runs
         params=RobustnessParams,

@@ -11,7 +11,7 @@ from gainboard.evaluation.analyses.gain_vectors import GainVectors
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.metrics import without
-from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Params
 
@@ -92,7 +92,7 @@ def _curve(result: Result, name: str, title: str, x: Sequence[float], axis: Axis
 
 
 GAIN_VECTORS = enter(
-    Kind(
+    JobKind(
         name="gain-vectors",
         params=GainVectorsParams,
         analysis=_analysis,

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from gainboard.evaluation.analyses.judgments import JudgmentCounts
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
-from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Params, Version
 
@@ -106,4 +106,4 @@ def figures(result: Result) -> Sequence[Figure]:
     return (Figure("relevant", caption, (panel,)),)
 
 
-JUDGMENTS = enter(Kind(name="judgments", params=JudgmentsParams, analysis=_analysis, tables=tables, figures=figures))
+JUDGMENTS = enter(JobKind(name="judgments", params=JudgmentsParams, analysis=_analysis, tables=tables, figures=figures))

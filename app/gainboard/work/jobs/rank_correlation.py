@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gainboard.evaluation.analyses.rank_correlation import Coefficient, RankCorrelation, Sweep
+from gainboard.evaluation.analyses.rank_correlation import Coefficient, ParameterSweep, RankCorrelation
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.scoring import MOST_METRICS
 from gainboard.exhibits import Axis, Column, Figure, HeatMap, Panel, Series, Table
 from gainboard.work.entries import AskedSweep, Entry, label_of, named_versions, settled_entries, settled_entry
-from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, Params, Seed
 
@@ -88,7 +88,7 @@ def _analysis(matrices: Matrices, asked: CorrelationParams) -> RankCorrelation:
         list(map(label_of, asked.metrics)),
         coefficients=asked.coefficients,
         against=label_of(asked.against) if asked.against is not None else None,
-        sweep=Sweep(**asked.sweep.model_dump()) if asked.sweep else None,
+        sweep=ParameterSweep(**asked.sweep.model_dump()) if asked.sweep else None,
         accuracy=asked.accuracy,
         resamples=asked.resamples,
         p=asked.p,
@@ -233,5 +233,5 @@ def _sweep_curves(result: Result) -> Figure:
 
 
 RANK_CORRELATION = enter(
-    Kind(name="rank-correlation", params=CorrelationParams, analysis=_analysis, tables=tables, figures=figures)
+    JobKind(name="rank-correlation", params=CorrelationParams, analysis=_analysis, tables=tables, figures=figures)
 )

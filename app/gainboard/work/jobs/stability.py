@@ -9,7 +9,7 @@ from pydantic import Field
 
 from gainboard.evaluation.analyses.stability import Stability
 from gainboard.exhibits import Axis, Column, Figure, Panel, Reference, Series, Table
-from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, MetricsParams, Seed
 
@@ -101,7 +101,7 @@ def figures(result: Result) -> Sequence[Figure]:
 
 
 STABILITY = enter(
-    Kind(
+    JobKind(
         name="stability",
         params=StabilityParams,
         analysis=lambda matrices, asked: Stability(

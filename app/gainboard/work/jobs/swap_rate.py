@@ -9,7 +9,7 @@ from pydantic import Field
 
 from gainboard.evaluation.analyses.swap_rate import SwapRate
 from gainboard.exhibits import Axis, Column, Figure, Panel, Reference, Series, Table
-from gainboard.work.job_kinds import Kind, Result, enter
+from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.params import Draws, MetricsParams, Seed
 
 
@@ -94,7 +94,7 @@ def figures(result: Result) -> Sequence[Figure]:
 
 
 SWAP_RATE = enter(
-    Kind(
+    JobKind(
         name="swap-rate",
         params=SwapRateParams,
         analysis=lambda matrices, asked: SwapRate(

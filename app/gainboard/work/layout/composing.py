@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 
 from gainboard.exhibits import Figure, Table
 from gainboard.exhibits.tables import value_of
-from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark, average, joined, slug
+from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark, average, joined, slug
 
 E = TypeVar("E", Table, Figure)
-P = TypeVar("P", PaperTable, PaperFigure)
+P = TypeVar("P", LaidTable, LaidFigure)
 Chapters = Mapping[str, Sequence[Laid]]
 """What is laid out, by the collection's name."""
 
@@ -47,10 +47,10 @@ def compose(chapters: Chapters) -> Answer:
     """The report's answer. `tables-3-6a` of collection C is `tables-3-6a.C`, and the average over several collections
     has the paper's own number for it, or is `average-tables-3-6a`."""
     everything = [(name, each) for name, laid in chapters.items() for each in laid]
-    tables = list(_tables([(name, each) for name, each in everything if isinstance(each, PaperTable)]))
+    tables = list(_tables([(name, each) for name, each in everything if isinstance(each, LaidTable)]))
     return Answer(
         [each for each in tables if isinstance(each, Placed)],
-        list(_figures([(name, each) for name, each in everything if isinstance(each, PaperFigure)])),
+        list(_figures([(name, each) for name, each in everything if isinstance(each, LaidFigure)])),
         [
             *((name, each) for name, each in everything if isinstance(each, LeftOut)),
             *((None, each) for each in tables if isinstance(each, LeftOut)),
@@ -59,7 +59,7 @@ def compose(chapters: Chapters) -> Answer:
     )
 
 
-def _tables(laid: Sequence[tuple[str, PaperTable]]) -> Iterator[Placed[Table] | LeftOut]:
+def _tables(laid: Sequence[tuple[str, LaidTable]]) -> Iterator[Placed[Table] | LeftOut]:
     for number, of_each in _by_number(laid).items():
         first = next(iter(of_each.values()))
         if first.is_joined:
@@ -75,13 +75,13 @@ def _tables(laid: Sequence[tuple[str, PaperTable]]) -> Iterator[Placed[Table] | 
                 yield LeftOut(what, f"the tables of {', '.join(of_each)} share no row and column with a number")
 
 
-def _joined(of_each: Mapping[str, PaperTable]) -> Table:
+def _joined(of_each: Mapping[str, LaidTable]) -> Table:
     first = next(iter(of_each.values()))
     table = joined([each.table for each in of_each.values()])
     return first.finish(_named(table, slug(first.number), first.number))
 
 
-def _average(of_each: Mapping[str, PaperTable]) -> Table:
+def _average(of_each: Mapping[str, LaidTable]) -> Table:
     first = next(iter(of_each.values()))
     name = slug(first.average) if first.average else f"average-{slug(first.number)}"
     number = first.average or f"{first.number}, averages"
@@ -95,7 +95,7 @@ def _has_numbers(table: Table) -> bool:
     return any(not isinstance(value_of(cell), str) for row in table.rows for cell in row)
 
 
-def _figures(laid: Sequence[tuple[str, PaperFigure]]) -> Iterator[Placed[Figure]]:
+def _figures(laid: Sequence[tuple[str, LaidFigure]]) -> Iterator[Placed[Figure]]:
     for number, of_each in _by_number(laid).items():
         for name, each in of_each.items():
             yield Placed(number, name, _named(each.figure, f"{slug(number)}.{name}", f"{number}, {name}"))

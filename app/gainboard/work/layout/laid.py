@@ -24,7 +24,7 @@ def slug(number: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PaperTable:
+class LaidTable:
     """A table of the paper, of one collection: `number` is the paper's, with all that it gives a table of its kind
     where it repeats one for each of its data sets ("Tables 3-6 (a)").
 
@@ -46,7 +46,7 @@ class PaperTable:
 
 
 @dataclass(frozen=True, slots=True)
-class PaperFigure:
+class LaidFigure:
     """A figure of the paper, of one collection; its number as that of a table."""
 
     number: str
@@ -68,7 +68,7 @@ class Remark:
     text: str
 
 
-Laid = PaperTable | PaperFigure | LeftOut | Remark
+Laid = LaidTable | LaidFigure | LeftOut | Remark
 
 
 def average(tables: Sequence[Table]) -> Table:

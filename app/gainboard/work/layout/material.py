@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gainboard.exhibits import Cell, Column, Table, Value
-from gainboard.work.layout.laid import PaperTable, Remark
+from gainboard.work.layout.laid import LaidTable, Remark
 from gainboard.work.report_kinds import Result
 
 # No name of a level has white space in it.
 NONRELEVANT, TOTAL = "nonrelevant (L0)", "all levels"
 
 
-def statistics(judgments: Result, number: str, correlated: int | None, tested: int | None) -> PaperTable:
+def statistics(judgments: Result, number: str, correlated: int | None, tested: int | None) -> LaidTable:
     """What a job of kind `judgments` says of the topics, and how many runs were used for what: one row of a table over
     all collections; a number is None where there was no such experiment."""
     relevant, levels = judgments["relevant"], judgments["levels"][:0:-1]
@@ -30,16 +30,16 @@ def statistics(judgments: Result, number: str, correlated: int | None, tested: i
         "Runs used: the best by AP, which are correlated; in parentheses, the best of each team, which are tested."
     ]
     table = Table("statistics", "Statistics of the data.", columns, [row], notes=notes)
-    return PaperTable(number, table, is_joined=True)
+    return LaidTable(number, table, is_joined=True)
 
 
-def numbers_of_runs(result: Result, number: str) -> Iterator[PaperTable | Remark]:
+def numbers_of_runs(result: Result, number: str) -> Iterator[LaidTable | Remark]:
     """The runs that a job is about, and those that it left out as identical to others of their team: one row of a table
     over all collections, and the names."""
     kept, left_out = result["runs"], result.get("runs_left_out", ())
     row = (result["collection"], len(kept) + len(left_out), len(left_out), len(kept))
     columns = (Column("collection"), Column("runs"), Column("discarded, as identical"), Column("compared"))
-    yield PaperTable(number, Table("runs", "Numbers of runs.", columns, [row]), is_joined=True)
+    yield LaidTable(number, Table("runs", "Numbers of runs.", columns, [row]), is_joined=True)
     if left_out:
         pairs = ", ".join(f"{each['run']} (as {each['identical_to']})" for each in left_out)
         yield Remark(f"Runs that rank all documents as an earlier one of their team are discarded: {pairs}.")

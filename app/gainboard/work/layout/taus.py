@@ -7,7 +7,7 @@ from typing import Any
 
 from gainboard.exhibits import Cell, Column, Table, Value
 from gainboard.statistics.correlation import least_significant_tau
-from gainboard.work.layout.laid import PaperTable, mark_where
+from gainboard.work.layout.laid import LaidTable, mark_where
 from gainboard.work.report_kinds import Result
 
 EQUIVALENT, NOTICEABLE = 0.9, 0.8
@@ -67,12 +67,12 @@ def significance(runs: int) -> str:
 
 def high_taus(
     number: str, of: str, columns: Sequence[Column], rows: Sequence[Sequence[Value]], result: Result, names: Names
-) -> PaperTable:
+) -> LaidTable:
     """A table of taus between the rankings of all runs, those above 0.9 in bold."""
     caption, meaning = f"Kendall's tau between the rankings of all runs by {of}.", f"higher than {HIGH}"
     notes = [significance(len(result["runs"])), legend(names)]
     table = Table("correlations", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
-    return PaperTable(number, table, mark_where(lambda tau: round(tau, 12) > HIGH))
+    return LaidTable(number, table, mark_where(lambda tau: round(tau, 12) > HIGH))
 
 
 Names = Mapping[str, str]

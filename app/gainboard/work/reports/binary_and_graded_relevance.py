@@ -12,11 +12,11 @@ from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
 from gainboard.metrics import linear_ratio
 from gainboard.metrics.numbers import format_number
 from gainboard.work.jobs.gain_vectors import label_of_curve
-from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
+from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
 from gainboard.work.layout.material import crossed_levels, numbers_of_runs
 from gainboard.work.layout.taus import Taus, mark_taus, tau_column
 from gainboard.work.params import Names, Top
-from gainboard.work.report_kinds import About, Found, Needed, ReportKind, ReportParams, Result, Version, enter
+from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, Version, enter
 
 MEASURES = ("CG", "DCG", "nDCG")
 BASE = 2
@@ -148,7 +148,7 @@ def _not_shown(about: About, asked: BinaryAndGradedParams) -> Iterator[LeftOut]:
             yield LeftOut(what, why)
 
 
-def _lay_out(found: Found, asked: BinaryAndGradedParams) -> Iterator[Laid]:
+def _lay_out(found: JobResults, asked: BinaryAndGradedParams) -> Iterator[Laid]:
     if "judgments" in found:
         yield from _judgments(found["judgments"])
     if "measures" in found:
@@ -165,7 +165,7 @@ def _lay_out(found: Found, asked: BinaryAndGradedParams) -> Iterator[Laid]:
 
 def _judgments(result: Result) -> Iterator[Laid]:
     if "against" in result:
-        yield PaperTable("Table 1", crossed_levels(result), has_average=False)
+        yield LaidTable("Table 1", crossed_levels(result), has_average=False)
     least = min((each["relevant"] for each in result["by_topic"] if each["relevant"]), default=BASE)
     if least < BASE:
         yield Remark(
@@ -174,12 +174,12 @@ def _judgments(result: Result) -> Iterator[Laid]:
         )
 
 
-def _of_versions(result: Result, metrics: Sequence[str]) -> PaperTable:
+def _of_versions(result: Result, metrics: Sequence[str]) -> LaidTable:
     taus = Taus(result, [*metrics, *(f"original {metric}" for metric in metrics)])
     rows = [(metric, taus(metric, f"original {metric}")) for metric in metrics]
     caption = "Kendall's tau between rankings by precision under the original and under the reassessed judgments."
     table = taus.table("versions", caption, [Column("metric"), tau_column("tau")], rows)
-    return PaperTable("Table 3", table, mark_taus)
+    return LaidTable("Table 3", table, mark_taus)
 
 
 def _of_measures(result: Result, about: About) -> Iterator[Laid]:
@@ -193,11 +193,11 @@ def _of_measures(result: Result, about: About) -> Iterator[Laid]:
     caption = "Kendall's tau between rankings by precision and by cumulated gain at document cut-off values (dcv)."
     legend = "; ".join(f"{name}: {gains}" for name, gains in schemes(about.highest_level).items())
     table = taus.table("precision", caption, [Column("measure"), *columns], rows, legend)
-    yield PaperTable("Table 4", table, mark_taus)
+    yield LaidTable("Table 4", table, mark_taus)
     if CUTOFFS[-1] in cutoffs:
-        yield PaperTable("Table 5", _between_measures(taus, names, legend), mark_taus)
+        yield LaidTable("Table 5", _between_measures(taus, names, legend), mark_taus)
         if len(names) > 1:
-            yield PaperTable("Table 6", _between_schemes(taus, names, legend), mark_taus)
+            yield LaidTable("Table 6", _between_schemes(taus, names, legend), mark_taus)
 
 
 def _between_measures(taus: Taus, names: Sequence[str], legend: str) -> Table:
@@ -230,11 +230,11 @@ def _between_schemes(taus: Taus, names: Sequence[str], legend: str) -> Table:
     return taus.table("schemes", caption, columns, rows, legend)
 
 
-def _figures(found: Found) -> Iterator[Laid]:
+def _figures(found: JobResults) -> Iterator[Laid]:
     for letter, (measure, scheme) in FIGURES.items():
         if scheme in found:
             figure = gain_by_rank(found[scheme], measure, scheme) if measure else precision_by_recall(found[scheme])
-            yield PaperFigure(f"Figures 1-2 ({letter})", figure)
+            yield LaidFigure(f"Figures 1-2 ({letter})", figure)
 
 
 BINARY_AND_GRADED_RELEVANCE = enter(

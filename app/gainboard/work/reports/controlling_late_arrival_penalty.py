@@ -15,11 +15,11 @@ from gainboard.exhibits.tables import Value, is_undefined, value_of
 from gainboard.metrics import linear_ratio, steep
 from gainboard.statistics.correlation import least_significant_tau
 from gainboard.work.jobs.bootstrap_sensitivity import curve
-from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark
+from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
 from gainboard.work.layout.material import statistics
 from gainboard.work.layout.taus import ALPHA, Taus, mark_taus, significance, tau_column
 from gainboard.work.params import MOST_RUNS, Draws
-from gainboard.work.report_kinds import About, Found, Needed, ReportKind, ReportParams, Result, enter
+from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, enter
 
 ALPHAS = (0.05, 0.01)
 AP, Q, NDCG, GEN_AP = "AP", "Q(beta=1)", "nDCG(base=2)", "genAP"
@@ -95,7 +95,7 @@ def plan(about: About, asked: LateArrivalParams) -> Iterator[Needed | LeftOut]:
         yield LeftOut(what, "With one level above 0 there is nothing for a second gain setting to change.")
 
 
-def lay_out(found: Found, asked: LateArrivalParams) -> Iterator[Laid]:
+def lay_out(found: JobResults, asked: LateArrivalParams) -> Iterator[Laid]:
     """In the order of the paper, remarks last."""
     own = settings(found.about.highest_level)
     if "judgments" in found:
@@ -153,15 +153,15 @@ class Resemblance:
         self, number: str, caption: str, gains: str, drawn: Panel | HeatMap, headings: Sequence[str], rows: Rows
     ) -> Iterator[Laid]:
         ratio = f"gain value ratio = {gains}"
-        yield PaperFigure(number, Figure("taus", f"{caption}: {ratio}. {self._said}", (drawn,)))
+        yield LaidFigure(number, Figure("taus", f"{caption}: {ratio}. {self._said}", (drawn,)))
         columns = [Column("metric"), *map(tau_column, headings)]
         # The ratio is a note, for collections with other numbers of levels have another one in the same average.
         rows_shown = [[name, *taus] for name, taus in rows.items()]
         table = self._taus.table("taus", f"{caption}.", columns, rows_shown, ratio.capitalize())
-        yield PaperTable(number, table, mark_taus)
+        yield LaidTable(number, table, mark_taus)
 
 
-def _asl_curves(result: Result, own: Sequence[Setting]) -> PaperFigure:
+def _asl_curves(result: Result, own: Sequence[Setting]) -> LaidFigure:
     by_expression = dict(zip(expressions(own), result["metrics"], strict=True))
     curves = {metric: by_expression[own[0].expression(metric)]["asl_curve"] for metric in COMPARED}
     panel = Panel(
@@ -171,7 +171,7 @@ def _asl_curves(result: Result, own: Sequence[Setting]) -> PaperFigure:
         [Reference(alpha, f"{alpha:g}") for alpha in ALPHAS],
     )
     caption = f"Bootstrap ASL curves: gain value ratio = {own[0].gains}. {_tested(result)}"
-    return PaperFigure("Figures 13-14", Figure("asl-curves", caption, (panel,)))
+    return LaidFigure("Figures 13-14", Figure("asl-curves", caption, (panel,)))
 
 
 def _tested(result: Result) -> str:
@@ -179,7 +179,7 @@ def _tested(result: Result) -> str:
     return f"{runs}; {result['topics']} topics; {result['resamples']} resamples."
 
 
-def _sensitivities(result: Result, own: Sequence[Setting]) -> PaperTable:
+def _sensitivities(result: Result, own: Sequence[Setting]) -> LaidTable:
     by_expression = dict(zip(expressions(own), result["metrics"], strict=True))
     parts = [(setting, place) for setting in own for place in range(len(ALPHAS))]
     rows: list[list[Value]] = []
@@ -198,7 +198,7 @@ def _sensitivities(result: Result, own: Sequence[Setting]) -> PaperTable:
     mark = f"more sensitive than {AP} under every condition"
     notes = ["AP is the paper's AveP, genAP its genAveP, and base its a.", _tested(result)]
     table = Table("sensitivity", "Bootstrap sensitivity.", columns, rows, mark=mark, notes=notes)
-    return PaperTable("Tables 2-3", table, most_sensitive_first)
+    return LaidTable("Tables 2-3", table, most_sensitive_first)
 
 
 def most_sensitive_first(table: Table) -> Table:

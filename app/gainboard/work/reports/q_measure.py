@@ -14,8 +14,8 @@ from gainboard.exhibits.tables import MarkStyle, Value
 from gainboard.metrics import linear_ratio, steep
 from gainboard.metrics.numbers import format_number
 from gainboard.work.jobs.rank_correlation import risen
-from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, mark_where
-from gainboard.work.report_kinds import About, Found, Needed, ReportKind, ReportParams, Result, enter
+from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, mark_where
+from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, enter
 
 KEY = "correlation"
 COEFFICIENTS = {"spearman": "Spearman", "kendall": "Kendall"}
@@ -112,7 +112,7 @@ def _plan(paper: Paper, about: About, asked: ReportParams) -> list[Needed | Left
     return [needed, LeftOut(paper.of_r, "With one level above 0, R-measure and R-WP are R-Precision on every topic.")]
 
 
-def _lay_out(paper: Paper, found: Found, asked: ReportParams) -> Iterator[Laid]:
+def _lay_out(paper: Paper, found: JobResults, asked: ReportParams) -> Iterator[Laid]:
     if KEY not in found:
         return
     highest_level = found.about.highest_level
@@ -128,9 +128,9 @@ def _lay_out(paper: Paper, found: Found, asked: ReportParams) -> Iterator[Laid]:
         of = "Q-measure etc." if number == paper.q_tables else "R-measure etc."
         table = correlations.table(rows, columns, of, paper.style)
         finish = mark_where(lambda coefficient: coefficient > HIGH, paper.style)
-        yield PaperTable(f"{number} {part}", table, finish, f"{average} {part}")
+        yield LaidTable(f"{number} {part}", table, finish, f"{average} {part}")
         if (number, part) == (paper.q_tables, "(b)"):
-            yield PaperFigure(paper.figures, correlations.curves(list(q), list(other_q)))
+            yield LaidFigure(paper.figures, correlations.curves(list(q), list(other_q)))
 
 
 class Correlations:

@@ -15,10 +15,10 @@ from gainboard.exhibits.tables import Value
 from gainboard.metrics import linear_ratio
 from gainboard.work.jobs import agreement, rank_correlation, stability, swap_rate
 from gainboard.work.jobs.gain_robustness import default_settings
-from gainboard.work.layout.laid import Laid, LeftOut, PaperFigure, PaperTable, Remark, mark_where, sorted_by
+from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark, mark_where, sorted_by
 from gainboard.work.layout.taus import Names, Taus, high_taus, legend, renamed, significance
 from gainboard.work.params import MOST_RUNS, Draws
-from gainboard.work.report_kinds import About, Found, Needed, ReportKind, ReportParams, Result, enter
+from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, enter
 
 CUTOFFS = (10, 100, 1000)
 CUMULATIVE = {"nCG": "", "AnCG": "", "nDCG": "base=2,", "AnDCG": "base=2,"}
@@ -125,7 +125,7 @@ def _impossible(about: About) -> Iterator[LeftOut]:
         yield LeftOut(f"Metrics cut at {cut} in Figures 3-5 and Tables 1-9", why)
 
 
-def lay_out(found: Found, asked: GradedMetricsParams) -> Iterator[Laid]:
+def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[Laid]:
     """In the order of the paper. Tables and figures of the jobs serve where they are the paper's, with its names."""
     parts = {
         "stability": _stability,
@@ -145,8 +145,8 @@ def _stability(result: Result, about: About) -> Iterator[Laid]:
     every, binary, graded = _every(about), binary_metrics(about), _graded(about)
     for number, names in (("Figure 3", binary), ("Figure 4", graded)):
         (figure,) = stability.figures(renamed(result, every, names))
-        yield PaperFigure(number, figure)
-    yield PaperTable("Table 1", bands(renamed(result, every, every)["metrics"], about.collection), is_joined=True)
+        yield LaidFigure(number, figure)
+    yield LaidTable("Table 1", bands(renamed(result, every, every)["metrics"], about.collection), is_joined=True)
 
 
 def _swaps(result: Result, about: About) -> Iterator[Laid]:
@@ -158,7 +158,7 @@ def _swaps(result: Result, about: About) -> Iterator[Laid]:
         notes = [f"No difference brings the swap rate to 5 %: {', '.join(never)}."] if never else []
         caption = "Difference required for a swap rate of at most 5 %, and what share of comparisons reaches it."
         table = replace(table, caption=caption, notes=[*notes, _size(result), legend(names)])
-        yield PaperTable(f"Tables 2-3 {part}", table, sorted_by(len(table.columns) - 1))
+        yield LaidTable(f"Tables 2-3 {part}", table, sorted_by(len(table.columns) - 1))
 
 
 def _size(result: Result) -> str:
@@ -178,7 +178,7 @@ def _correlations(result: Result, about: About) -> Iterator[Laid]:
         for above, row in enumerate(graded[:-1])
     ]
     yield high_taus("Tables 6-7", "graded metrics", columns, rows, result, _graded(about))
-    yield PaperFigure("Figure 5", _means(result, about))
+    yield LaidFigure("Figure 5", _means(result, about))
 
 
 def _means(result: Result, about: About) -> Figure:
@@ -197,7 +197,7 @@ def _gains(result: Result, about: About) -> Iterator[Laid]:
     shown = [f"Q{setting.partition('(')[0]}" for setting in result["settings"]]
     of_q = [{**curves[label], "metric": name} for label, name in zip(labels[0], shown, strict=True)]
     (figure,) = stability.figures({**result, "metrics": of_q})
-    yield PaperFigure("Figure 6", figure)
+    yield LaidFigure("Figure 6", figure)
     power = {metric["metric"]: metric["discrimination_power"] for metric in result["swap_rate"]["metrics"]}
     rows = [[name, *map(power.__getitem__, each)] for name, each in zip(_graded(about), labels, strict=True)]
     caption = "Discrimination power (share of comparisons beyond the difference required) by gain setting."
@@ -205,7 +205,7 @@ def _gains(result: Result, about: About) -> Iterator[Laid]:
     notes = [_settings(about), _size(result)]
     meaning = f"higher than {HIGH_POWER:.0%}"
     table = Table("gains", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
-    yield PaperTable("Table 8", table, mark_where(lambda power: round(power, 12) > HIGH_POWER))
+    yield LaidTable("Table 8", table, mark_where(lambda power: round(power, 12) > HIGH_POWER))
 
 
 def _settings(about: About) -> str:
@@ -221,14 +221,14 @@ def _gain_correlations(result: Result, about: About) -> Iterator[Laid]:
     columns = [Column("metric"), *(Column(SETTINGS[other], digits=4) for other in others)]
     caption = "Kendall's tau of the ranking of all runs under each gain setting with that under the default."
     notes = [_settings(about), significance(len(result["runs"]))]
-    yield PaperTable("Table 9", Table("gains", caption, columns, rows, notes=notes))
+    yield LaidTable("Table 9", Table("gains", caption, columns, rows, notes=notes))
 
 
 def _agreement(result: Result, about: About) -> Iterator[Laid]:
     tested = _tested(about)
     (table,) = agreement.tables(renamed(result, tested, tested))
     caption = f"Kendall's tau-b between lists of run pairs by three tests, fuzziness {result['fuzziness']:g}."
-    yield PaperTable("Table 10", replace(table, caption=caption, notes=[_size(result), legend(tested)]))
+    yield LaidTable("Table 10", replace(table, caption=caption, notes=[_size(result), legend(tested)]))
 
 
 def _other_topics(gains: Result, swap: Result) -> Iterator[Laid]:
