@@ -91,6 +91,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {J}": JOB,
     f"GET {J}/events": JOB,
     f"GET {J}/result": JOB,
+    f"GET {J}/pairs": JOB,
     f"GET {J}/tables/{{table}}.csv": JOB,
     f"GET {J}/tables/{{table}}.tex": JOB,
     f"GET {J}/figures/{{figure}}.svg": JOB,
@@ -132,7 +133,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/audit": ORGANISER_200,
     "GET /v1/audit": INSTANCE,
 }
-SHOWN_BY_JOB = {"{table}": lambda: "curves", "{figure}": lambda: "curves"}
+SHOWN_BY_JOB = {"{table}": lambda: "sensitivity", "{figure}": lambda: "asl-curves"}
 SHOWN_BY_REPORT = {"{table}": lambda: "tables-3-6a.COLLECTION", "{figure}": lambda: "figures-4-7.COLLECTION"}
 
 
@@ -195,7 +196,8 @@ class Scene:
         """The id of a job that has succeeded."""
         if not self.finished:
             self.prepare_for_jobs()
-            asked = self.campaign.organiser.post(f"{self.campaign.path}/jobs", json=self.request(**SHORT)).json()["id"]
+            sent = self.request("bootstrap-sensitivity", metrics=["AP"], resamples=20)
+            asked = self.campaign.organiser.post(f"{self.campaign.path}/jobs", json=sent).json()["id"]
             job = self.campaign.organiser.get(f"/v1/jobs/{asked}", params={"wait": 30}).json()
             assert job["state"] == "succeeded"
             self.finished = asked
@@ -228,9 +230,9 @@ class Scene:
         for number in range(2):
             self.campaign.submit(rotated(number))
 
-    def request(self, **params: Any) -> dict[str, Any]:
+    def request(self, kind: str = "stability", **params: Any) -> dict[str, Any]:
         """A request for a job like no other."""
-        return {"kind": "stability", "params": {**params, "seed": uuid4().int % 2**64}}
+        return {"kind": kind, "params": {**params, "seed": uuid4().int % 2**64}}
 
 
 def _ask(scene: Scene, who: str, route: str) -> int:
@@ -324,7 +326,15 @@ def test_a_job_that_is_not_yours_to_see_and_an_absent_one_get_the_same_answer(sc
     job, absent = scene.finished_job(), "0" * 64
     who = {"hidden": ("own", "reader", "foreign"), "released": ("foreign",), "public": ()}[scene.state]
     for client in (scene.clients[each] for each in who):
-        for path in ("", "?wait=1", "/events", "/result", "/tables/curves.csv", "/figures/curves.svg"):
+        for path in (
+            "",
+            "?wait=1",
+            "/events",
+            "/result",
+            "/pairs",
+            "/tables/sensitivity.csv",
+            "/figures/asl-curves.svg",
+        ):
             theirs, none = client.get(f"/v1/jobs/{job}{path}"), client.get(f"/v1/jobs/{absent}{path}")
             assert theirs.status_code == 404
             assert theirs.text == none.text.replace(absent, job)

@@ -75,6 +75,8 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     gb.scores(lab), gb.scores_text(lab), gb.leaderboard(lab), gb.sweep(lab), gb.delete_collection("web")
     gb.job_kinds(), gb.report_kinds(), gb.jobs(), gb.reports()
     job, report = gb.job(lab, "stability", **SHORT), gb.report(REPORT, lab)
+    tested = gb.job(lab, "bootstrap-sensitivity", metrics=["AP"], resamples=20)
+    tested.wait(), gb.pairs(tested.id, run="run-1", significant=1)
     for work in (of_work(gb.find_job(job.id)), of_work(gb.find_report(report.id))):
         shown = work.wait()
         work.refresh(), work.result(), work.table(), work.latex(), work.cancel()

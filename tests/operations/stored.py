@@ -8,12 +8,9 @@ from typing import Any
 from sqlalchemy import JSON, Text, cast, select
 
 from gainboard.settings import Settings
-from gainboard.store import (
-    job_tables,  # noqa: F401 (importing it fills the metadata)
-    tables,
-    uploads,
-)
+from gainboard.store import files, job_tables, tables, uploads
 from gainboard.store.database import Database
+from gainboard.store.job_records import StoredFile
 from gainboard.store.metadata import metadata
 from tests.api.campaign import Campaign
 from tests.api.changes import CHANGES, prepared
@@ -37,15 +34,19 @@ def fill(url: str) -> None:
         own = rationed.client("participant", "own")
         rationed.submit(client=own)
         assert rationed.get("/scores", own, metric="AP").status_code == 200
-    _leave_an_upload(url)
+    _leave_an_upload_and_a_file(url)
 
 
-def _leave_an_upload(url: str) -> None:
+def _leave_an_upload_and_a_file(url: str) -> None:
     database = Database(url)
     with database.writing() as tx:
         team = tx.execute(select(tables.teams.c.id)).scalars().first()
         assert team is not None
         uploads.begin(tx, team, datetime.now(UTC))
+        job = tx.execute(select(job_tables.jobs.c.number)).scalars().first()
+        assert job is not None
+        files.add_part(tx, job, "tables/curves.csv", 0, bytes(range(256)))
+        files.add(tx, [StoredFile(job, "tables/curves.csv", 64 * "0", 256)])
     database.close()
 
 

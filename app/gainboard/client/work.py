@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from gainboard.api.models.answers import Page
-from gainboard.api.models.jobs import KindsAnswer, Progress, ShownJob, ShownKind
+from gainboard.api.models.jobs import KindsAnswer, Progress, ShownJob, ShownKind, ShownPair
 from gainboard.api.models.reports import ReportKindsAnswer, ShownReport, ShownReportKind
 from gainboard.client.calling import Awaited, Blocking, call, listing
 from gainboard.client.errors import NoAnswer, WorkFailed
@@ -207,6 +207,17 @@ class WorkCalls(Generic[JobT, ReportT]):
         query = {"collection": collection, "kind": kind, "state": state}
         page = Page[ShownJob]
         return Pages(page, api_path("jobs"), query, lambda shown: self._job(self._connection, shown))
+
+    @listing
+    def pairs(
+        self, job_id: str, *, metric: str | None = None, run: str | None = None, significant: float | None = None
+    ) -> Pages[ShownPair]:
+        """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric.
+
+        Give `metric`, a label of the result, or `run` for theirs alone, `significant` for those with a lower level.
+        """
+        query = {"metric": metric, "run": run, "significant": significant}
+        return Pages(Page[ShownPair], api_path("jobs", job_id, "pairs"), query)
 
     @call
     def report_kinds(self) -> Call[list[ShownReportKind]]:

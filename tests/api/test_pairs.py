@@ -1,0 +1,156 @@
+"""Pairs of runs in pages: the same as the result lists while they are few, and there where it lists none."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
+from gainboard.store import claims
+from gainboard.work.worker import Worker
+from tests.api.campaign import refused
+from tests.api.laboratory import Laboratory, rotated
+from tests.conftest import ADMIN, running
+
+pytestmark = pytest.mark.outer
+
+ASKED: dict[str, Any] = {"metrics": ["AP", "Q", "RR"], "resamples": 50, "correction": "holm"}
+PAIRS = 7 * 6 // 2
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Laboratory, Workspace]]:
+    """Seven runs, where nobody works jobs but the tests."""
+    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN, job_slots=0)
+    workspace, _ = open_workspace(settings)
+    with running(create_app(workspace, settings)) as service:
+        lab = Laboratory(service)
+        for number in range(4, 7):
+            lab.submit(rotated(number))
+        yield lab, workspace
+
+
+def worked(still: tuple[Laboratory, Workspace], **params: Any) -> Any:
+    """A job of sensitivity that is over."""
+    lab, workspace = still
+    asked = lab.ask("bootstrap-sensitivity", **ASKED | params)
+    worker = Worker(workspace)
+    while True:
+        with workspace.database.writing() as tx:
+            held = claims.claim(tx, "the tests", workspace.now())
+        if held is None:
+            return lab.finished(asked)
+        worker.work(held)
+
+
+def pages(lab: Laboratory, job: Any, **query: Any) -> list[Any]:
+    """The items of all pages."""
+    url, found = f"{job['pairs_url']}", []
+    answer = lab.organiser.get(url, params=query)
+    while True:
+        assert answer.status_code == 200, answer.text
+        found += answer.json()["items"]
+        if answer.json()["next_cursor"] is None:
+            return found
+        answer = lab.organiser.get(url, params=query | {"cursor": answer.json()["next_cursor"]})
+
+
+def listed(result: Any) -> list[Any]:
+    """The pairs of a result, as pages have them."""
+    return [{"metric": metric["metric"], **pair} for metric in result["metrics"] for pair in metric["pairs"]]
+
+
+@pytest.fixture(scope="module")
+def job(still: tuple[Laboratory, Workspace]) -> Any:
+    return worked(still)
+
+
+@pytest.fixture(scope="module")
+def pairs(still: tuple[Laboratory, Workspace], job: Any) -> list[Any]:
+    return listed(still[0].organiser.get(job["result_url"]).json())
+
+
+@pytest.mark.parametrize("limit", [1, 10, PAIRS, 500])
+def test_pages_have_all_pairs_of_the_result_in_its_order(
+    still: tuple[Laboratory, Workspace], job: Any, pairs: list[Any], limit: int
+) -> None:
+    assert len(pairs) == 3 * PAIRS
+    assert pages(still[0], job, limit=limit) == pairs
+
+
+@pytest.mark.parametrize("limit", [2, 500])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"run": "run-3"},
+        {"metric": "RR"},
+        {"significant": 0.9},
+        {"run": "run-0", "metric": "AP", "significant": 0.9},
+    ],
+)
+def test_pairs_are_chosen_by_run_metric_and_significance(
+    still: tuple[Laboratory, Workspace], job: Any, pairs: list[Any], query: dict[str, Any], limit: int
+) -> None:
+    wanted = [
+        pair
+        for pair in pairs
+        if query.get("run", pair["runs"][0]) in pair["runs"]
+        and query.get("metric", pair["metric"]) == pair["metric"]
+        and pair["asl_corrected"] < query.get("significant", 2)
+    ]
+    assert 0 < len(wanted) < len(pairs)
+    assert pages(still[0], job, limit=limit, **query) == wanted
+
+
+def test_an_unknown_run_or_metric_is_told_which_there_are(still: tuple[Laboratory, Workspace], job: Any) -> None:
+    for query, known in (({"run": "none"}, "run-0, run-1"), ({"metric": "Q"}, "AP, ")):
+        answer = still[0].organiser.get(job["pairs_url"], params=query)
+        assert refused(answer) == (422, "invalid-request")
+        assert known in answer.json()["detail"]
+
+
+def test_a_job_without_tested_pairs_has_no_pages_of_them(still: tuple[Laboratory, Workspace], job: Any) -> None:
+    lab = still[0]
+    asked = lab.ask()
+    worked(still, seed=1)
+    other = lab.job(asked)
+    assert (other["state"], other["pairs_url"]) == ("succeeded", None)
+    assert refused(lab.organiser.get(f"/v1/jobs/{other['id']}/pairs")) == (404, "not-found")
+
+
+def test_many_pairs_are_not_listed_but_have_pages_and_csv(
+    still: tuple[Laboratory, Workspace], job: Any, pairs: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, organiser = still[0], still[0].organiser
+    monkeypatch.setattr("gainboard.work.pairs.MOST_LISTED", 3 * PAIRS - 1)
+    monkeypatch.setattr("gainboard.evaluation.analyses.sensitivity.MOST_POINTS", 5)
+    many = worked(still, runs=[f"run-{number}" for number in range(7)])
+    result = organiser.get(many["result_url"]).json()
+    assert [metric["pairs"] for metric in result["metrics"]] == [None] * 3
+    first = urljoin(f"http://host/root{many['result_url']}", result["metrics"][1]["pairs_url"])
+    assert first.startswith(f"http://host/root{many['pairs_url']}?metric=Q")
+    own = organiser.get(first.removeprefix("http://host/root") + "&limit=500").json()["items"]
+    assert own == pairs[PAIRS : 2 * PAIRS]
+    assert pages(lab, many) == pairs
+
+    before = {table["name"]: table for table in job["tables"]}["pairs"]
+    now = {table["name"]: table for table in many["tables"]}["pairs"]
+    assert organiser.get(now["csv"]).text == organiser.get(before["csv"]).text
+    assert (now["latex"], before["latex"]) == (None, before["csv"].replace(".csv", ".tex"))
+    answer = organiser.get(now["csv"].replace(".csv", ".tex"))
+    assert refused(answer) == (404, "not-found")
+    assert "CSV alone" in answer.json()["detail"]
+
+    curve, ranks = result["metrics"][0]["asl_curve"], result["asl_curve_ranks"]
+    assert (ranks[0], ranks[-1], len(ranks)) == (1, PAIRS, 5)
+    whole = organiser.get(job["result_url"]).json()["metrics"][0]["asl_curve"]
+    assert curve == [whole[rank - 1] for rank in ranks]
+    rows = list(csv.DictReader(StringIO(organiser.get(now["csv"]).text)))
+    assert [float(row["asl"]) for row in rows] == [pair["asl"] for pair in pairs]

@@ -1,0 +1,67 @@
+"""Files of results: compressed, cut into parts, whole or absent."""
+
+from __future__ import annotations
+
+import gzip
+import random
+
+import pytest
+
+from gainboard.store import claims, files
+from gainboard.store.job_records import Claim, StoredJob
+from gainboard.work.files import ClaimLost, FileWriter, find_file, packed_file, read_file
+from tests.jobs.bench import Bench
+
+
+@pytest.fixture
+def held(bench: Bench) -> tuple[StoredJob, Claim]:
+    """A job of one chunk, and the claim on it."""
+    job = bench.add([1])
+    claim = bench.claim()
+    assert claim is not None
+    return job, claim
+
+
+def kept(bench: Bench, writer: FileWriter) -> None:
+    with bench.workspace.database.writing() as tx:
+        writer.keep(tx)
+
+
+@pytest.mark.parametrize("megabytes", [0, 1, 30])
+def test_a_file_is_read_as_it_was_written(bench: Bench, held: tuple[StoredJob, Claim], megabytes: int) -> None:
+    job, claim = held
+    content = random.Random(1).randbytes(megabytes << 20)
+    writer = FileWriter(bench.workspace, claim)
+    writer.write("tables/a.csv", (content[start : start + 99_999] for start in range(0, len(content), 99_999)))
+    writer.write("tables/b.csv", [b"small"])
+    assert find_file(bench.workspace, job, "tables/a.csv") is None
+    kept(bench, writer)
+    file = find_file(bench.workspace, job, "tables/a.csv")
+    assert file is not None
+    assert b"".join(read_file(bench.workspace, file)) == content
+    packed = b"".join(packed_file(bench.workspace, file))
+    assert (len(packed), gzip.decompress(packed) == content) == (file.size, True)
+    assert find_file(bench.workspace, job, "tables/c.csv") is None
+
+
+def test_what_a_dead_worker_left_is_written_over(bench: Bench, held: tuple[StoredJob, Claim]) -> None:
+    job, claim = held
+    with bench.workspace.database.writing() as tx:
+        for position in range(3):
+            files.add_part(tx, job.number, "tables/a.csv", position, b"left")
+    writer = FileWriter(bench.workspace, claim)
+    writer.write("tables/a.csv", [b"right"])
+    kept(bench, writer)
+    file = find_file(bench.workspace, job, "tables/a.csv")
+    assert file is not None
+    assert b"".join(read_file(bench.workspace, file)) == b"right"
+
+
+def test_a_worker_that_is_no_longer_wanted_writes_nothing(bench: Bench, held: tuple[StoredJob, Claim]) -> None:
+    job, claim = held
+    with bench.workspace.database.writing() as tx:
+        claims.put_back(tx, claim, bench.workspace.now())
+    writer = FileWriter(bench.workspace, claim)
+    with pytest.raises(ClaimLost):
+        writer.write("tables/a.csv", [random.Random(1).randbytes(20 << 20)])
+    assert find_file(bench.workspace, job, "tables/a.csv") is None
