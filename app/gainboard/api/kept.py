@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gainboard.api.conditions import OF_THE_BODY, cache_control, has_already, takes_gzip
+from gainboard.api.answers import OF_THE_BODY, cache_control, has_already, takes_gzip
 from gainboard.api.dependencies import as_sent
 from gainboard.errors import GainboardError
 from gainboard.evaluation.origins import Origin, is_current

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gainboard.api.conditions import OF_THE_BODY, cache_control, has_already, takes_gzip
+from gainboard.api.answers import OF_THE_BODY, cache_control, has_already, takes_gzip
 from gainboard.api.kept import note_sent
 from gainboard.api.pieces import PIECES, Piece, gzipped
 from gainboard.api.problems import problem

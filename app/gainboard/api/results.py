@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
-from gainboard.api.conditions import takes_gzip
+from gainboard.api.answers import takes_gzip
 from gainboard.api.dependencies import WorkspaceDep, accepts
 from gainboard.api.jobs import SeenJobDep
 from gainboard.api.models.answers import Page
