@@ -9,9 +9,13 @@ from fastapi import Request, Response
 from pydantic_core import to_json
 from starlette.datastructures import Headers
 
+OF_THE_BODY = ("content-length", "content-type", "content-encoding")
+"""Headers that an answer without a body, for it has not changed, does not have."""
+_CODING = re.compile(r"(?:^|,)\s*(gzip|\*)\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
+
 
 def answer(content: Any, status: int = 200, **headers: str) -> Response:
-    """JSON in full precision, undefined numbers as null; for large answers much faster than FastAPI's own way."""
+    """Return JSON in full precision, undefined numbers as null: for large answers much faster than FastAPI does."""
     body = to_json(content, inf_nan_mode="null")
     return Response(
         body, status, {name.replace("_", "-"): value for name, value in headers.items()}, "application/json"
@@ -19,30 +23,25 @@ def answer(content: Any, status: int = 200, **headers: str) -> Response:
 
 
 def address(request: Request, path: str) -> str:
-    """A path as clients reach it, who may do so through a proxy that has put the service under a root path."""
+    """Return a path as clients reach it, who may do so through a proxy that has put the service under a root path."""
     root: str = request.scope.get("root_path", "")
     return root + path
 
 
-OF_THE_BODY = ("content-length", "content-type", "content-encoding")
-"""Headers that an answer without a body, for it has not changed, does not have."""
-_CODING = re.compile(r"(?:^|,)\s*(gzip|\*)\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
-
-
 def has_already(request: Headers, etag: str) -> bool:
-    """Whether the sender holds the answer of this ETag."""
+    """Return whether the sender holds the answer of this ETag."""
     held = [tag.strip().removeprefix("W/") for tag in request.get("if-none-match", "").split(",")]
     return etag in held or held == ["*"]
 
 
 def takes_gzip(request: Headers) -> bool:
-    """Whether the answer may be compressed."""
+    """Return whether the answer may be compressed."""
     weights = {coding.lower(): weight for coding, weight in _CODING.findall(request.get("accept-encoding", ""))}
     weight = weights.get("gzip", weights.get("*"))  # whatever is named is not among the others
     return weight is not None and (weight or "1").strip("0.") != ""
 
 
 def cache_control(request: Headers, status: int) -> str:
-    """Who may keep the answer: anybody for seconds, if nobody had to say who he is; else only who checks it again."""
+    """Return who may keep the answer: for seconds anybody, if nobody had to say who he is; else who checks it again."""
     private = "authorization" in request or status >= 400
     return "private, no-cache" if private else "public, max-age=5"
