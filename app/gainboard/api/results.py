@@ -26,9 +26,10 @@ from gainboard.api.work import Desk, DeskDep, exhibits_of
 from gainboard.errors import InvalidRequest, JobNotFinished, NoResult, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import require_drawing
+from gainboard.store.files import GZIP
 from gainboard.store.job_records import StoredFile, StoredJob, StoredReport, StoredWork
 from gainboard.work.chores import REPORT_LATEX
-from gainboard.work.files import GZIP, find_file, packed_file, read_file
+from gainboard.work.files import find_file, packed_file, read_file
 from gainboard.work.pairs import NumberedPair, PairsWanted, find_pairs
 from gainboard.work.results import content, require_result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from sqlalchemy.pool import NullPool
 from gainboard.store.backup.copying import in_words
 from gainboard.store.blobs import PART_BYTES
 from gainboard.store.database import Database
-from gainboard.store.job_tables import job_chunks, jobs
+from gainboard.store.files import GZIP
+from gainboard.store.job_tables import job_chunks, job_file_parts, job_files, jobs
 from gainboard.store.ownership import LOCK_KEY
 from gainboard.store.schema import configuration, revision_of
 from gainboard.store.tables import audit, blob_parts, blobs, collections, qrels, runs
@@ -180,6 +182,23 @@ def broken_files(tx: Connection) -> Iterator[str]:
     for sha256, length in tx.execute(select(blobs.c.sha256, blobs.c.size)).all():
         if _measured(tx, sha256) != (sha256, length):
             yield sha256
+
+
+def broken_exhibits(tx: Connection) -> Iterator[str]:
+    """Read every file that workers have made of results, and return the paths of those that are not what was made."""
+    for file in tx.execute(select(job_files)).all():
+        own = (job_file_parts.c.job_number == file.job_number) & (job_file_parts.c.path == file.path)
+        positions = select(job_file_parts.c.position).where(own).order_by(job_file_parts.c.position)
+        decompressor, digest = zlib.decompressobj(GZIP), hashlib.sha256()
+        try:
+            for position in tx.execute(positions).scalars().all():
+                this = select(job_file_parts.c.data).where(own, job_file_parts.c.position == position)
+                digest.update(decompressor.decompress(tx.execute(this).scalar_one()))
+            is_whole = decompressor.eof and digest.hexdigest() == file.sha256
+        except zlib.error:
+            is_whole = False
+        if not is_whole:
+            yield f"{file.path} of job number {file.job_number}"
 
 
 def _measured(tx: Connection, sha256: str) -> tuple[str, int] | None:

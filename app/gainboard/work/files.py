@@ -10,10 +10,9 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import claims, files
 from gainboard.store.blobs import PART_BYTES
 from gainboard.store.database import Transaction
+from gainboard.store.files import GZIP
 from gainboard.store.job_records import Claim, StoredFile, StoredJob
 
-GZIP = 31
-"""The window of zlib, with the header of gzip. Its time is 0: equal files are equal bytes."""
 LEVEL = 4
 """Of compression: a table of all pairs is a third smaller than at level 1, and level 6 takes twice the time."""
 MOST_WAITING = 8 << 20

@@ -90,13 +90,16 @@ def contents(subject: Subject) -> Iterator[Finding]:
 
 @check
 def files(subject: Subject) -> Iterator[Finding]:
-    """Whether every stored file is what was uploaded."""
+    """Whether every stored file is what was uploaded, or made of a result."""
     if subject.current is None or not subject.thorough:
         return
     broken = list(inspection.broken_files(subject.current))
     for name in broken:
         yield Finding("problem", f"the file {name} is not what was uploaded", "Restore a backup from before.")
-    if not broken:
+    lost = list(inspection.broken_exhibits(subject.current))
+    for name in lost:
+        yield Finding("problem", f"{name} is not what was made", "Restore a backup from before.")
+    if not broken and not lost:
         yield Finding("ok", "all read, and found to be what was uploaded")
 
 
