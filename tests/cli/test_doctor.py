@@ -166,15 +166,14 @@ def test_a_forged_audit_log_and_a_rotten_file_are_problems(tmp_path: Path, docto
     assert len(found["files"]) == 4
 
 
+@pytest.mark.outer
 def test_a_rotten_table_of_a_result_is_a_problem(tmp_path: Path, doctor: Doctor) -> None:
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         lab = Laboratory(service)
         tables = lab.finished(lab.ask())["tables"]
     assert doctor.found("--data", str(tmp_path), "--thorough")["files"][0][0] == "ok"
     with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
-        connection.execute(
-            "UPDATE job_file_parts SET data = (SELECT max(data) FROM job_file_parts) WHERE path LIKE '%.csv'"
-        )
+        connection.execute("UPDATE job_file_parts SET data = x'00' WHERE path LIKE '%.csv'")
         connection.commit()
     found = doctor.found("--data", str(tmp_path), "--thorough")["files"]
     assert {verdict for verdict, _ in found} == {"problem"}
