@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.evaluation.analyses.compared_pairs import ComparedPairs, as_counts, as_levels
-from gainboard.evaluation.analyses.sensitivity import MOST_POINTS, curve_places
+from gainboard.evaluation.analyses.sensitivity import MOST_POINTS, curve_points
 from gainboard.statistics import every_test
 from gainboard.statistics.pairs import pair_indices, pair_number
 
@@ -49,7 +49,7 @@ def test_some_pairs_are_what_they_are_among_all(test: object) -> None:
 
 
 def test_a_long_curve_keeps_its_ends_and_is_evenly_thinned() -> None:
-    assert curve_places(MOST_POINTS).tolist() == list(range(MOST_POINTS))
-    places = curve_places(499_500)
+    assert curve_points(MOST_POINTS).tolist() == list(range(MOST_POINTS))
+    places = curve_points(499_500)
     assert (places[0], places[-1], len(places)) == (0, 499_499, MOST_POINTS)
     assert set(np.diff(places).tolist()) == {249, 250}

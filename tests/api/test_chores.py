@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, null, text, update
 
-from gainboard.errors import InvalidRequest
+from gainboard.errors import BadInput, InvalidRequest, NotFound, Refused
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims
-from gainboard.store.job_records import CHORES, chore_id
-from gainboard.store.job_tables import jobs, report_chapters, report_jobs, reports
+from gainboard.store import reports as stored_reports
+from gainboard.store.job_records import CHORES, Claim, chore_id
+from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_chapters, report_jobs, reports
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, running
+from tests.waiting import until
 
 pytestmark = pytest.mark.outer
 
@@ -43,7 +47,7 @@ def work(workspace: Workspace) -> int:
             return count
         try:
             worker.work(held)
-        except InvalidRequest as error:  # as the engine does
+        except (BadInput, Refused) as error:  # as the engine does
             with workspace.database.writing() as tx:
                 claims.give_back(tx, held, workspace.now(), error.message, is_final=True)
         count += 1
@@ -130,3 +134,114 @@ def test_a_layout_that_fails_fails_the_report_and_is_made_again_when_it_is_asked
     assert lab.report().status_code == 202
     assert work(workspace) == 1
     assert lab.organiser.get(location).json()["state"] == "succeeded"
+
+
+def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(
+    still: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, workspace = still
+    location = lab.ask().headers["location"]
+    work(workspace)
+    figure = lab.organiser.get(location).json()["figures"][0]["svg"]
+
+    def fail(*_: object) -> None:
+        raise NotFound("Figures cannot be drawn.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("gainboard.work.chores.write_figures", fail)
+        assert refused(lab.organiser.get(figure)) == (409, "job-not-finished")
+        assert work(workspace) == 1
+    for _ in range(2):
+        answer = lab.organiser.get(figure)
+        assert refused(answer) == (409, "no-result")
+        assert "Figures cannot be drawn." in answer.json()["detail"]
+        assert work(workspace) == 0
+    monkeypatch.setattr("gainboard.work.chores.TRIED_AGAIN_AFTER", timedelta())
+    lab.organiser.get(figure)
+    assert work(workspace) == 1
+    assert lab.organiser.get(figure).status_code == 200
+
+
+def test_what_an_earlier_version_computed_stays_as_it_is_where_nobody_works(
+    still: tuple[Laboratory, Workspace],
+) -> None:
+    lab, workspace = still
+    job, report = lab.ask().headers["location"], lab.report().headers["location"]
+    work(workspace)
+    before = [lab.organiser.get(each).json() for each in (job, report)]
+    with workspace.database.writing() as tx:  # it left no names, no files and no layouts
+        tx.execute(delete(job_files))
+        tx.execute(delete(job_file_parts))
+        tx.execute(delete(jobs).where(jobs.c.kind == "layout"))
+        tx.execute(update(jobs).values(exhibits=null()))
+    for url, then in zip((job, report), before, strict=True):
+        for _ in range(2):
+            now = lab.organiser.get(url).json()
+            assert now["tables"] is None
+            assert {**now, "tables": 0, "figures": 0, "finished_at": 0} == {
+                **then,
+                "tables": 0,
+                "figures": 0,
+                "finished_at": 0,
+            }
+        assert refused(lab.organiser.get(then["tables"][0]["csv"])) == (409, "job-not-finished")
+    assert lab.organiser.get(f"{job}/result").status_code == 200
+    assert work(workspace) == 2
+    assert lab.organiser.get(job).json() == before[0]
+    assert lab.organiser.get(report).json()["tables"] == before[1]["tables"]
+    assert lab.organiser.get(f"{report}/result").json()["tables"]
+    assert work(workspace) == 0
+
+
+def asked_again(lab: Laboratory, location: str) -> int:
+    return lab.report().status_code
+
+
+def cancelled(lab: Laboratory, location: str) -> int:
+    return lab.organiser.delete(location).status_code
+
+
+@pytest.mark.parametrize("meanwhile", [asked_again, cancelled])
+def test_a_report_is_cancelled_or_asked_for_while_one_of_its_jobs_ends(
+    database_url: str, meanwhile: Callable[[Laboratory, str], int]
+) -> None:
+    settings = Settings.read({}, database_url=database_url, admin_token=ADMIN, job_slots=0)
+    workspace, _ = open_workspace(settings)
+    with running(create_app(workspace, settings)) as service, ThreadPoolExecutor(1) as aside:
+        lab = Laboratory(service)
+        location = lab.report().headers["location"]
+        ending = _last_chunk(workspace)
+        _fail_another(workspace, ending)
+        with workspace.database.writing() as tx:
+            assert claims.holds(tx, ending)
+            answer = aside.submit(meanwhile, lab, location)
+            if database_url.startswith("postgresql"):
+                until(lambda: answer.done() or _somebody_waits(workspace))
+            stored_reports.needing(tx, ending.job_number)
+        assert answer.result() in (200, 202)
+
+
+def _last_chunk(workspace: Workspace) -> Claim:
+    """Work until a chunk is claimed that puts a result together."""
+    while True:
+        with workspace.database.writing() as tx:
+            held = claims.claim(tx, "the tests", workspace.now())
+        assert held is not None
+        if held.is_last:
+            return held
+        Worker(workspace).work(held)
+
+
+def _fail_another(workspace: Workspace, ending: Claim) -> None:
+    """Have another job of the report fail: it is over then, and may be asked for again."""
+    with workspace.database.writing() as tx:
+        others = (jobs.c.number != ending.job_number) & (jobs.c.state != "succeeded")
+        tx.execute(update(jobs).where(others).values(state="failed", error="It does not work out."))
+
+
+def _somebody_waits(workspace: Workspace) -> bool:
+    query = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    with workspace.database.reading() as tx:
+        return bool(tx.execute(query).scalar_one())

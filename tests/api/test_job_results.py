@@ -22,6 +22,7 @@ from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, rotated
 from tests.conftest import ADMIN, Service, running, serving
+from tests.waiting import until
 
 pytestmark = pytest.mark.outer
 
@@ -203,7 +204,7 @@ def test_what_an_earlier_version_worked_is_shown_as_it_was(tmp_path: Path) -> No
             tx.execute(delete(job_file_parts))
             tx.execute(delete(table_of_jobs).where(table_of_jobs.c.id != before["id"]))
             tx.execute(update(table_of_jobs).values(exhibits=null()))
-        assert service.organiser.get(f"/v1/jobs/{before['id']}").json() == before
+        until(lambda: service.organiser.get(f"/v1/jobs/{before['id']}").json() == before)
         assert {place: service.organiser.get(place).text for place in _places(before)} == shown
 
 

@@ -27,14 +27,15 @@ class Paging:
         limit: Annotated[int, Query(ge=1, le=500, description="Items on a page")] = 50,
         cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
     ) -> None:
-        self._request, self._response, self._limit = request, response, limit
+        self._request, self._response = request, response
+        self.limit = limit
         self.after = _read_cursor(cursor) if cursor is not None else None
         """The key after which the page begins."""
 
     @property
     def wanted(self) -> int:
         """How many items to look for: one more than the page holds tells whether another follows."""
-        return self._limit + 1
+        return self.limit + 1
 
     @property
     def after_number(self) -> int | None:
@@ -45,10 +46,14 @@ class Paging:
 
     def page(self, found: Sequence[T], key: Callable[[T], object], show: Callable[[T], ItemT]) -> Page[ItemT]:
         """The page of what was found by looking for `wanted` items, with a Link header to the next."""
-        items = [show(each) for each in found[: self._limit]]
-        if len(found) < self.wanted:
+        items = [show(each) for each in found[: self.limit]]
+        return self.short_page(items, key(found[self.limit - 1]) if len(found) >= self.wanted else None)
+
+    def short_page(self, items: list[ItemT], after: object | None) -> Page[ItemT]:
+        """Return a page of these items, with a Link header to what comes after this key unless that is None."""
+        if after is None:
             return Page[ItemT](items=items, next_cursor=None)
-        cursor = _cursor(key(found[self._limit - 1]))
+        cursor = _cursor(after)
         kept = [(name, value) for name, value in self._request.query_params.multi_items() if name != "cursor"]
         query = urlencode([*kept, ("cursor", cursor)])
         self._response.headers["Link"] = f'<{self._request.url.path}?{query}>; rel="next"'

@@ -22,10 +22,9 @@ from gainboard.api.models.jobs import ShownPair
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.reports import SeenReportDep
-from gainboard.api.work import Desk, DeskDep, exhibits_of
+from gainboard.api.work import Desk, DeskDep, named_exhibits
 from gainboard.errors import InvalidRequest, JobNotFinished, NoResult, NotFound
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import require_drawing
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import StoredFile, StoredJob, StoredReport, StoredWork
 from gainboard.work.chores import REPORT_LATEX
@@ -105,7 +104,7 @@ def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: 
 async def _table(desk: Desk, work: StoredWork, name: str | None, form: Literal["csv", "latex"]) -> Response:
     """Answer with a table, the first one if no name is given."""
     require_result_or_layout(work)
-    named = _named("table", work, (await exhibits_of(desk, work))["tables"], name)
+    named = _named("table", work, (await named_exhibits(desk, work))["tables"], name)
     if form == "latex" and named.get("only_csv"):
         raise NotFound(
             f"The table {named['name']!r} is too long to be printed, and exists as CSV alone: "
@@ -116,17 +115,17 @@ async def _table(desk: Desk, work: StoredWork, name: str | None, form: Literal["
 
 
 def require_result_or_layout(work: StoredWork) -> None:
-    """Raise JobNotFinished or NoResult; but not for reports of version 0.1, which are yet to be laid out."""
+    """Raise JobNotFinished or NoResult; but not for a report that an earlier version left without a result."""
     if work.state != "succeeded":
         require_result(work)
 
 
 async def _shown(desk: Desk, work: StoredWork, path: str, media_type: str) -> Response:
-    """Answer with a file of a result; those of version 0.1 have theirs made now."""
+    """Answer with a file of a result; those that an earlier version computed have theirs made now."""
     maker = work.layout if isinstance(work, StoredReport) else work
     file = await run_in_threadpool(find_file, desk.workspace, maker, path) if maker else None
     if file is None:
-        maker = await desk.chore_done("layout" if isinstance(work, StoredReport) else "files", work)
+        maker = await desk.chore_done("files", work)
         file = await run_in_threadpool(find_file, desk.workspace, maker, path)
     return await run_in_threadpool(_file, desk.request, desk.workspace, _there(file, path), media_type)
 
@@ -140,8 +139,7 @@ def _there(file: StoredFile | None, path: str) -> StoredFile:
 async def _figure(desk: Desk, work: StoredWork, name: str) -> Response:
     """Answer with a figure. The first request for one has all figures of the result drawn, and waits for them."""
     require_result_or_layout(work)
-    named = _named("figure", work, (await exhibits_of(desk, work))["figures"], name)
-    require_drawing()
+    named = _named("figure", work, (await named_exhibits(desk, work))["figures"], name)
     path, drawn = f"figures/{named['name']}.svg", await desk.chore_done("figures", work)
     file = _there(await run_in_threadpool(find_file, desk.workspace, drawn, path), path)
     return await run_in_threadpool(_file, desk.request, desk.workspace, file, SVG)
@@ -197,8 +195,8 @@ def read_pairs(
     """The pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
     require_result(seen.work)
     wanted = PairsWanted(metric, run, significant)
-    found = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.wanted)
-    return paging.page(found, lambda each: each.place, _show_pair)
+    found = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
+    return paging.short_page([_show_pair(each) for each in found.pairs], found.more_after)
 
 
 def _show_pair(found: NumberedPair) -> ShownPair:
@@ -253,7 +251,7 @@ async def read_report_result(
     form = format or ("latex" if accepts(desk.request, LATEX) else "json")
     if form == "latex":
         return await _shown(desk, report, REPORT_LATEX, LATEX)
-    layout = report.layout or await desk.chore_done("layout", report)
+    layout = report.layout or await desk.chore_done("files", report)
     return await run_in_threadpool(_json, desk.request, desk.workspace, layout)
 
 

@@ -19,9 +19,9 @@ from gainboard.errors import Refused, Unavailable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.job_records import Chore, StoredJob, StoredReport, StoredWork
-from gainboard.work.chores import enqueue_chore, find_chore, require_done
+from gainboard.work.chores import ask_for_chore, require_done
 from gainboard.work.engine import Engine
-from gainboard.work.seen import Seen, Sort, cancel_work, find_work
+from gainboard.work.seen import Seen, WorkType, cancel_work, find_again, find_work
 from gainboard.work.watch import Watch
 
 T = TypeVar("T")
@@ -56,17 +56,21 @@ class Desk:
     async def chore_done(self, chore: Chore, work: StoredWork) -> StoredJob:
         """Return the job that did a chore for a result. The first request has it done, and waits for it.
 
-        Raises JobNotFinished where that takes longer than anybody waits, and NoResult where it fails.
+        Raises JobNotFinished where that takes longer than anybody waits, and NoResult where it has failed.
         """
-        found = await run_in_threadpool(find_chore, self.workspace, chore, work)
-        if found is None or found.state in ("failed", "cancelled"):
-            found = await run_in_threadpool(self._enqueue, chore, work)
+        found = await run_in_threadpool(ask_for_chore, self.workspace, chore, work)
+        if not found.is_over:
             self.engine.wake()
-        return require_done(await self.attended(self.watch.until_over(found, MOST_SECONDS)))
+            found = await self.attended(self.watch.until_over(found, MOST_SECONDS))
+            # The judgments may have been hidden since.
+            await run_in_threadpool(find_again, self.workspace, self.principal, work)
+        return require_done(found)
 
-    def _enqueue(self, chore: Chore, work: StoredWork) -> StoredJob:
-        with self.workspace.database.writing() as tx:
-            return enqueue_chore(tx, self.workspace.now(), chore, work)
+    def exhibits_made_late(self, work: StoredWork) -> dict[str, Any] | None:
+        """Return the names of exhibits that an earlier version has not stored; None while they are being made."""
+        found = ask_for_chore(self.workspace, "files", work)
+        self.engine.wake()
+        return dict(found.exhibits) if found.exhibits else None
 
 
 async def _left(request: Request) -> None:
@@ -83,29 +87,36 @@ async def _desk(
 DeskDep = Annotated[Desk, Depends(_desk)]
 
 
-async def exhibits_of(desk: Desk, work: StoredWork) -> dict[str, Any]:
-    """Return the names of the tables and figures of a result, made now if version 0.1 left none."""
-    if isinstance(work, StoredReport):
-        layout = work.layout or await desk.chore_done("layout", work)
-        return dict(layout.exhibits or {})
-    return dict(work.exhibits or (await desk.chore_done("files", work)).exhibits or {})
+async def named_exhibits(desk: Desk, work: StoredWork) -> dict[str, Any]:
+    """Return the names of the tables and figures of a result; those that an earlier version computed, once it has some.
+
+    Raises as `chore_done`.
+    """
+    made = _exhibits(work)
+    return made if made is not None else dict((await desk.chore_done("files", work)).exhibits or {})
+
+
+def _exhibits(work: StoredWork) -> dict[str, Any] | None:
+    """Return the names that were stored with the result."""
+    maker = work.layout if isinstance(work, StoredReport) else work
+    return dict(maker.exhibits) if maker is not None and maker.exhibits and work.state == "succeeded" else None
 
 
 @dataclass(frozen=True)
 class WorkAnswers(Generic[W]):
     """The answers about jobs, or about reports: `show` makes the model, with exhibits or, in lists, without."""
 
-    sort: Sort[W]
+    work_type: WorkType[W]
     show: Callable[[Request, Seen[W], dict[str, Any] | None], Model]
 
     def address(self, request: Request, work: W) -> str:
         """Return where the job or report is."""
-        return address(request, f"/v1/{self.sort.noun}s/{work.id}")
+        return address(request, f"/v1/{self.work_type.noun}s/{work.id}")
 
     def asked(self, desk: Desk, identity: str) -> Response:
         """Answer who has asked for work, and have it begun."""
         desk.engine.wake()
-        seen = find_work(desk.workspace, desk.principal, self.sort, identity)
+        seen = find_work(desk.workspace, desk.principal, self.work_type, identity)
         headers = {"Location": self.address(desk.request, seen.work), **_wait_headers(is_over=seen.work.is_over)}
         return answer(self._whole(desk.request, seen), 200 if seen.work.is_over else 202, **headers)
 
@@ -114,31 +125,31 @@ class WorkAnswers(Generic[W]):
         if wait and not seen.work.is_over:
             await desk.attended(desk.watch.until_over(seen.work, wait))
             # Whether the principal still sees it is asked again, for the judgments may have been hidden since.
-            seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.sort, seen.work.id)
-        made = await exhibits_of(desk, seen.work) if seen.work.state == "succeeded" else None
-        shown = self.show(desk.request, seen, made)
-        return answer(shown, 200, **_wait_headers(is_over=seen.work.is_over))
+            seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.work_type, seen.work.id)
+        made = _exhibits(seen.work)
+        if made is None and seen.work.state == "succeeded":
+            # An earlier version computed it. Whoever asks for its state does not wait for its tables.
+            made = await run_in_threadpool(desk.exhibits_made_late, seen.work)
+        return answer(self.show(desk.request, seen, made), 200, **_wait_headers(is_over=seen.work.is_over))
 
     async def follow(self, desk: Desk, first: Seen[W]) -> AsyncIterator[ServerSentEvent]:
         """Yield the work now, and again at every change, until it is over."""
         async for work in desk.watch.changes(first.work):
             try:
-                seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.sort, work.id)
+                seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.work_type, work.id)
             except (Refused, Unavailable):
                 return  # the judgments were hidden meanwhile, or the database is away: who connects again is told
             shown = self._whole(desk.request, replace(seen, work=work))
-            yield ServerSentEvent(event=self.sort.noun, id=f"{work.state}-{work.parts_done}", data=shown)
+            yield ServerSentEvent(event=self.work_type.noun, id=f"{work.state}-{work.parts_done}", data=shown)
 
     def cancel(self, desk: Desk, identity: str) -> Response:
         """Cancel the work, and answer with what has become of it."""
-        seen, is_cancelled = cancel_work(desk.workspace, desk.principal, self.sort, identity)
+        seen, is_cancelled = cancel_work(desk.workspace, desk.principal, self.work_type, identity)
         desk.engine.wake()
         return answer(self._whole(desk.request, seen), 202 if is_cancelled else 200)
 
     def _whole(self, request: Request, seen: Seen[W]) -> Model:
-        job = seen.work.layout if isinstance(seen.work, StoredReport) else seen.work
-        made = job.exhibits if job is not None and seen.work.state == "succeeded" else None
-        return self.show(request, seen, dict(made) if made else None)
+        return self.show(request, seen, _exhibits(seen.work))
 
 
 def _wait_headers(*, is_over: bool) -> dict[str, str]:

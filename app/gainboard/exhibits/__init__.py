@@ -3,7 +3,7 @@
 from gainboard.exhibits.csv import as_csv, csv_line, csv_pieces, csv_text
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.exhibits.latex import as_latex
-from gainboard.exhibits.svg import as_svg, require_drawing
+from gainboard.exhibits.svg import as_svg
 from gainboard.exhibits.tables import Cell, Column, LongTable, Marked, Share, Table, Value
 from gainboard.exhibits.values import figure_as_json, table_as_json
 
@@ -28,6 +28,5 @@ __all__ = [
     "csv_pieces",
     "csv_text",
     "figure_as_json",
-    "require_drawing",
     "table_as_json",
 ]

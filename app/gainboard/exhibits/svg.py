@@ -7,7 +7,6 @@ one version of Matplotlib.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from threading import Lock
 
 from gainboard.errors import NotFound
@@ -15,12 +14,6 @@ from gainboard.exhibits.figures import Figure
 
 # Matplotlib reads how to write SVG from settings of the whole process, so one figure is drawn at a time.
 _one_at_a_time = Lock()
-
-
-def require_drawing() -> None:
-    """Raise `NotFound` where Matplotlib, the `figures` extra, is not installed. It is not imported."""
-    if find_spec("matplotlib") is None:
-        raise NotFound("Figures cannot be drawn: install Gainboard with its `figures` extra.")
 
 
 def as_svg(figure: Figure) -> bytes:

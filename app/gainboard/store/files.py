@@ -23,6 +23,12 @@ def clear(tx: Transaction, job_number: int) -> None:
         tx.execute(delete(each).where(each.c.job_number == job_number))
 
 
+def clear_unfinished(tx: Transaction, job_number: int) -> None:
+    """Delete the parts of a job that was ended before they were whole files."""
+    whole = select(table.c.path).where(table.c.job_number == job_number)
+    tx.execute(delete(parts).where(parts.c.job_number == job_number, parts.c.path.not_in(whole)))
+
+
 def add_part(tx: Transaction, job_number: int, path: str, position: int, data: bytes) -> None:
     """Write a part of a file that `add` will complete."""
     tx.execute(insert(parts).values(job_number=job_number, path=path, position=position, data=data))

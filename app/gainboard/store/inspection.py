@@ -21,6 +21,7 @@ from gainboard.store.backup.copying import in_words
 from gainboard.store.blobs import PART_BYTES
 from gainboard.store.database import Database
 from gainboard.store.files import GZIP
+from gainboard.store.job_records import CHORES
 from gainboard.store.job_tables import job_chunks, job_file_parts, job_files, jobs
 from gainboard.store.ownership import LOCK_KEY
 from gainboard.store.schema import configuration, revision_of
@@ -120,7 +121,7 @@ def contents(tx: Connection) -> Mapping[str, int]:
 
 def jobs_by_state(tx: Connection) -> Mapping[str, int]:
     """How many jobs there are in each state."""
-    rows = tx.execute(select(jobs.c.state, func.count()).group_by(jobs.c.state)).all()
+    rows = tx.execute(select(jobs.c.state, func.count()).where(jobs.c.kind.not_in(CHORES)).group_by(jobs.c.state)).all()
     return {state: count for state, count in rows}  # noqa: C416 (a row is no tuple to mypy)
 
 

@@ -15,9 +15,13 @@ Chore = Literal["files", "figures", "layout"]
 CHORES: tuple[str, ...] = get_args(Chore)
 
 
+EXHIBITS_VERSION = 1
+"""Counted on when tables or figures come out otherwise: chores are then done anew, when somebody asks."""
+
+
 def chore_id(chore: Chore, identity: str) -> str:
     """Return the id of the job that does a chore for the job or report of this id."""
-    return hashlib.sha256(f"{chore} of {identity}".encode()).hexdigest()
+    return hashlib.sha256(f"{chore} {EXHIBITS_VERSION} of {identity}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ class StoredReport:
     """A report asked for. Its state is that of its jobs and of the one that lays out their results (`layout`),
     unless it was cancelled.
 
-    That job is queued when the others have succeeded. Reports of up to schema 0006 have none until they are read.
+    That job is queued when the others have succeeded. Reports of up to schema 0006 have none.
     """
 
     number: int
@@ -152,7 +156,8 @@ class StoredReport:
             return None
         lost = next((job for job in self.jobs if job.state in ("failed", "cancelled")), None)
         if lost is None:
-            return f"Its tables and figures could not be laid out: {self.layout and self.layout.error}"
+            why = self.layout.error if self.layout is not None else None
+            return f"Its tables and figures could not be laid out: {why or 'that was cancelled'}"
         why = "was cancelled" if lost.state == "cancelled" else f"failed: {lost.error}"
         return f"Its job {lost.id} ({lost.kind}) {why}"
 

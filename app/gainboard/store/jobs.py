@@ -120,6 +120,12 @@ def job_of(tx: Transaction, held: Claim) -> StoredJob:
     return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())
 
 
+def lock(tx: Transaction, numbers: Container[int], *, keys_only: bool = False) -> None:
+    """Wait until nobody else changes these jobs, in one order for all; `keys_only`: until nobody ends one of them."""
+    wanted = select(table.c.number).where(table.c.number.in_(numbers)).order_by(table.c.number)
+    tx.execute(wanted.with_for_update(read=keys_only, key_share=keys_only)).all()
+
+
 def cancel_all(tx: Transaction, collection_id: int, now: datetime, qrels_id: int | None = None) -> None:
     """Cancels what is open about a collection, or about one of its qrels versions."""
     about = table.c.qrels_id == qrels_id if qrels_id is not None else table.c.collection_id == collection_id

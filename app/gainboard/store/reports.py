@@ -92,12 +92,16 @@ def _chapters(
 
 def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values: Any) -> tuple[StoredReport, bool]:
     """The report of this id, and whether this began it: a new one, or one that failed or was cancelled once more."""
+    # Jobs before reports, as when a job ends: of two transactions in different orders each would wait for the other.
+    numbers = {job.number for chapter in chapters for job, _ in chapter.jobs.values()}
+    jobs.lock(tx, numbers, keys_only=True)
     query = insert_for(tx)(table).values(**values, created_at=now).on_conflict_do_nothing(index_elements=["id"])
     number = tx.execute(query.returning(table.c.number)).scalar()
     is_begun = number is not None
     if number is None:
         known = tx.execute(select(table).where(table.c.id == values["id"])).one()
-        number, is_begun = known.number, known.cancelled_at is not None or _queues(chapters)
+        number = known.number
+        is_begun = known.cancelled_at is not None or _queues(chapters) or _lost_layout(tx, known.id)
     else:
         _add_chapters(tx, number, chapters)
     _add_jobs(tx, number, chapters)
@@ -106,6 +110,11 @@ def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values
         again = {"cancelled_at": None, "token_id": values["token_id"]}
         tx.execute(update(table).where(table.c.number == number).values(**again))
     return among(tx, [values["id"]])[values["id"]], is_begun
+
+
+def _lost_layout(tx: Transaction, identity: str) -> bool:
+    layout = jobs.among(tx, [known := chore_id("layout", identity)]).get(known)
+    return layout is not None and layout.state in ("failed", "cancelled")
 
 
 def _queues(chapters: Sequence[NewChapter]) -> bool:
@@ -137,7 +146,9 @@ def _add_jobs(tx: Transaction, number: int, chapters: Sequence[NewChapter]) -> N
 
 
 def cancel(tx: Transaction, report: StoredReport, now: datetime) -> None:
-    """Cancels a report, and those of its jobs that a report queued and no other report waits for."""
+    """Cancel a report, and those of its jobs that a report queued and no other report waits for."""
+    layout = {report.layout.number} if report.layout is not None else set()
+    jobs.lock(tx, {job.number for job in report.jobs} | layout)
     tx.execute(update(table).where(table.c.number == report.number).values(cancelled_at=now))
     needed = report_jobs.c
     own = select(needed.job_number).where(needed.report_number == report.number)
@@ -145,9 +156,7 @@ def cancel(tx: Transaction, report: StoredReport, now: datetime) -> None:
     waiting = (table.c.number == needed.report_number) & table.c.cancelled_at.is_(None)
     elsewhere = select(needed.job_number).join(table, waiting).where(needed.job_number.in_(own))
     numbers = set(tx.execute(queued).scalars()) - set(tx.execute(elsewhere).scalars())
-    if report.layout is not None:
-        numbers.add(report.layout.number)
-    jobs.cancel_numbers(tx, numbers, now)
+    jobs.cancel_numbers(tx, numbers | layout, now)
 
 
 def needing(tx: Transaction, job_number: int) -> list[StoredReport]:

@@ -1,8 +1,9 @@
 """Chores: jobs that make what is shown of results, which nobody asks for and nobody sees.
 
-`layout` lays out a report, as soon as its jobs have succeeded. `figures` draws the figures of a job or report when
-somebody first asks for one: most are never looked at, and drawing takes longer than many a job. `files` makes the
-tables of a job that version 0.1 has worked, when somebody first asks for one.
+`layout` lays out a report, as soon as its jobs have succeeded: it is the last part of the report. `figures` draws the
+figures of a job or report when somebody first asks for one: most are never looked at, and drawing takes longer than
+many a job. `files` makes what a worker of an earlier version (up to schema 0006) did not store with a job or report,
+when somebody first asks for it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic_core import to_json
@@ -33,6 +34,10 @@ BETWEEN_TABLES = "\n\\clearpage\n"
 """LaTeX holds back only so many tables at once."""
 
 
+_MINUTES = 10
+TRIED_AGAIN_AFTER = timedelta(minutes=_MINUTES)
+
+
 def enqueue_chore(tx: Transaction, now: datetime, chore: Chore, work: StoredWork) -> StoredJob:
     """Return the job that does a chore for a job or report, queued unless it is there; one that failed, once more."""
     own = work if isinstance(work, StoredJob) else work.jobs[0]
@@ -48,11 +53,24 @@ def enqueue_layouts(tx: Transaction, now: datetime, job_number: int) -> None:
             enqueue_chore(tx, now, "layout", report)
 
 
-def find_chore(workspace: Workspace, chore: Chore, work: StoredWork) -> StoredJob | None:
-    """Return the job that does, or did, a chore for a job or report."""
-    identity = chore_id(chore, work.id)
+def ask_for_chore(workspace: Workspace, chore: Chore, work: StoredWork) -> StoredJob:
+    """Return the job that does, or did, a chore for a job or report: queued now if nobody has asked for it.
+
+    One that has failed stays so for a while: else every reader would have it done again, and again in vain.
+    """
+    identity, now = chore_id(chore, work.id), workspace.now()
     with workspace.database.reading() as tx:
-        return jobs.among(tx, [identity]).get(identity)
+        found = jobs.among(tx, [identity]).get(identity)
+    if found is not None and not _is_to_be_done_again(found, now):
+        return found
+    with workspace.database.writing() as tx:
+        return enqueue_chore(tx, now, chore, work)
+
+
+def _is_to_be_done_again(chore: StoredJob, now: datetime) -> bool:
+    if chore.state == "cancelled":
+        return True
+    return chore.state == "failed" and chore.finished_at is not None and now - chore.finished_at > TRIED_AGAIN_AFTER
 
 
 def require_done(chore: StoredJob) -> StoredJob:
@@ -60,8 +78,9 @@ def require_done(chore: StoredJob) -> StoredJob:
     if chore.state == "succeeded":
         return chore
     if not chore.is_over:
-        raise JobNotFinished(f"The {chore.kind} are being made. Ask again in a few seconds.")
-    raise NoResult(f"The {chore.kind} could not be made: {chore.error or 'that was cancelled'}. Ask again.")
+        raise JobNotFinished("The tables and figures are being made. Ask again in a few seconds.")
+    why = chore.error or "the work was cancelled"
+    raise NoResult(f"The tables and figures could not be made: {why}. This is tried again after {_MINUTES} minutes.")
 
 
 @dataclass(frozen=True)
@@ -77,11 +96,12 @@ def do_chore(workspace: Workspace, claim: Claim, chore: StoredJob) -> None:
     writer = FileWriter(workspace, claim)
     made = _CHORES[chore.kind](workspace, writer, _subject(workspace, chore))
     sha256 = hashlib.sha256(made.result).hexdigest() if made.result is not None else None
+    compressed = compress(made.result) if made.result is not None else b""
     with workspace.database.writing() as tx:
         if not claims.holds(tx, claim):
             return
         if made.result is not None and sha256 is not None:
-            blobs.put(tx, sha256, len(made.result), blobs.cut(compress(made.result)))
+            blobs.put(tx, sha256, len(made.result), blobs.cut(compressed))
         writer.keep(tx)
         claims.finish(tx, claim, sha256, workspace.now(), made.exhibits)
 
@@ -98,7 +118,8 @@ def _subject(workspace: Workspace, chore: StoredJob) -> StoredWork:
 
 
 def _make_files(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
-    assert isinstance(work, StoredJob), "only jobs of version 0.1 lack files"
+    if isinstance(work, StoredReport):
+        return _lay_out(workspace, writer, work)
     made = exhibits_of(find_kind(work.kind), parsed(workspace, work))
     write_tables(writer, made.tables)
     return _Made(names_of(made))

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from gainboard.errors import Unavailable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import claims
+from gainboard.store import claims, files, jobs
 from gainboard.store.job_records import Claim
 from gainboard.store.ownership import Ownership
 from gainboard.work.process import Reply
@@ -144,7 +144,15 @@ class Engine:
             with self._workspace.database.reading() as tx:
                 is_lost = claims.is_lost(tx, slot.claim)
             if is_lost:
+                claim = slot.claim
                 slot.drop()
+                self._forget_files(claim)
+
+    def _forget_files(self, lost: Claim) -> None:
+        with self._workspace.database.writing() as tx:
+            # Of a job that is over; else somebody else may be writing them now.
+            if jobs.job_of(tx, lost).is_over:
+                files.clear_unfinished(tx, lost.job_number)
 
     def _put_back_doubtful(self) -> None:
         if not self._is_in_doubt:

@@ -6,6 +6,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 
+from gainboard.errors import Unexpected
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import claims, files
 from gainboard.store.blobs import PART_BYTES
@@ -101,3 +102,6 @@ def read_file(workspace: Workspace, file: StoredFile) -> Iterator[bytes]:
             data = decompressor.unconsumed_tail
     if rest := decompressor.flush():
         yield rest
+    if not decompressor.eof:
+        # Whoever reads it sees a broken stream, not a shorter file.
+        raise Unexpected(f"The stored file {file.path} of job number {file.job_number} is cut off.")

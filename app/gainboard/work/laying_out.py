@@ -41,14 +41,14 @@ def answer_as_json(report: StoredReport, answer: Answer) -> dict[str, Any]:
             for chapter in report.chapters
             for key, job in chapter.jobs.items()
         ],
-        "tables": [_at_its_place(each, table_as_json(each.exhibit)) for each in answer.tables],
-        "figures": [_at_its_place(each, figure_as_json(each.exhibit)) for each in answer.figures],
+        "tables": [_numbered(each, table_as_json(each.exhibit)) for each in answer.tables],
+        "figures": [_numbered(each, figure_as_json(each.exhibit)) for each in answer.figures],
         "left_out": [{"collection": name, "what": each.what, "why": each.why} for name, each in answer.left_out],
         "remarks": [{"collection": name, "text": each.text} for name, each in answer.remarks],
     }
 
 
-def _at_its_place(placed: Placed[E], shown: dict[str, Any]) -> dict[str, Any]:
+def _numbered(placed: Placed[E], shown: dict[str, Any]) -> dict[str, Any]:
     return {"number": placed.number, "collection": placed.collection, **shown}
 
 
@@ -58,4 +58,4 @@ def names_of_answer(answer: Answer) -> dict[str, list[dict[str, Any]]]:
 
 
 def _named(placed: Placed[E]) -> dict[str, Any]:
-    return _at_its_place(placed, {"name": placed.exhibit.name, "caption": placed.exhibit.caption})
+    return _numbered(placed, {"name": placed.exhibit.name, "caption": placed.exhibit.caption})

@@ -8,15 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.analyses.compared_pairs import MOST_LISTED, ComparedPair, ComparedPairs
 from gainboard.evaluation.workspace import Workspace
+from gainboard.statistics.pairs import pair_count
 from gainboard.store.arrays import pack, unpack
 from gainboard.store.job_records import StoredJob
 from gainboard.work.files import FileWriter, find_file, read_file
 
 CONTENTS = "pairs/contents.json"
 """What all metrics share: the test, the runs, and the metrics in their order."""
+LEAST = "pairs/least"
+"""The least level of each run under each metric: it tells where there is nothing to find."""
+METRICS_AT_ONCE = 4
+"""Metrics whose pairs one request reads. What many have together may be a page that is not full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +38,20 @@ class PairsWanted:
 
 @dataclass(frozen=True, slots=True)
 class NumberedPair:
-    """A pair under a metric, with its place among all that the result has: metric by metric, from 0."""
+    """A pair under a metric, with its number among all that the result has: metric by metric, from 0."""
 
-    place: int
+    number: int
     metric: str
     pair: ComparedPair
     is_corrected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PairsFound:
+    """Some pairs, and the number after which the next are to be looked for; None if there are no more."""
+
+    pairs: list[NumberedPair]
+    more_after: int | None
 
 
 def list_pairs(result: Mapping[str, Any]) -> list[ComparedPairs]:
@@ -67,41 +83,82 @@ def write_pairs(writer: FileWriter, tested: Sequence[ComparedPairs]) -> None:
         "metrics": [pairs.metric for pairs in tested],
     }
     writer.write(CONTENTS, [json.dumps(contents).encode()])
+    writer.write(LEAST, [pack({"least": np.array([pairs.least_levels() for pairs in tested])})], is_compressed=True)
     for number, pairs in enumerate(tested):
         corrected = {"corrected": pairs.corrected} if pairs.corrected is not None else {}
-        arrays = {"scores": pairs.scores, "levels": pairs.levels, **corrected}
-        writer.write(f"pairs/{number}", [pack(arrays)], is_compressed=True)
+        writer.write(f"pairs/{number}/levels", [pack({"levels": pairs.levels, **corrected})], is_compressed=True)
+        writer.write(f"pairs/{number}/scores", [pack({"scores": pairs.scores})], is_compressed=True)
 
 
-def find_pairs(
-    workspace: Workspace, job: StoredJob, wanted: PairsWanted, after: int | None, limit: int
-) -> list[NumberedPair]:
-    """Return the next pairs of a job's result, at most `limit`: those whose places are greater than `after`.
+def find_pairs(workspace: Workspace, job: StoredJob, wanted: PairsWanted, after: int | None, limit: int) -> PairsFound:
+    """Return the next pairs of a job's result, at most `limit`: those whose numbers are greater than `after`.
 
-    Raises InvalidRequest for a metric or run that the result does not have, and NotFound for results without pairs.
+    There may be fewer though there are more to come: `METRICS_AT_ONCE`. Raises InvalidRequest for a metric or run that
+    the result does not have, and NotFound for results without pairs.
     """
     contents = _contents(workspace, job)
     _require_known("run", wanted.run, contents["runs"])
     _require_known("metric", wanted.metric, contents["metrics"])
-    runs = len(contents["runs"])
-    each = runs * (runs - 1) // 2
+    each = pair_count(len(contents["runs"]))
+    first = 0 if after is None else (after + 1) // each
+    numbers = [number for number in _metrics_with_pairs(workspace, job, contents, wanted) if number >= first]
     found: list[NumberedPair] = []
-    for number, metric in enumerate(contents["metrics"]):
-        is_passed = after is not None and after >= (number + 1) * each - 1
-        if is_passed or wanted.metric not in (None, metric):
-            continue
-        pairs = _read(workspace, job, contents, number)
-        selected = pairs.select(wanted.run, wanted.significant)
-        if after is not None:
-            selected = selected[selected > after - number * each]
-        selected = selected[: limit - len(found)]
-        found += [
-            NumberedPair(number * each + place, metric, pair, pairs.is_corrected)
-            for place, pair in zip(selected.tolist(), pairs.at(selected), strict=True)
-        ]
-        if len(found) == limit:
-            break
-    return found
+    for number in numbers[:METRICS_AT_ONCE]:
+        # One more than the page holds tells whether another follows.
+        found += _of_metric(workspace, job, contents, number, wanted, after, limit + 1 - len(found))
+        if len(found) > limit:
+            return PairsFound(found[:limit], found[limit - 1].number)
+    are_left = len(numbers) > METRICS_AT_ONCE
+    return PairsFound(found, (numbers[METRICS_AT_ONCE - 1] + 1) * each - 1 if are_left else None)
+
+
+def _metrics_with_pairs(
+    workspace: Workspace, job: StoredJob, contents: Mapping[str, Any], wanted: PairsWanted
+) -> list[int]:
+    """Return the numbers of the metrics under which at least one wanted pair is."""
+    numbers = [number for number, label in enumerate(contents["metrics"]) if wanted.metric in (None, label)]
+    if wanted.significant is None:
+        return numbers
+    least = _arrays(workspace, job, LEAST)["least"]
+    own = least if wanted.run is None else least[:, [contents["runs"].index(wanted.run)]]
+    return [number for number in numbers if own[number].min() < wanted.significant]
+
+
+def _of_metric(
+    workspace: Workspace,
+    job: StoredJob,
+    contents: Mapping[str, Any],
+    number: int,
+    wanted: PairsWanted,
+    after: int | None,
+    limit: int,
+) -> list[NumberedPair]:
+    """Return the next pairs under the metric of this number."""
+    each = pair_count(len(contents["runs"]))
+    levels = _arrays(workspace, job, f"pairs/{number}/levels")
+    pairs = ComparedPairs(
+        contents["metrics"][number],
+        contents["test"],
+        contents["resamples"][number],
+        contents["runs"],
+        _arrays(workspace, job, f"pairs/{number}/scores")["scores"],
+        levels["levels"],
+        levels.get("corrected"),
+    )
+    selected = pairs.select(wanted.run, wanted.significant)
+    if after is not None:
+        selected = selected[selected > after - number * each]
+    selected = selected[:limit]
+    return [
+        NumberedPair(number * each + own, pairs.metric, pair, pairs.is_corrected)
+        for own, pair in zip(selected.tolist(), pairs.at(selected), strict=True)
+    ]
+
+
+def _arrays(workspace: Workspace, job: StoredJob, path: str) -> dict[str, NDArray[Any]]:
+    file = find_file(workspace, job, path)
+    assert file is not None, "a result has its pairs for as long as it has their contents"
+    return unpack(b"".join(read_file(workspace, file)))
 
 
 def _contents(workspace: Workspace, job: StoredJob) -> Any:
@@ -109,24 +166,9 @@ def _contents(workspace: Workspace, job: StoredJob) -> Any:
     if file is None:
         raise NotFound(
             "There are no pages of this result's pairs. Only bootstrap-sensitivity tests pairs, and results of "
-            "version 0.1 list them all: read the result itself."
+            "earlier versions list them all: read the result itself."
         )
     return json.loads(b"".join(read_file(workspace, file)))
-
-
-def _read(workspace: Workspace, job: StoredJob, contents: Mapping[str, Any], number: int) -> ComparedPairs:
-    file = find_file(workspace, job, f"pairs/{number}")
-    assert file is not None, "a result has its pairs for as long as it has their contents"
-    arrays = unpack(b"".join(read_file(workspace, file)))
-    return ComparedPairs(
-        contents["metrics"][number],
-        contents["test"],
-        contents["resamples"][number],
-        contents["runs"],
-        arrays["scores"],
-        arrays["levels"],
-        arrays.get("corrected"),
-    )
 
 
 def _require_known(what: str, name: str | None, known: Sequence[str]) -> None:

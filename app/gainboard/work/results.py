@@ -15,7 +15,7 @@ from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Figure, LongTable, Table, as_latex, as_svg, csv_pieces
 from gainboard.store import blobs
-from gainboard.store.job_records import StoredJob, StoredWork
+from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.work.files import FileWriter, find_file, read_file
 from gainboard.work.job_kinds import JobKind, Result
 
@@ -41,8 +41,10 @@ def require_result(work: StoredWork) -> str:
         return work.result_sha256
     noun = "job" if isinstance(work, StoredJob) else "report"
     if not work.is_over:
-        message = f"The {noun} is {work.state}: {work.parts_done} of {work.parts} parts are done."
-        raise JobNotFinished(f"{message} Wait for it with ?wait=30.")
+        done = f"{work.parts_done} of {work.parts} parts are done"
+        if isinstance(work, StoredReport) and work.layout is not None:
+            done = "its jobs are done, and it is being laid out"
+        raise JobNotFinished(f"The {noun} is {work.state}: {done}. Wait for it with ?wait=30.")
     why = f"failed: {work.error}" if work.state == "failed" else "was cancelled."
     again = "it is queued again" if isinstance(work, StoredJob) else "what is missing is queued again"
     raise NoResult(f"The {noun} {why} Ask for it again, and {again}.")

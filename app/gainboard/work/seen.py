@@ -21,7 +21,7 @@ from gainboard.evaluation.visibility import View, look, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, jobs, qrels, reports
 from gainboard.store.database import Transaction
-from gainboard.store.job_records import CHORES, Chapter, JobState, StoredJob, StoredReport
+from gainboard.store.job_records import CHORES, Chapter, JobState, StoredJob, StoredReport, StoredWork
 from gainboard.store.records import Action, Collection
 
 W = TypeVar("W", StoredJob, StoredReport)
@@ -39,7 +39,7 @@ class Seen(Generic[W]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sort(Generic[W]):
+class WorkType(Generic[W]):
     """What differs between jobs and reports while they are found and cancelled.
 
     `views` are the principal's views of the collections; None where it may not see one of them.
@@ -54,22 +54,30 @@ class Sort(Generic[W]):
     details: Callable[[W], dict[str, str]]
 
 
-def find_work(workspace: Workspace, principal: Principal, sort: Sort[W], identity: str) -> Seen[W]:
+def find_work(workspace: Workspace, principal: Principal, work_type: WorkType[W], identity: str) -> Seen[W]:
     """Return the job or report of this id.
 
     Raises NotFound, the same whether it is absent, or one of its collections is deleted or its judgments hidden;
     NotAuthenticated for the same without a token.
     """
     with workspace.database.reading() as tx:
-        return _find(tx, principal, sort, identity)[0]
+        return _find(tx, principal, work_type, identity)[0]
 
 
-def _find(tx: Transaction, principal: Principal, sort: Sort[W], identity: str) -> tuple[Seen[W], list[View]]:
-    work = sort.find(tx, identity) if is_slug(identity) else None
-    views = sort.views(tx, principal, work) if work is not None else None
+def find_again(workspace: Workspace, principal: Principal, work: StoredWork) -> None:
+    """Raise NotFound where the principal no longer sees a job or report that it saw."""
+    if isinstance(work, StoredJob):
+        find_work(workspace, principal, JOBS, work.id)
+    else:
+        find_work(workspace, principal, REPORTS, work.id)
+
+
+def _find(tx: Transaction, principal: Principal, work_type: WorkType[W], identity: str) -> tuple[Seen[W], list[View]]:
+    work = work_type.find(tx, identity) if is_slug(identity) else None
+    views = work_type.views(tx, principal, work) if work is not None else None
     if work is None or views is None:
         principal.require_token()
-        raise NotFound(f"There is no {sort.noun} {identity!r} here.")
+        raise NotFound(f"There is no {work_type.noun} {identity!r} here.")
     return _seen(work, views), views
 
 
@@ -77,24 +85,26 @@ def _seen(work: W, views: Sequence[View]) -> Seen[W]:
     return Seen(work, tuple(view.collection for view in views))
 
 
-def cancel_work(workspace: Workspace, principal: Principal, sort: Sort[W], identity: str) -> tuple[Seen[W], bool]:
+def cancel_work(
+    workspace: Workspace, principal: Principal, work_type: WorkType[W], identity: str
+) -> tuple[Seen[W], bool]:
     """Return the job or report, and whether it was cancelled; one that is over stays as it is.
 
     Raises Forbidden for whoever neither organises all of its collections nor asked for it, with the same token.
     """
     with workspace.database.writing() as tx:
-        seen, views = _find(tx, principal, sort, identity)
+        seen, views = _find(tx, principal, work_type, identity)
         token = principal.require_token()
         if token.id != seen.work.token_id and not all(view.organises for view in views):
-            raise Forbidden(f"Only who asked for a {sort.noun} cancels it, and {sort.organisers}.")
+            raise Forbidden(f"Only who asked for a {work_type.noun} cancels it, and {work_type.organisers}.")
         if seen.work.is_over:
             return seen, False
         now = workspace.now()
-        sort.cancel(tx, seen.work, now)
-        work = sort.find(tx, identity) or seen.work
+        work_type.cancel(tx, seen.work, now)
+        work = work_type.find(tx, identity) or seen.work
         if work.state == "cancelled" and work.finished_at == now:  # and not by somebody else at the same time
             for view in views:
-                audit.record(tx, principal, sort.cancelled, identity, view.collection, **sort.details(work))
+                audit.record(tx, principal, work_type.cancelled, identity, view.collection, **work_type.details(work))
         return _seen(work, views), work.state == "cancelled"
 
 
@@ -130,7 +140,7 @@ def _sees_qrels(tx: Transaction, view: View, chapter: Chapter) -> bool:
     return judged is not None and (view.organises or judged.published_at is not None)
 
 
-JOBS: Sort[StoredJob] = Sort(
+JOBS: WorkType[StoredJob] = WorkType(
     noun="job",
     organisers="organisers of its collection",
     find=_find_job,
@@ -139,7 +149,7 @@ JOBS: Sort[StoredJob] = Sort(
     cancelled="job-cancelled",
     details=lambda job: {"kind": job.kind},
 )
-REPORTS: Sort[StoredReport] = Sort(
+REPORTS: WorkType[StoredReport] = WorkType(
     noun="report",
     organisers="organisers of all of its collections",
     find=reports.find,

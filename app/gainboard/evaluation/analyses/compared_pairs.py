@@ -121,6 +121,14 @@ class ComparedPairs:
         decisive = self.corrected if self.corrected is not None else self.levels
         return numbers[as_levels(decisive[numbers], self.resamples) < below]
 
+    def least_levels(self) -> Floats:
+        """Return the least level among each run's pairs, corrected where they all are: float64 [runs]."""
+        decisive = as_levels(self.corrected if self.corrected is not None else self.levels, self.resamples)
+        least = np.full(len(self.runs), np.inf)
+        for side in pair_indices(len(self.runs)):
+            np.minimum.at(least, side, decisive)
+        return least
+
     def _of_run(self, run: str) -> Indices:
         if run not in self.runs:
             return np.arange(0)

@@ -41,7 +41,7 @@ class Decision:
     """[pairs]: corrected, if that was asked for; this is what is compared with alpha."""
 
 
-def curve_places(pairs: int) -> Indices:
+def curve_points(pairs: int) -> Indices:
     """Return which points of a curve over all pairs are listed: all, or `MOST_POINTS` evenly apart: intp [points]."""
     if pairs <= MOST_POINTS:
         return np.arange(pairs)
@@ -127,7 +127,7 @@ class Sensitivity(Analysis):
             "alphas": list(self.settings.alphas),
             "baseline": self.baseline,
             "metrics": metrics,
-            **({"asl_curve_ranks": (curve_places(pairs) + 1).tolist()} if pairs > MOST_POINTS else {}),
+            **({"asl_curve_ranks": (curve_points(pairs) + 1).tolist()} if pairs > MOST_POINTS else {}),
             "by_sensitivity": [self.metrics[row] for row in order],
             "beats_baseline": self._beats_baseline(metrics),
         }
@@ -162,7 +162,7 @@ class Sensitivity(Analysis):
             "pairs": ComparedPairs(
                 decision.label, self.test.name, outcome.resamples, names, decision.scores, levels, corrected
             ),
-            "asl_curve": curve[curve_places(len(curve))].tolist(),
+            "asl_curve": curve[curve_points(len(curve))].tolist(),
             **self._infinite(outcome),
         }
 
