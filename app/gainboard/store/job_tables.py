@@ -22,7 +22,7 @@ jobs = Table(
     Column("engine_version", Integer),  # of what computes it; null in jobs of up to schema 0005, whose version was 1
     Column("error", Text),
     Column("result_sha256", ForeignKey("blobs.sha256")),
-    Column("exhibits", JSON),  # names and captions of the result's tables and figures; null in results of up to schema 0005
+    Column("exhibits", JSON),  # names of the result's tables and figures; null in results of up to schema 0005
     Column("created_at", UtcTime, nullable=False),
     Column("started_at", UtcTime),
     Column("finished_at", UtcTime),
