@@ -81,7 +81,10 @@ def fill(client: httpx.Client, campaign: Campaign) -> None:
 def worked(client: httpx.Client, metrics: Sequence[str]) -> str:
     """Return the id of a job over all pairs of runs, once it has succeeded."""
     sent = {"kind": "bootstrap-sensitivity", "params": {"metrics": list(metrics)}}
-    job = client.post(f"{PATH}/jobs", json=sent).raise_for_status().json()
+    asked = client.post(f"{PATH}/jobs", json=sent)
+    if asked.is_error:
+        raise SystemExit(asked.json()["detail"])
+    job = asked.json()
     while job["state"] in ("queued", "running"):
         job = client.get(f"/v1/jobs/{job['id']}", params={"wait": 30}).raise_for_status().json()
     if job["state"] != "succeeded":
