@@ -13,9 +13,9 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from gainboard import errors
+from gainboard.api.locations import BodySchema, described_body, location_of
 from gainboard.api.models.answers import Problem, ProblemPage
 from gainboard.api.models.texts import MEANINGS
-from gainboard.api.places import BodySchema, described_body, location_of
 from gainboard.api.problem_pages import meaning_of
 from gainboard.errors import GainboardError
 

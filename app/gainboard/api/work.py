@@ -1,4 +1,4 @@
-"""What answers about jobs and about reports share: showing, waiting, following, cancelling, and chores done aside."""
+"""Answers about jobs and about reports: one way to show, wait for, follow and cancel them, and to have chores done."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Wait = Annotated[float, Query(ge=0, le=MOST_SECONDS, allow_inf_nan=False, descri
 
 @dataclass(frozen=True)
 class Desk:
-    """All that an answer about work needs of its request and of the server."""
+    """The parts of a request and of the server that every answer about work needs."""
 
     request: Request
     workspace: Workspace

@@ -39,7 +39,7 @@ class RunScores:
 
 
 _ENTRY_BYTES = 1 << 10
-"""Of a small thing that is kept: its key, and the objects that it is made of."""
+"""The cost of a small thing that is kept: its key, and the objects that it is made of."""
 MOST_SCORED_BYTES = 64 << 20
 SCORED_RUNS: Cache[tuple[int, int, bytes], RunScores] = Cache(
     MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + _ENTRY_BYTES

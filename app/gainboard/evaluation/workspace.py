@@ -1,4 +1,4 @@
-"""What every use case is handed first: the database, the limits of uploads, and what is kept in memory."""
+"""The workspace that every use case is handed first: the database, the limits of uploads, and what is kept in memory."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Recent(Generic[K, V]):
 
 
 class Cache(Generic[K, V]):
-    """What one module keeps in memory of every workspace: made once beside the code that uses it, as a constant.
+    """A cache of one module, for every workspace: made once beside the code that uses it, as a constant.
 
     Qrels versions, judged runs and results of jobs never change, so keeping them is safe however many processes serve
     the same database.

@@ -187,4 +187,4 @@ class StoredReport:
 
 
 StoredWork = StoredJob | StoredReport
-"""What both are: asked for, waited for, followed, cancelled and read."""
+"""A job or a report: both are asked for, waited for, followed, cancelled and read."""

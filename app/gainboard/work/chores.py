@@ -85,7 +85,7 @@ def require_done(chore: StoredJob) -> StoredJob:
 
 @dataclass(frozen=True)
 class _Made:
-    """What a chore comes to, beside files: names of exhibits, and a result as JSON."""
+    """The outcome of a chore, beside its files: names of exhibits, and a result as JSON."""
 
     exhibits: Mapping[str, Sequence[Mapping[str, Any]]]
     result: bytes | None = None

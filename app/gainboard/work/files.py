@@ -15,9 +15,9 @@ from gainboard.store.files import GZIP
 from gainboard.store.job_records import Claim, StoredFile, StoredJob
 
 LEVEL = 4
-"""Of compression: a table of all pairs is a third smaller than at level 1, and level 6 takes twice the time."""
+"""The level of compression: a table of all pairs is a third smaller than at level 1, and level 6 takes twice the time."""
 MOST_WAITING = 8 << 20
-"""Bytes that wait for the transaction that ends the job. More are written before it, which nobody waits for."""
+"""The bytes that may wait for the transaction that ends the job. More are written before it, which nobody waits for."""
 
 
 class ClaimLost(Exception):

@@ -20,16 +20,16 @@ from gainboard.store.job_records import StoredJob
 from gainboard.work.files import FileWriter, find_file, read_file
 
 CONTENTS = "pairs/contents.json"
-"""What all metrics share: the test, the runs, and the metrics in their order."""
+"""The file that says which test was used, on which runs, and under which metrics in which order."""
 LEAST = "pairs/least"
-"""The least level of each run under each metric: it tells where there is nothing to find."""
+"""The file of the least level of each run under each metric: it tells where there is nothing to find."""
 METRICS_AT_ONCE = 4
 """Metrics whose pairs one request reads. What many have together may be a page that is not full."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairsWanted:
-    """Which pairs are asked for: of one metric or run, or of any; `significant`: with levels less than that."""
+    """A choice of pairs: of one metric or run, or of any; `significant`: with levels less than that."""
 
     metric: str | None = None
     run: str | None = None

@@ -40,7 +40,7 @@ class Seen(Generic[W]):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkType(Generic[W]):
-    """What differs between jobs and reports while they are found and cancelled.
+    """The differences between jobs and reports when they are found and cancelled.
 
     `views` are the principal's views of the collections; None where it may not see one of them.
     """
@@ -162,7 +162,7 @@ REPORTS: WorkType[StoredReport] = WorkType(
 
 @dataclass(frozen=True, slots=True)
 class JobsWanted:
-    """Which jobs are to be listed: of one collection, kind or state, or of all that are seen."""
+    """A choice of jobs for a list: of one collection, kind or state, or all that are seen."""
 
     collection: str | None = None
     kind: str | None = None

@@ -20,9 +20,9 @@ class ShownTable(Model):
     latex: str | None = Field(description="Null for a table that is too long to be printed")
 
     @classmethod
-    def below(cls, place: str, name: str, caption: str, *, only_csv: bool = False, **more: Any) -> Self:
+    def below(cls, address: str, name: str, caption: str, *, only_csv: bool = False, **more: Any) -> Self:
         """Return the table of this name below the address of what it belongs to."""
-        csv, latex = f"{place}/tables/{name}.csv", None if only_csv else f"{place}/tables/{name}.tex"
+        csv, latex = f"{address}/tables/{name}.csv", None if only_csv else f"{address}/tables/{name}.tex"
         return cls(name=name, caption=caption, csv=csv, latex=latex, **more)
 
 
@@ -34,9 +34,9 @@ class ShownFigure(Model):
     svg: str
 
     @classmethod
-    def below(cls, place: str, name: str, caption: str, **more: Any) -> Self:
+    def below(cls, address: str, name: str, caption: str, **more: Any) -> Self:
         """Return the figure of this name below the address of what it belongs to."""
-        return cls(name=name, caption=caption, svg=f"{place}/figures/{name}.svg", **more)
+        return cls(name=name, caption=caption, svg=f"{address}/figures/{name}.svg", **more)
 
 
 class Progress(Model):
@@ -67,7 +67,7 @@ class ShownJob(Model):
 
 
 class ShownPair(Model):
-    """What a significance test says of two runs under a metric."""
+    """The verdict of a significance test on two runs under a metric."""
 
     metric: str
     runs: tuple[str, str]

@@ -18,12 +18,12 @@ from gainboard.statistics.pairs import pair_count, pair_indices, pair_number
 from gainboard.statistics.significance import find_test
 
 MOST_LISTED = 100_000
-"""Pairs over all metrics that a result lists: about 17 MB of JSON. There are pages of the others."""
+"""The most pairs over all metrics that a result lists: about 17 MB of JSON. There are pages of the others."""
 PAIRS_AT_ONCE = 5_000
 
 
 class ComparedPair(NamedTuple):
-    """What a test says of one pair; None where there is no number."""
+    """The verdict of a test on one pair; None where there is no number."""
 
     runs: tuple[str, str]
     difference: float | None

@@ -27,7 +27,7 @@ from gainboard.statistics.significance import Outcome, SignificanceSettings, fin
 Correction = Literal["none", "holm", "max-t"]
 KEPT = "numbers are kept of all resamples"
 MOST_POINTS = 2_000
-"""Of an ASL curve: more than anybody sees."""
+"""The most points that an ASL curve lists: more than anybody sees."""
 
 
 @dataclass(frozen=True)
