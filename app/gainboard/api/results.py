@@ -41,7 +41,7 @@ SVG = "image/svg+xml"
 # A figure that is opened by itself runs no script and loads nothing, whatever its labels are.
 SVG_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 IN_ONE_PIECE = 1 << 18
-"""The bytes up to which an answer is sent whole. A longer one is a stream, which takes no memory and lets others pass."""
+"""The bytes up to which an answer is sent whole. Longer ones are streams, which take no memory."""
 QUICK = 1
 """The level at which a stream is compressed while it is sent."""
 

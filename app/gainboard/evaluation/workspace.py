@@ -1,4 +1,4 @@
-"""The workspace that every use case is handed first: the database, the limits of uploads, and what is kept in memory."""
+"""The workspace that every use case is handed first: database, limits of uploads, and what is kept in memory."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from gainboard.store.files import GZIP
 from gainboard.store.job_records import Claim, StoredFile, StoredJob
 
 LEVEL = 4
-"""The level of compression: a table of all pairs is a third smaller than at level 1, and level 6 takes twice the time."""
+"""The level of compression. Of a table of pairs, level 1 leaves 6 % more, and level 6 takes 2.6 times as long."""
 MOST_WAITING = 8 << 20
 """The bytes that may wait for the transaction that ends the job. More are written before it, which nobody waits for."""
 
