@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from io import StringIO
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
 
+from gainboard.cli import main
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
@@ -41,12 +43,18 @@ def worked(still: tuple[Laboratory, Workspace], **params: Any) -> Any:
     """A job of sensitivity that is over."""
     lab, workspace = still
     asked = lab.ask("bootstrap-sensitivity", **ASKED | params)
+    work(workspace)
+    return lab.finished(asked)
+
+
+def work(workspace: Workspace) -> None:
+    """Work whatever there is."""
     worker = Worker(workspace)
     while True:
         with workspace.database.writing() as tx:
             held = claims.claim(tx, "the tests", workspace.now())
         if held is None:
-            return lab.finished(asked)
+            return
         worker.work(held)
 
 
@@ -154,3 +162,18 @@ def test_many_pairs_are_not_listed_but_have_pages_and_csv(
     assert curve == [whole[rank - 1] for rank in ranks]
     rows = list(csv.DictReader(StringIO(organiser.get(now["csv"]).text)))
     assert [float(row["asl"]) for row in rows] == [pair["asl"] for pair in pairs]
+
+
+def test_the_command_writes_a_table_that_is_not_printed_as_csv_alone(
+    still: tuple[Laboratory, Workspace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, workspace = still
+    monkeypatch.setattr("gainboard.work.pairs.MOST_LISTED", 1)
+    monkeypatch.setattr("gainboard.api.work.MOST_SECONDS", 0.01)
+    many = worked(still, seed=2)
+    assert refused(lab.organiser.get(many["figures"][0]["svg"])) == (409, "job-not-finished")
+    work(workspace)
+    line = ["job", "result", many["id"], "--output", str(tmp_path), "--server", lab.service.url, "--token", ADMIN]
+    assert main(line) == 0
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"result.json", "sensitivity.csv", "sensitivity.tex", "pairs.csv", "asl-curves.svg"}

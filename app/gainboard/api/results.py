@@ -107,8 +107,8 @@ async def _table(desk: Desk, work: StoredWork, name: str | None, form: Literal["
     named = _named("table", work, (await named_exhibits(desk, work))["tables"], name)
     if form == "latex" and named.get("only_csv"):
         raise NotFound(
-            f"The table {named['name']!r} is too long to be printed, and exists as CSV alone: "
-            f"/tables/{named['name']}.csv."
+            f"The table {named['name']!r} is too long to be printed, and exists as CSV alone. "
+            f"Ask for tables/{named['name']}.csv."
         )
     ending, media_type = ("csv", CSV) if form == "csv" else ("tex", LATEX)
     return await _shown(desk, work, f"tables/{named['name']}.{ending}", media_type)

@@ -242,20 +242,22 @@ def _write(work: JobOrReport, folder: Path) -> None:
 def _files(work: JobOrReport) -> Iterator[tuple[str, str]]:
     yield "result.json", json.dumps(work.result(), ensure_ascii=False, indent=2) + "\n"
     tables, figures = _names(work)
+    printed = {each.name for each in work.latest.tables or () if each.latex is not None}
     total = len(tables) + len(figures)
     with ProgressLine("writing") as progress:
         for done, name in enumerate(tables):
             progress.at(done, total)
             yield f"{name}.csv", work.table(name).csv
-            yield f"{name}.tex", work.latex(name)
+            if name in printed:
+                yield f"{name}.tex", work.latex(name)
         for done, name in enumerate(figures, start=len(tables)):
             progress.at(done, total)
             try:
                 yield f"{name}.svg", work.figure(name)
             except Problem as problem:
-                if problem.type != "not-found":
+                if problem.type not in ("not-found", "no-result"):
                     raise
-                print(f"gainboard: {printable(problem.detail)}", file=sys.stderr)  # a server that does not draw
+                print(f"gainboard: {printable(problem.detail)}", file=sys.stderr)  # workers that do not draw
                 return
 
 

@@ -173,5 +173,5 @@ def _contents(workspace: Workspace, job: StoredJob) -> Any:
 
 def _require_known(what: str, name: str | None, known: Sequence[str]) -> None:
     if name is not None and name not in known:
-        some = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+        some = ", ".join(known[:5]) + (f" and {len(known) - 5:,} more" if len(known) > 5 else "")
         raise InvalidRequest.at(f"query.{what}", f"unknown-{what}", f"The job has no {what} {name!r}; it has: {some}.")
