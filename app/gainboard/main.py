@@ -41,6 +41,7 @@ from gainboard.errors import BadSetting
 from gainboard.evaluation.organisers import ensure_organiser
 from gainboard.evaluation.workspace import Workspace
 from gainboard.settings import Settings
+from gainboard.statistics.means import load_distributions
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.standing import Standings
@@ -141,7 +142,9 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         build_all()
-        application.openapi()  # takes a while the first time, which should not be somebody's first request
+        # Both take a while the first time, which should not be somebody's first request.
+        application.openapi()
+        load_distributions()
         engine.start()
         yield
         await watch.ended()

@@ -59,3 +59,8 @@ def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Fl
         error = np.sqrt(squares.sum(axis=-1) / (count - 1) / count)
         half = np.where(count > 1, stdtrit(count - 1.0, 0.5 + confidence / 2) * error, np.nan)
     return mean - half, mean + half
+
+
+def load_distributions() -> None:
+    """Import SciPy's distributions now, which takes a while: for a server, whose first requests should not wait."""
+    mean_intervals(np.zeros((1, 2)))
