@@ -1,4 +1,4 @@
-"""What HTTP alone costs: a FastAPI application without middleware that sends bytes it has in memory."""
+"""A FastAPI application without middleware that sends bytes from memory: HTTP alone costs this much."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi import FastAPI, Response
 
 
 def create_app(body: bytes, encoding: str) -> FastAPI:
-    """`/` sends the body as it is, `/unchanged` answers 304."""
+    """Return an application whose `/` sends the body as it is; `/unchanged` answers 304."""
     application = FastAPI(openapi_url=None)
     headers = {"Content-Encoding": encoding} if encoding else {}
 
@@ -26,7 +26,7 @@ def create_app(body: bytes, encoding: str) -> FastAPI:
 
 
 def main() -> None:
-    """Serves until it is stopped."""
+    """Serve until the process is stopped."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bare")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--body", type=Path, required=True)

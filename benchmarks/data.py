@@ -19,22 +19,24 @@ _FORMS = ("FBIS3-{0}", "FBIS4-{0}", "FT9{1:02d}-{0}", "LA{1:02d}2489-{0:04d}", "
 
 @dataclass(frozen=True)
 class Size:
-    """How large a campaign is: topics, documents judged of each, documents retrieved for each by each of the runs."""
+    """The size of a campaign: topics, documents judged of each, documents retrieved for each by each of the runs."""
 
     topics: int
     judged: int
     retrieved: int
     runs: int
     sparse: bool = False
-    """Whether only documents that are relevant at some level are judged."""
+    """Only documents that are relevant at some level are judged."""
 
     @property
     def candidates(self) -> int:
-        """Documents of a topic that some run may retrieve."""
+        """The number of documents of a topic that some run may retrieve."""
         return self.judged + 3 * self.retrieved
 
 
 TREC = Size(topics=50, judged=1500, retrieved=1000, runs=45)
+WIDE = Size(topics=250, judged=300, retrieved=100, runs=1000)
+WHOLE_WIDE = Size(topics=250, judged=1500, retrieved=1000, runs=1000)
 LARGE = Size(topics=100, judged=1500, retrieved=1000, runs=200)
 MARCO = Size(topics=6980, judged=2, retrieved=1000, runs=1, sparse=True)
 
@@ -50,7 +52,7 @@ class _Topic:
     """How much each document attracts every system, float64 [documents]: runs of one campaign are alike."""
 
     def documents(self, places: NDArray[np.intp] | slice) -> list[str]:
-        """The ids of some of them."""
+        """Return the ids of some of them."""
         return [
             _FORMS[number % len(_FORMS)].format(number, number % 31 + 1) for number in self.numbers[places].tolist()
         ]
@@ -69,7 +71,7 @@ class Campaign:
         self._topics = [_make_topic(random, str(301 + number), size) for number in range(size.topics)]
 
     def qrels(self) -> bytes:
-        """A qrels file of TREC's four columns, documents in the order of their ids."""
+        """Return a qrels file of TREC's four columns, documents in the order of their ids."""
         lines: list[str] = []
         for topic in self._topics:
             judged = sorted(zip(topic.documents(slice(self.size.judged)), topic.levels.tolist(), strict=True))
@@ -77,14 +79,29 @@ class Campaign:
         return "".join(lines).encode()
 
     def run(self, number: int) -> bytes:
-        """Run `number` >= 0 as a file of TREC's six columns; its tag, and so its name, is `system-NUMBER`."""
+        """Return run `number` >= 0 as a file of TREC's six columns; its tag, and so its name, is `system-NUMBER`."""
         return b"".join(self.pieces(number))
 
     def pieces(self, number: int) -> Iterator[bytes]:
-        """The same, topic by topic."""
+        """Return the same run, topic by topic."""
         random = np.random.default_rng([self._seed, number])
         skill = random.uniform(0.3, 1.1)
         return (_ranked(random, topic, self.size, skill, number).encode() for topic in self._topics)
+
+
+class VariedRuns:
+    """Any number of runs of a campaign, each made in a moment: of every topic it has the ranking of one of a few."""
+
+    def __init__(self, campaign: Campaign, seed: int, variants: int = 16) -> None:
+        pieces = [list(campaign.pieces(number)) for number in range(variants)]
+        self._of_topics = list(zip(*pieces, strict=True))
+        self._seed = seed
+
+    def run(self, number: int) -> bytes:
+        """Return run `number` >= 0 as a file; its tags are those of the runs that it is made of."""
+        random = np.random.default_rng([self._seed, number])
+        chosen = random.integers(len(self._of_topics[0]), size=len(self._of_topics)).tolist()
+        return b"".join(pieces[variant] for pieces, variant in zip(self._of_topics, chosen, strict=True))
 
 
 def _make_topic(random: np.random.Generator, name: str, size: Size) -> _Topic:
@@ -108,7 +125,7 @@ def _ranked(random: np.random.Generator, topic: _Topic, size: Size, skill: float
 
 
 def chunks(path: Path) -> Iterator[bytes]:
-    """The file, by the mebibyte."""
+    """Return the file, by the mebibyte."""
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):
             yield chunk

@@ -35,17 +35,17 @@ _SHARED_BESIDES = {"Rprec": "Rprec", "ndcg": f"MSnDCG(gains=linear)@{TREC.retrie
 
 
 def parameters() -> Iterator[dict[str, str]]:
-    """Gains, beta and base that nobody has asked for yet, for ever: whatever is computed under them is new."""
+    """Yield gains, beta and base that nobody has asked for yet, without end."""
     for step, top in product(range(1, 10_000), (4, 5, 7, 9)):
         yield {"gains": f"{top}.{step:04}:3:1", "beta": f"{top}.{step:04}", "base": f"2.{step:04}"}
 
 
 def bound(query: dict[str, str]) -> list[BoundMetric]:
-    """The 43 metrics under these parameters."""
+    """Return the 43 metrics under these parameters."""
     return [resolve(expression, SCALE, query=query) for expression in EXPRESSIONS]
 
 
 def shared_with_trec_eval() -> dict[str, str]:
-    """What trec_eval defines alike, under its own name: the label that it has here."""
+    """Return our labels of the metrics that trec_eval defines alike, by its names."""
     named = {trec_eval_name(metric, SCALE): metric.label for metric in bound({})}
     return {name: label for name, label in named.items() if name} | _SHARED_BESIDES

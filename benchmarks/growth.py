@@ -1,15 +1,24 @@
-"""How cost grows: one campaign ten and a hundred times as large in topics, in runs and in depth, over HTTP."""
+"""`python -m benchmarks.growth`: how cost grows with topics, with runs and with depth, over HTTP.
+
+It measures one campaign, and the same ten and a hundred times as large in one of the three.
+"""
 
 from __future__ import annotations
 
+import argparse
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 
 from benchmarks.data import LARGE, LEVELS, Campaign, Size
-from benchmarks.report import Row, timed
+from benchmarks.report import show_seconds, timed
+from benchmarks.servers import FAST, PLAIN, gainboard
+from gainboard import compiled
 
 BASE = Size(topics=10, judged=100, retrieved=100, runs=4)
 FACTORS = (1, 10, 100)
@@ -19,23 +28,23 @@ METRICS = ("AP", "Q", "nDCG@10", "Rmeasure")
 
 @dataclass(frozen=True)
 class Curve:
-    """The seconds of one operation along one dimension, at each factor; None where it was not to be had."""
+    """The seconds of one operation along one dimension, at each factor; None where it was refused."""
 
     what: str
     dimension: str
     seconds: Sequence[float | None]
     refused: str = ""
-    """What the service said to the largest, if it refused it."""
+    """The service's message about the largest, if it refused that."""
 
     @property
     def exponent(self) -> float | None:
-        """By which power the time grows over the last step."""
+        """The power by which the time grows over the last step."""
         known = [each for each in self.seconds if each]
         return math.log10(known[-1] / known[-2]) if len(known) > 1 else None
 
 
 def sizes(factor: int) -> Mapping[str, Size]:
-    """The base in one dimension times the factor; what is deeper has as many more judgments."""
+    """Return the base, times the factor in one dimension; what is deeper has as many more judgments."""
     return {
         "topics": replace(BASE, topics=BASE.topics * factor),
         "runs": replace(BASE, runs=BASE.runs * factor),
@@ -44,7 +53,7 @@ def sizes(factor: int) -> Mapping[str, Size]:
 
 
 def measure_growth(client: httpx.Client, seed: int, factors: Sequence[int] = FACTORS) -> list[Curve]:
-    """Every operation at every size."""
+    """Return every operation at every size."""
     dimensions = list(sizes(1))
     found: dict[tuple[str, str], list[float | None]] = {(what, each): [] for each in dimensions for what in WHAT}
     refused: dict[tuple[str, str], str] = {}
@@ -61,14 +70,13 @@ def measure_growth(client: httpx.Client, seed: int, factors: Sequence[int] = FAC
     ]
 
 
-def measure_large(client: httpx.Client, seed: int) -> list[Row]:
-    """Every operation on the campaign of 200 runs, where it was not refused."""
-    campaign = Campaign(seed, LARGE)
-    return [
-        Row(f"large, {LARGE.topics} topics, {LARGE.runs} runs: {what}", seconds)
-        for what, seconds, _ in _measured(client, "/v1/collections/large", campaign)
-        if seconds is not None
+def show_large(client: httpx.Client, seed: int) -> str:
+    """Return a list of every operation on the campaign of 200 runs."""
+    measured = _measured(client, "/v1/collections/large", Campaign(seed, LARGE))
+    shown = [
+        f"- {what}: {refused if seconds is None else show_seconds(seconds)}" for what, seconds, refused in measured
     ]
+    return "\n".join([f"{LARGE.topics} topics, {LARGE.runs} runs:", *shown])
 
 
 def _measured(client: httpx.Client, path: str, campaign: Campaign) -> Iterator[tuple[str, float | None, str]]:
@@ -107,11 +115,11 @@ def _finished(client: httpx.Client, job: Mapping[str, str]) -> None:
 
 
 def growth_table(curves: Sequence[Curve], factors: Sequence[int] = FACTORS) -> str:
-    """The curves in Markdown, a line each, with what was refused below."""
+    """Return the curves in Markdown, one line each, with what was refused below."""
     head = ["what", "dimension", *(f"x {factor}" for factor in factors), "grows as"]
     lines = [head, ["---"] * len(head)]
     for curve in curves:
-        shown = ["refused" if each is None else _shown(each) for each in curve.seconds]
+        shown = ["refused" if each is None else show_seconds(each) for each in curve.seconds]
         power = f"size^{curve.exponent:.2f}" if curve.exponent is not None else ""
         lines.append([curve.what, curve.dimension, *shown, power])
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -120,5 +128,17 @@ def growth_table(curves: Sequence[Curve], factors: Sequence[int] = FACTORS) -> s
     return "\n".join([table, "", base, *notes])
 
 
-def _shown(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print both tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0, help="of the generated campaigns (default: 0)")
+    parsed = parser.parse_args(arguments)
+    column = FAST if compiled.is_installed() else PLAIN
+    with TemporaryDirectory(prefix="gainboard-benchmark-") as folder, gainboard(Path(folder), column) as server:
+        print(growth_table(measure_growth(server.client, parsed.seed)), end="\n\n", flush=True)
+        print(show_large(server.client, parsed.seed))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

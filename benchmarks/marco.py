@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import httpx
 
 from benchmarks.data import LEVELS, MARCO, Campaign, chunks
 from benchmarks.expressions import EXPRESSIONS
-from benchmarks.peers import Peer
-from benchmarks.report import Row, Target, timed
-from benchmarks.servers import Server
+from benchmarks.peers import PytrecEval
+from benchmarks.processes import Spent, forget_peak, memory, peak_memory, spend
+from benchmarks.report import Row, Target, cpu_cost, cpu_ratio
+from benchmarks.servers import FAST, Server
 from gainboard.trec.zstd import ZstdCompressor
 
 COLLECTION = "/v1/collections/marco"
-MOST_MEMORY = 300 << 20
-"""That the server's process may grow by."""
+TARGETS = {FAST: Target(0.3)}
+MOST_MEMORY = 300_000_000
+"""The bytes that the server's process may grow by."""
 
 
 def write_campaign(folder: Path, seed: int) -> tuple[Path, Path]:
-    """Its qrels and its run, as files: 0.3 and 300 MB."""
+    """Write the qrels and the run, 0.3 and 300 MB, and return where they are."""
     campaign, qrels, run = Campaign(seed, MARCO), folder / "marco-qrels.txt", folder / "marco-run.txt"
     qrels.write_bytes(campaign.qrels())
     with run.open("wb") as file:
@@ -28,28 +32,30 @@ def write_campaign(folder: Path, seed: int) -> tuple[Path, Path]:
     return qrels, run
 
 
-def measure_marco(servers: Mapping[str, Server], peer: Peer | None, qrels: Path, run: Path) -> list[Row]:
-    """From file to scores, once: it takes a peer half a minute. `peer` has the same qrels."""
+def measure_marco(servers: Mapping[str, Server], peer: PytrecEval | None, qrels: Path, run: Path) -> Iterator[Row]:
+    """Yield the CPU time from file to scores, once: it takes a peer many seconds. `peer` has the same qrels."""
     packed = _packed(run)
-    theirs = timed(lambda: peer.evaluate(peer.parse(run))) if peer else None
-    rows: list[Row] = []
+    theirs: Spent | None = None
+    if peer:
+        theirs = spend(os.getpid(), lambda: peer.evaluate(peer.parse(run)))
     for column, server in servers.items():
         server.client.post("/v1/collections", json={"name": "marco", "levels": LEVELS}).raise_for_status()
         server.client.put(f"{COLLECTION}/qrels", content=qrels.read_bytes()).raise_for_status()
-        server.forget_peak()
-        before = server.peak_memory()
-        ours = timed(_upload_and_score, server.client, packed)
-        ratio = ours / theirs if theirs else None
-        what = f"{column}: upload + 43 metrics of {MARCO.topics:,} topics"
-        rows.append(Row(f"{what} / pytrec_eval parse + evaluate", ours, theirs, ratio))
-        if before is not None and (peak := server.peak_memory()) is not None:
-            what = f"{column}: growth of the server's peak memory by that"
-            rows.append(Row(what, peak - before, target=Target(MOST_MEMORY), unit="B"))
-    return rows
+        forget_peak(server.process)
+        before = memory(server.process)
+        ours = spend(server.process, partial(_upload_and_score, server.client, packed))
+        what = f"{column}: upload + 43 metrics of {MARCO.topics:,} topics, CPU"
+        if theirs:
+            yield cpu_ratio(f"{what} / pytrec_eval parse + evaluate", [ours], [theirs], TARGETS.get(column))
+        else:
+            yield cpu_cost(what, [ours])
+        if before is not None and (peak := peak_memory(server.process)) is not None:
+            what = f"{column}: growth of the server's memory by that"
+            yield Row(what, peak - before, target=Target(MOST_MEMORY), unit="B")
 
 
 def _packed(run: Path) -> Path:
-    """The file as zstd, which one sends so large a run as."""
+    """Return the file compressed by zstd, as one sends so large a run."""
     packed, compressor = run.with_suffix(".zst"), ZstdCompressor(1)
     with run.open("rb") as source, packed.open("wb") as target:
         while chunk := source.read(1 << 20):

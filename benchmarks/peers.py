@@ -22,10 +22,10 @@ class Peer(Protocol):
     """Our label of each metric that it computes, by its own name: those that both define alike."""
 
     def parse(self, run: Path) -> Any:
-        """The run as its own reader makes it."""
+        """Return the run as the library's own reader makes it."""
 
     def evaluate(self, parsed: Any) -> ByTopic:
-        """Its scores."""
+        """Return the scores by topic and the library's own name of the metric."""
 
 
 class PytrecEval:
@@ -40,12 +40,12 @@ class PytrecEval:
             self._evaluator = self._library.RelevanceEvaluator(self._library.parse_qrel(lines), set(labels))
 
     def parse(self, run: Path) -> Any:
-        """The run as its own parser makes it: a dict by topic of dicts by document."""
+        """Return a dict by topic of dicts by document."""
         with run.open() as lines:
             return self._library.parse_run(lines)
 
     def evaluate(self, parsed: Any) -> ByTopic:
-        """Its scores, by topic and measure."""
+        """Return the scores by topic and measure."""
         scores: ByTopic = self._evaluator.evaluate(parsed)
         return scores
 
@@ -71,11 +71,11 @@ class Ranx:
         self._qrels = self._library.Qrels.from_file(str(qrels), kind="trec")
 
     def parse(self, run: Path) -> Any:
-        """Its own Run."""
+        """Return a Run of ranx."""
         return self._library.Run.from_file(str(run), kind="trec")
 
     def evaluate(self, parsed: Any) -> ByTopic:
-        """Its scores; it keeps those of single topics with the run."""
+        """Return the scores, which ranx keeps with the run."""
         metrics = list(self.labels)
         self._library.evaluate(self._qrels, parsed, metrics, threads=1, make_comparable=True)
         by_topic: dict[str, dict[str, float]] = defaultdict(dict)
@@ -107,11 +107,11 @@ class IrMeasures:
         self._evaluator = self._library.evaluator(measures, list(self._library.read_trec_qrels(str(qrels))))
 
     def parse(self, run: Path) -> Any:
-        """A list of its ScoredDocs."""
+        """Return a list of ScoredDocs of ir_measures."""
         return list(self._library.read_trec_run(str(run)))
 
     def evaluate(self, parsed: Any) -> ByTopic:
-        """Its scores."""
+        """Return the scores by topic and the library's own name of the metric."""
         by_topic: dict[str, dict[str, float]] = defaultdict(dict)
         for found in self._evaluator.iter_calc(parsed):
             by_topic[found.query_id][str(found.measure)] = found.value
@@ -137,7 +137,7 @@ class Ntcireval:
             self._levels[topic][document] = int(level)
 
     def parse(self, run: Path) -> Any:
-        """Documents by topic, best first: the benchmark's runs are sorted already."""
+        """Return the documents by topic, best first: the benchmark's runs are sorted already."""
         ranked: dict[str, list[str]] = defaultdict(list)
         for line in run.read_text().splitlines():
             topic, _, document, *_ = line.split()
@@ -145,7 +145,7 @@ class Ntcireval:
         return ranked
 
     def evaluate(self, parsed: Any) -> ByTopic:
-        """Its scores."""
+        """Return the scores by topic and the library's own name of the metric."""
         return {topic: self._scores(levels, parsed.get(topic, ())) for topic, levels in self._levels.items()}
 
     def _scores(self, levels: Mapping[str, int], documents: Sequence[str]) -> Mapping[str, float]:
@@ -178,15 +178,17 @@ class TrecEval:
         self._command = [program, "-q", *(part for each in asked for part in ("-m", each)), str(qrels)]
 
     def evaluate(self, run: Path) -> None:
-        """Evaluates a run file from beginning to end. Raises CalledProcessError if it will not."""
+        """Evaluate a run file from beginning to end. Raises CalledProcessError if the program fails."""
         subprocess.run([*self._command, str(run)], check=True, stdout=subprocess.DEVNULL)
 
 
 def find_peers(
     qrels: Path, shared: Mapping[str, str], libraries: Sequence[Library] = LIBRARIES
 ) -> tuple[list[Peer], TrecEval | None, list[str]]:
-    """Those of the libraries, and the program, that are there, and a sentence about each that is not. `shared` has our
-    labels by trec_eval's names."""
+    """Return the installed libraries, the program if there is one, and a sentence about each that is missing.
+
+    `shared` has our labels by trec_eval's names.
+    """
     peers: list[Peer] = []
     missing: list[str] = []
     for library in libraries:
@@ -196,5 +198,5 @@ def find_peers(
             missing.append(f"{getattr(library, 'name', library)} is not installed ({error.name}): no ratio to it")
     program = shutil.which("trec_eval")
     if program is None:
-        missing.append("trec_eval is not on the path: no ratio to the program itself, which pytrec_eval is in process")
+        missing.append("trec_eval is not on the path: pytrec_eval, which is its code in Python, stands for it")
     return peers, TrecEval(program, qrels, set(shared)) if program else None, missing

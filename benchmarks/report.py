@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any, ParamSpec
 
+from benchmarks.processes import Spent
+
 P = ParamSpec("P")
-_PACKAGES = ("numpy", "sqlalchemy", "fastapi", "uvicorn", "uvloop", "httpx", "pytrec-eval-terrier")
+_PACKAGES = ("numpy", "sqlalchemy", "fastapi", "uvicorn", "uvloop", "httpx", "numba", "pytrec-eval-terrier")
+_COLUMNS = {"what": 84, "ours": 10, "CPU": 10, "peer": 10, "ratio": 7, "target": 11, "verdict": 7}
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a row should reach: its ratio or, where it has none, its own figure."""
+    """What the figure of a row should reach."""
 
     bound: float
     at_most: bool = True
@@ -26,14 +29,22 @@ class Target:
     def __str__(self) -> str:
         return f"{'<=' if self.at_most else '>='} {self.bound:g}"
 
-    def met(self, figure: float) -> bool:
-        """Whether the figure is on the right side."""
+    def is_met(self, figure: float) -> bool:
+        """Return whether the figure is on the right side of the bound."""
         return figure <= self.bound if self.at_most else figure >= self.bound
+
+
+def at_least(bound: float) -> Target:
+    """Return the target of a figure that should be large."""
+    return Target(bound, at_most=False)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line: medians in seconds or bytes, and the median of the ratios of each repetition."""
+    """One line of the table: medians in seconds or bytes, and the median of the ratios of each repetition.
+
+    `ours` is on the clock, `cpu` is the CPU time of our process, and `peer` is what the ratio compares either with.
+    """
 
     what: str
     ours: float
@@ -41,78 +52,135 @@ class Row:
     ratio: float | None = None
     target: Target | None = None
     unit: str = "s"
+    cpu: float | None = None
 
     @property
     def figure(self) -> float:
-        """What the target is about."""
-        return self.ours if self.ratio is None else self.ratio
+        """The number that the target is about: the ratio, else the CPU time, else the row's own number."""
+        if self.ratio is not None:
+            return self.ratio
+        return self.ours if self.cpu is None else self.cpu
+
+    @property
+    def verdict(self) -> str:
+        """Whether the target is met, in a word; empty without a target."""
+        return "" if self.target is None else "met" if self.target.is_met(self.figure) else "missed"
 
 
 def timed(action: Callable[P, object], *arguments: P.args, **keywords: P.kwargs) -> float:
-    """The seconds that the action took."""
+    """Return the seconds that the action took."""
     began = time.perf_counter()
     action(*arguments, **keywords)
     return time.perf_counter() - began
 
 
+def cpu_timed(action: Callable[P, object], *arguments: P.args, **keywords: P.kwargs) -> float:
+    """Return the seconds of this process's CPU that the action took: others on the machine are not in them."""
+    began = time.process_time()
+    action(*arguments, **keywords)
+    return time.process_time() - began
+
+
 def costs(what: str, ours: Sequence[float], peer: Sequence[float], target: Target | None = None) -> Row:
-    """A row whose ratio is our seconds over theirs, repetition by repetition: the smaller, the better."""
+    """Return a row whose ratio is our seconds over theirs, repetition by repetition: the smaller, the better."""
     ratio = median(a / b for a, b in zip(ours, peer, strict=True)) if peer else None
     return Row(what, median(ours), median(peer) if peer else None, ratio, target if peer else None)
 
 
 def speed(what: str, ours: Sequence[float], peer: Sequence[float], target: Target | None = None) -> Row:
-    """A row whose ratio is our speed over theirs, repetition by repetition: the larger, the better."""
+    """Return a row whose ratio is our speed over theirs, repetition by repetition: the larger, the better."""
     ratio = median(b / a for a, b in zip(ours, peer, strict=True)) if peer else None
     return Row(what, median(ours), median(peer) if peer else None, ratio, target if peer else None)
 
 
-def table(rows: Sequence[Row], judged: bool) -> str:
-    """The rows in Markdown; `judged` says of each whether its target was met."""
-    head = ["what", "ours", "peer", "ratio", "target", *(["verdict"] if judged else [])]
-    body = [[*_cells(row), *([_verdict(row)] if judged else [])] for row in rows]
-    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-    lines = [head, ["-" * width for width in widths], *body]
-    return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines
-    )
+def cpu_cost(what: str, spent: Sequence[Spent], target: Target | None = None) -> Row:
+    """Return a row that is judged by its CPU time; without a verdict where that is not counted."""
+    cpu = median_cpu(spent)
+    return Row(what, median(each.wall for each in spent), cpu=cpu, target=None if cpu is None else target)
 
 
-def as_json(rows: Sequence[Row], missing: Sequence[str], settings: Mapping[str, object]) -> dict[str, Any]:
-    """Everything in numbers, with the machine and the versions that it was measured with."""
-    shown = [asdict(row) | {"target": str(row.target) if row.target else None} for row in rows]
-    return {"settings": dict(settings), "machine": machine(), "missing": list(missing), "rows": shown}
+def cpu_ratio(what: str, ours: Sequence[Spent], peer: Sequence[Spent], target: Target | None = None) -> Row:
+    """Return a row whose ratio is our CPU time over theirs, turn by turn; of the clock where CPU is not counted."""
+    pairs = [
+        (a.wall, b.wall) if a.cpu is None or b.cpu is None else (a.cpu, b.cpu) for a, b in zip(ours, peer, strict=True)
+    ]
+    theirs, ratio = median(b for _, b in pairs), median(a / b for a, b in pairs)
+    return Row(what, median(each.wall for each in ours), theirs, ratio, target, cpu=median_cpu(ours))
+
+
+def median_cpu(spent: Sequence[Spent]) -> float | None:
+    """Return the median of the CPU times; None where they are not counted."""
+    known = [each.cpu for each in spent if each.cpu is not None]
+    return median(known) if known else None
+
+
+class Report:
+    """The rows so far, each of which is printed as it comes, and sentences about what is missing."""
+
+    def __init__(self, is_judged: bool) -> None:
+        """Print the head of the table; `is_judged` says whether rows have verdicts."""
+        self._is_judged = is_judged
+        self.rows: list[Row] = []
+        self.missing: list[str] = []
+        self.failed: list[str] = []
+        _print_line(list(_COLUMNS))
+        _print_line(["-" * width for width in _COLUMNS.values()])
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Print each row as soon as it is measured."""
+        for row in rows:
+            self.rows.append(row)
+            _print_line([*_cells(row), row.verdict if self._is_judged else ""])
+
+    def as_json(self, settings: Mapping[str, object]) -> dict[str, Any]:
+        """Return everything in numbers, with the machine and the versions that it was measured with."""
+        shown = [asdict(row) | {"target": str(row.target or ""), "verdict": row.verdict} for row in self.rows]
+        return {
+            "settings": dict(settings),
+            "machine": machine(),
+            "missing": self.missing,
+            "failed": self.failed,
+            "rows": shown,
+        }
 
 
 def machine() -> dict[str, str]:
-    """The processor and the versions that matter."""
+    """Return the processor and the versions that matter."""
     found = {"processor": f"{os.cpu_count()} x {_processor()}", "python": platform.python_version()}
     return found | {name: _version(name) for name in _PACKAGES}
 
 
+def show_seconds(seconds: float) -> str:
+    """Return seconds in the unit that is read best."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
+
+
+def _print_line(cells: Sequence[str]) -> None:
+    padded = (cell.ljust(width) for cell, width in zip(cells, _COLUMNS.values(), strict=True))
+    print(f"| {' | '.join(padded)} |", flush=True)
+
+
 def _cells(row: Row) -> list[str]:
-    peer = "" if row.peer is None else _shown(row.peer, row.unit)
-    ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
-    return [row.what, _shown(row.ours, row.unit), peer, ratio, _bound(row)]
+    cpu = "" if row.cpu is None else show_seconds(row.cpu)
+    peer = "" if row.peer is None else _show(row.peer, row.unit)
+    ratio = "" if row.ratio is None else f"{row.ratio:.3g}" if row.ratio < 1000 else f"{row.ratio:,.0f}"
+    return [row.what, _show(row.ours, row.unit), cpu, peer, ratio, _show_target(row)]
 
 
-def _bound(row: Row) -> str:
-    if row.target is None:
-        return ""
-    is_size = row.ratio is None and row.unit == "B"
-    return (
-        f"{'<=' if row.target.at_most else '>='} {_shown(row.target.bound, row.unit)}" if is_size else str(row.target)
-    )
+def _show_target(row: Row) -> str:
+    if row.target is None or row.ratio is not None:
+        return str(row.target or "")
+    return f"{'<=' if row.target.at_most else '>='} {_show(row.target.bound, row.unit)}"
 
 
-def _shown(value: float, unit: str) -> str:
+def _show(value: float, unit: str) -> str:
     if unit == "s":
-        return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.3g} ms"
-    return f"{value / 1e3:,.0f} KB" if abs(value) >= 1e4 else f"{value:.3g} B"
-
-
-def _verdict(row: Row) -> str:
-    return "" if row.target is None else "met" if row.target.met(row.figure) else "missed"
+        return show_seconds(value)
+    if abs(value) >= 1e7:
+        return f"{value / 1e6:,.0f} MB"
+    return f"{value / 1e3:,.0f} KB" if abs(value) >= 1e3 else f"{value:.3g} B"
 
 
 def _processor() -> str:

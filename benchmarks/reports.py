@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -13,15 +14,15 @@ from benchmarks.servers import ServerFailed
 REAL = "trec-dl19-pass"
 
 
-def measure_reports(client: httpx.Client, collection: str, runs: int, target: Target | None = None) -> list[Row]:
-    """A row for each report, each by itself and its jobs new; then all of them together."""
+def measure_reports(client: httpx.Client, collection: str, runs: int, target: Target | None = None) -> Iterator[Row]:
+    """Yield a row for each report, each by itself and its jobs new; then a row for all of them together."""
     # A job that another report has asked for already would be there: another seed makes it a new one.
     names = [kind["name"] for kind in client.get("/v1/report-kinds").json()["items"]]
-    rows = [
-        Row(f"report {name}, {runs} runs of {collection}", timed(_answered, client, name, collection, seed))
-        for seed, name in enumerate(names, start=1)
-    ]
-    return [*rows, Row(f"all {len(names)} reports", sum(row.ours for row in rows), target=target)]
+    seconds: list[float] = []
+    for seed, name in enumerate(names, start=1):
+        seconds.append(timed(_answered, client, name, collection, seed))
+        yield Row(f"report {name}, {runs} runs of {collection}", seconds[-1])
+    yield Row(f"all {len(names)} reports", sum(seconds), target=target)
 
 
 def _answered(client: httpx.Client, name: str, collection: str, seed: int) -> bytes:
@@ -34,17 +35,25 @@ def _answered(client: httpx.Client, name: str, collection: str, seed: int) -> by
     return client.get(report["result_url"]).raise_for_status().content
 
 
+def real_qrels(folder: Path) -> Path:
+    """Return the qrels file of the real campaign in this folder."""
+    return folder / REAL / "qrels.dl19-passage.txt"
+
+
+def real_runs(folder: Path) -> list[Path]:
+    """Return the compressed files of its runs, in order of their names."""
+    return sorted((folder / REAL / "runs").glob("input.*.gz"))
+
+
 def load_real(client: httpx.Client, folder: Path) -> int:
-    """Makes the collection of the real campaign in this folder; how many runs it has."""
-    data = folder / REAL
+    """Create the collection of the real campaign in this folder, and return how many runs it has."""
     sent = {"name": REAL, "levels": 3, "gains": "linear", "order_by": "score32"}
     client.post("/v1/collections", json=sent).raise_for_status()
-    qrels = (data / "qrels.dl19-passage.txt").read_bytes()
-    client.put(f"/v1/collections/{REAL}/qrels", content=qrels).raise_for_status()
-    with (data / "runs-metadata.csv").open(newline="") as file:
+    client.put(f"/v1/collections/{REAL}/qrels", content=real_qrels(folder).read_bytes()).raise_for_status()
+    with (folder / REAL / "runs-metadata.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
         query = {"team": row["team"], "name": row["run"]}
-        body = (data / "runs" / f"input.{row['run']}.gz").read_bytes()
+        body = (folder / REAL / "runs" / f"input.{row['run']}.gz").read_bytes()
         client.post(f"/v1/collections/{REAL}/runs", params=query, content=body).raise_for_status()
     return len(rows)

@@ -7,7 +7,6 @@ while another client asks for `/healthz` all the time.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import threading
 import time
@@ -21,12 +20,12 @@ from tempfile import TemporaryDirectory
 import httpx
 
 from benchmarks.data import LEVELS, Campaign, Size
+from benchmarks.processes import IS_COUNTED, NOT_COUNTED, cpu_seconds, memory
 from benchmarks.servers import Server, gainboard
 
 PATH = "/v1/collections/wide"
 REPEATED = 20
-"""Times that a request is sent: the system counts a process's CPU time in hundredths of a second."""
-_TICKS = os.sysconf("SC_CLK_TCK")
+"""Times that a request is sent."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--metrics", nargs="+", default=["AP"], help="under which they are (default: AP)")
     parser.add_argument("--seed", type=int, default=0, help="of the generated campaign (default: 0)")
     parsed = parser.parse_args(arguments)
+    if not IS_COUNTED:
+        parser.error(NOT_COUNTED)
     size = Size(topics=250, judged=60, retrieved=20, runs=parsed.runs)
     with TemporaryDirectory(prefix="gainboard-benchmark-") as folder:
         with gainboard(Path(folder)) as server:
@@ -112,15 +113,16 @@ def requests(job: str, runs: int) -> Iterator[tuple[str, str, str, int]]:
 def measured(server: Server, path: str, encoding: str, times: int) -> Cost:
     """Return the cost of a request, sent several times; the other client's requests are in it, 50 a second at most."""
     waits: list[float] = []
-    before, memory = _cpu_seconds(server.process), _resident(server.process)
+    before, held = cpu_seconds(server.process) or 0.0, memory(server.process) or 0
     seconds = []
     with _another(server, waits):
         for _ in range(times):
             began = time.perf_counter()
             status, sent = _read(server.client, path, encoding)
             seconds.append(time.perf_counter() - began)
-    cpu = (_cpu_seconds(server.process) - before) / times
-    return Cost(status, sent, cpu, median(seconds), _resident(server.process) - memory, max(waits, default=0.0))
+    cpu = ((cpu_seconds(server.process) or 0.0) - before) / times
+    grown = (memory(server.process) or 0) - held
+    return Cost(status, sent, cpu, median(seconds), grown, max(waits, default=0.0))
 
 
 def _read(client: httpx.Client, path: str, encoding: str) -> tuple[int, int]:
@@ -148,17 +150,6 @@ def _another(server: Server, waits: list[float]) -> Iterator[None]:
     finally:
         over.set()
         asking.join()
-
-
-def _cpu_seconds(process: int) -> float:
-    """Return what all threads of a process have used, those that have ended included."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
-
-
-def _resident(process: int) -> int:
-    (line,) = (line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) << 10
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,51 +32,46 @@ class Server:
     client: httpx.Client
     first_answer: float
     process: int
+    log: Path
 
-    def peak_memory(self) -> int | None:
-        """The most bytes that the process held in memory so far, where the system tells."""
-        status = Path(f"/proc/{self.process}/status")
-        if not status.exists():
-            return None
-        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) << 10
-
-    def forget_peak(self) -> None:
-        """Has the system count the peak from now on."""
-        with suppress(OSError):
-            Path(f"/proc/{self.process}/clear_refs").write_text("5")
+    def wait_for_compiled(self) -> None:
+        """Return once the compiled code is loaded, however long it takes. Raises ServerFailed if it cannot be."""
+        while not all(self.client.get("/readyz").json()["compiled"].values()):
+            if "the plain code serves" in self.log.read_text(errors="replace"):
+                raise ServerFailed("the compiled code was not loaded")
+            time.sleep(0.05)
 
 
 @contextmanager
-def gainboard(data: Path, column: str = PLAIN) -> Iterator[Server]:
-    """Gainboard over the database in the folder `data`, with an organiser's client; both end on leaving. Its compiled
-    code is loaded once this is entered, if it is to have any."""
+def gainboard(data: Path, column: str = PLAIN, database: str | None = None) -> Iterator[Server]:
+    """Run Gainboard over the database in the folder `data`, or over another, with an organiser's client.
+
+    Both end on leaving. On entry, the compiled code is loaded, if the column has any.
+    """
+    with gainboard_at_once(data, column, database) as server:
+        if column == FAST:
+            server.wait_for_compiled()
+        yield server
+
+
+@contextmanager
+def gainboard_at_once(data: Path, column: str = PLAIN, database: str | None = None) -> Iterator[Server]:
+    """Run the same, which has compiled and loaded nothing yet."""
     # Settings of whoever runs this must not lead to a database that is theirs.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
     token = secrets.token_urlsafe()
     environment["GAINBOARD_ADMIN_TOKEN"] = token
     environment["GAINBOARD_FAST"] = "on" if column == FAST else "off"
+    if database:
+        environment["GAINBOARD_DATABASE_URL"] = database
     arguments = [*_GAINBOARD, "serve", "--data", str(data)]
-    if column == FAST:
-        # The first time it takes a minute; what comes out stays in the folder.
-        warming = [sys.executable, *_GAINBOARD, "warm", "--data", str(data)]
-        subprocess.run(warming, env=environment, check=True, stdout=subprocess.DEVNULL)
     with _running(arguments, environment, data / "server.log", "/healthz", token) as server:
-        _wait_for_compiled(server.client, column)
         yield server
-
-
-def _wait_for_compiled(client: httpx.Client, column: str) -> None:
-    deadline = time.perf_counter() + _PATIENCE
-    while column == FAST and not all(client.get("/readyz").json()["compiled"].values()):
-        if time.perf_counter() > deadline:
-            raise ServerFailed("the compiled code was not loaded")
-        time.sleep(0.05)
 
 
 @contextmanager
 def bare(body: Path, encoding: str) -> Iterator[Server]:
-    """A FastAPI application that does nothing but send these bytes."""
+    """Run a FastAPI application that does nothing but send these bytes."""
     arguments = ["-m", "benchmarks.bare", "--body", str(body), "--encoding", encoding]
     with _running(arguments, dict(os.environ), body.with_suffix(".log"), "/unchanged", "") as server:
         yield server
@@ -93,14 +88,14 @@ def _running(
         log.open("wb") as errors,
         httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as client,
     ):
-        client.timeout = httpx.Timeout(_PATIENCE)
+        client.timeout = httpx.Timeout(None)  # whatever takes long is measured all the same
         began = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, *arguments, "--port", str(port)], env=environment, stdout=errors, stderr=errors
         )
         try:
             _wait(process, client, ready, log)
-            yield Server(client, time.perf_counter() - began, process.pid)
+            yield Server(client, time.perf_counter() - began, process.pid, log)
         finally:
             client.close()
             _stop(process)

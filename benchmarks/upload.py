@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,46 +12,49 @@ import httpx
 
 from benchmarks.expressions import EXPRESSIONS
 from benchmarks.peers import ByTopic, Peer, TrecEval
-from benchmarks.report import Row, Target, costs, timed
-from benchmarks.servers import FAST, PLAIN, ServerFailed
+from benchmarks.processes import Spent, spend
+from benchmarks.report import Row, Target, costs, median_cpu, timed
+from benchmarks.servers import FAST, PLAIN, Server, ServerFailed
 
 COLLECTION = "/v1/collections/trec"
 SLOW = 5.0
 """Seconds beyond which a peer is timed once and no more."""
 TARGETS = {
-    (PLAIN, "pytrec_eval"): Target(1.5),
-    (FAST, "pytrec_eval"): Target(0.8),
+    (PLAIN, "pytrec_eval"): Target(1.4),
+    (FAST, "pytrec_eval"): Target(0.7),
     (PLAIN, "trec_eval"): Target(1.0),
     (FAST, "trec_eval"): Target(0.55),
 }
 
 
 class Disagreement(Exception):
-    """Scores are not those of a peer, so that no time of theirs means anything."""
+    """Scores differ from those of a peer, so that no time of theirs means anything."""
 
 
 def create_collection(client: httpx.Client, levels: int, qrels: Path) -> None:
-    """The collection of the campaign, with its qrels."""
+    """Create the collection of the campaign, with its qrels."""
     _checked(client.post("/v1/collections", json={"name": COLLECTION.rpartition("/")[2], "levels": levels}))
     _checked(client.put(f"{COLLECTION}/qrels", content=qrels.read_bytes()))
 
 
 def upload(client: httpx.Client, run: Path) -> str:
-    """Submits a run file; its name."""
+    """Submit a run file, and return the name of the run."""
     answer = _checked(client.post(f"{COLLECTION}/runs", params={"team": "benchmark"}, content=run.read_bytes()))
     name: str = answer.json()["name"]
     return name
 
 
 def scores(client: httpx.Client, name: str, **query: str) -> Any:
-    """The answer with the 43 metrics of a run."""
+    """Return the answer with the 43 metrics of a run."""
     asked = {"metric": EXPRESSIONS, "run": name, **query}
     return _checked(client.get(f"{COLLECTION}/scores", params=asked)).json()["runs"][0]
 
 
 def check_agreement(ours: ByTopic, peer: Peer, theirs: ByTopic) -> int:
-    """Compares what both define to four decimals; how many numbers. `ours` is by label and topic. Raises Disagreement
-    at the first that differs."""
+    """Compare what both define to four decimals, and return how many numbers these are.
+
+    `ours` is by label and topic. Raises Disagreement at the first number that differs.
+    """
     for topic, values in theirs.items():
         for name, label in peer.labels.items():
             if not abs(ours[label][topic] - values[name]) <= 0.5e-4:
@@ -59,33 +64,36 @@ def check_agreement(ours: ByTopic, peer: Peer, theirs: ByTopic) -> int:
 
 
 def measure_upload(
-    services: Mapping[str, httpx.Client], peers: Sequence[Peer], program: TrecEval | None, runs: Sequence[Path]
-) -> list[Row]:
-    """Each run once through every server and every peer, in turn."""
-    ours: dict[str, list[float]] = {name: [] for name in services}
+    servers: Mapping[str, Server], peers: Sequence[Peer], program: TrecEval | None, runs: Sequence[Path]
+) -> Iterator[Row]:
+    """Send each run once through every server and every peer, in turn, and yield the rows of each server."""
+    ours: dict[str, list[Spent]] = {column: [] for column in servers}
     theirs: dict[str, list[float]] = {peer.name: [] for peer in peers}
     alone: list[float] = []
     for run in runs:
-        for name, client in services.items():
-            ours[name].append(timed(_upload_and_score, client, run))
+        for column, server in servers.items():
+            ours[column].append(spend(server.process, partial(_upload_and_score, server.client, run)))
         for peer in peers:
             if max(theirs[peer.name], default=0) < SLOW:
                 theirs[peer.name].append(timed(parse_and_evaluate, peer, run))
         if program:
             alone.append(timed(program.evaluate, run))
-    return [row for name in services for row in _rows(name, ours[name], theirs, alone)]
+    for column, spent in ours.items():
+        yield from _rows(column, spent, theirs, alone)
 
 
-def _rows(name: str, ours: list[float], theirs: Mapping[str, list[float]], alone: list[float]) -> Iterator[Row]:
-    what = f"{name}: upload + 43 metrics over HTTP"
+def _rows(column: str, ours: list[Spent], theirs: Mapping[str, list[float]], alone: list[float]) -> Iterator[Row]:
+    what, wall = f"{column}: upload + 43 metrics over HTTP", [each.wall for each in ours]
     for peer, seconds in theirs.items():
-        yield costs(f"{what} / {peer} parse + evaluate", ours[: len(seconds)], seconds, TARGETS.get((name, peer)))
+        row = costs(f"{what} / {peer} parse + evaluate", wall[: len(seconds)], seconds, TARGETS.get((column, peer)))
+        yield replace(row, cpu=median_cpu(ours))
     if alone:
-        yield costs(f"{what} / trec_eval", ours, alone, TARGETS[name, "trec_eval"])
+        row = costs(f"{what} / trec_eval", wall, alone, TARGETS[column, "trec_eval"])
+        yield replace(row, cpu=median_cpu(ours))
 
 
 def parse_and_evaluate(peer: Peer, run: Path) -> ByTopic:
-    """From the peer's qrels and a file to its scores."""
+    """Return the scores of a file by the peer's qrels."""
     return peer.evaluate(peer.parse(run))
 
 

@@ -22,7 +22,7 @@ from gainboard.work.pages import renewed as kinds_renewed
 from gainboard.work.pages import renewed as reports_renewed
 from tests.api.laboratory import Laboratory
 from tests.conftest import Service
-from tests.metrics.judged import judged
+from tests.metrics.judged import judged, scores_of
 from tests.outside import ROOT, SOURCE
 
 DOCS = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
@@ -62,13 +62,13 @@ def test_no_default_changes_what_the_page_calls_pinned(expression: str, label: s
 @pytest.mark.parametrize(("expression", "printed"), rows("metrics.md", "scores"))
 def test_a_score_of_the_page_is_what_comes_out(expression: str, printed: str) -> None:
     metric = resolve(expression, SCALE, collection={"gains": "3:2:1"})
-    assert f"{metric.score(judged({'t': TOPIC}, {'t': RANKING}))[0]:.6f}" == printed
+    assert f"{scores_of(metric, judged({'t': TOPIC}, {'t': RANKING}))[0]:.6f}" == printed
 
 
 def test_the_adjusted_gains_of_the_page_are_what_comes_out() -> None:
     table = rows("metrics.md", "adjust 3:2:1")[::-1]
-    documents = np.array([[int(row[1])] for row in table])
-    adjusted = parse_gains("adjust(3:2:1)", 3).by_topic(documents)[:, 0]
+    documents = np.array([[0, *(int(row[1]) for row in table)]])
+    adjusted = parse_gains("adjust(3:2:1)", 3).by_class(documents, 1)[0, 1:]
     assert [f"{gain:.6f}" for gain in adjusted] == [f"{float(row[3].split('=')[1]):.6f}" for row in table]
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,7 +87,8 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
     if not compiled.is_installed():
         pytest.skip("the fast extra is not installed")
     monkeypatch.setattr(Twin, "every", [])
-    broken, sound = Twin("broken", lambda: 1 // 0), Twin("sound", lambda: 7)
+    monkeypatch.setattr(compiled, "is_warm", lambda folder: True)
+    broken, sound = Twin("broken", lambda: 1 // 0, kernels="json"), Twin("sound", lambda: 7, kernels="json")
     with caplog.at_level(logging.WARNING, "gainboard.compiled"):
         thread = compiled.start(None)
         assert thread is not None
@@ -93,3 +97,58 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
     assert [record.getMessage() for record in caplog.records] == [
         "not compiled, the plain code serves: ZeroDivisionError: integer division or modulo by zero"
     ]
+
+
+KERNELS = """
+from gainboard.compiled import njit
+
+@njit
+def double(number):
+    return number + number
+"""
+TWIN = """
+import os
+from gainboard.compiled import Twin
+
+def load():
+    from doubling_kernels import double
+    double(1)
+    with open(os.environ["NOTED"], "a") as noted:
+        noted.write(f"{os.getpid()}\\n")
+    return double
+
+DOUBLING = Twin("doubling", load, kernels="doubling_kernels")
+"""
+
+
+@pytest.mark.outer
+def test_another_process_compiles_and_this_one_loads_what_it_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiled.is_installed():
+        pytest.skip("the fast extra is not installed")
+    (tmp_path / "doubling_kernels.py").write_text(KERNELS)
+    (tmp_path / "doubling.py").write_text(TWIN)
+    folder, noted = tmp_path / "compiled", tmp_path / "noted"
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    monkeypatch.setenv("NOTED", str(noted))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(Twin, "every", [])
+    doubling = import_module("doubling").DOUBLING
+    assert not compiled.is_warm(folder)
+    _started(folder)
+    assert doubling.get()(21) == 42
+    assert compiled.is_warm(folder)
+    processes = noted.read_text().split()
+    assert len(processes) == 2
+    assert processes[1] == str(os.getpid()) != processes[0]
+    doubling.unload()
+    _started(folder)
+    assert noted.read_text().split()[2:] == [str(os.getpid())], "nothing was left to compile"
+
+
+def _started(folder: Path) -> None:
+    thread = compiled.start(folder)
+    assert thread is not None
+    thread.join()

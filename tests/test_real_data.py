@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gainboard.compiled import is_installed
+from gainboard.metrics import every_metric
+from gainboard.metrics.scoring import SCORING
 from gainboard.settings import Settings
 from tests import real
 from tests.conftest import ADMIN, Service, serving
+from tests.test_real_jobs import waited
 
 pytestmark = pytest.mark.outer
 
@@ -39,10 +48,10 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
-def differing(service: Service, order_by: str) -> set[tuple[str, str]]:
+def differing(service: Service, collection: str, **more: int) -> set[tuple[str, str]]:
     """The figures that differ from the published ones, of all that are published."""
-    query = {"metric": list(COLUMNS.values())}
-    answer = service.organiser.get(f"/v1/collections/{order_by}/scores", params=query).json()
+    query: dict[str, list[str] | int] = {"metric": list(COLUMNS.values()), **more}
+    answer = service.organiser.get(f"/v1/collections/{collection}/scores", params=query).json()
     means = {run["name"]: run["mean"] for run in answer["runs"]}
     published = real.published()
     figures = [(row["run"], column) for row in published for column in COLUMNS]
@@ -63,7 +72,73 @@ def test_all_but_one_are_ours_in_the_order_of_double_precision(loaded: Service) 
     assert differing(loaded, "score") == {NEAR_TIE}
 
 
+def test_a_change_of_order_brings_the_figure_back_without_sending_a_run_again(loaded: Service) -> None:
+    real.load(loaded, "changed", order_by="score")
+    assert differing(loaded, "changed") == {NEAR_TIE}
+    sent = {"kind": "rejudge", "params": {"order_by": "score32"}}
+    asked = loaded.organiser.post("/v1/collections/changed/jobs", json=sent)
+    job = waited(loaded, asked.json()["id"])
+    reordered = loaded.organiser.get(job["result_url"]).json()["reordered"]
+    assert {run["name"] for run in reordered if run["topics"]} >= {NEAR_TIE[0]}
+    assert differing(loaded, "changed") == set()
+    assert differing(loaded, "changed", qrels=1) == {NEAR_TIE}
+
+
 def test_the_bytes_of_a_run_come_back(loaded: Service) -> None:
     sent = gzip.decompress((real.folder() / "runs" / "input.p_bert.gz").read_bytes())
     answer = loaded.organiser.get("/v1/collections/score/runs/p_bert", headers={"Accept": "text/plain"})
     assert answer.content == sent
+
+
+def every_metric_asked() -> list[str]:
+    """All metrics, cut off and not, under several parameters."""
+    names = [f"{each.name}@{cutoff}" for each in every_metric() if each.takes_cutoff for cutoff in (10, 1000)]
+    names += [each.name for each in every_metric() if not each.takes_cutoff]
+    also = ["AP(rel=2)", "Q(condensed=true)", "Q(gains=adjust(10:5:1))", "nDCG(base=10)@100", "AP(mean=geometric)"]
+    return [*names, *also]
+
+
+def answered(service: Service, name: str, **more: Any) -> tuple[bytes, bytes]:
+    """The bytes of all scores and of the leaderboard, but for what differs by name."""
+    query = {"metric": every_metric_asked(), **more}
+    path = f"/v1/collections/{name}"
+    scores = service.organiser.get(f"{path}/scores", params={**query, "format": "csv", "topics": "all"})
+    board = service.organiser.get(f"{path}/leaderboard", params=query)
+    assert (scores.status_code, board.status_code) == (200, 200)
+    return scores.content, json.dumps(board.json()["rows"]).encode()
+
+
+def test_scores_means_and_intervals_have_the_same_bytes_in_every_way(
+    loaded: Service, database_url: str, tmp_path: Path
+) -> None:
+    """Plainly and compiled, on both databases, for one run alone or among others, over HTTP and offline."""
+    SCORING.unload()
+    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service:
+        real.load(service, "score", order_by="score")
+        plain = answered(service, "score")
+    if is_installed():
+        SCORING.load()
+    try:
+        assert answered(loaded, "score") == plain
+        alone = loaded.organiser.get(
+            "/v1/collections/score/scores",
+            params={"metric": every_metric_asked(), "format": "csv", "topics": "all", "run": "p_bert"},
+        )
+        own = [line for line in plain[0].splitlines() if line.startswith(b"p_bert,")]
+        assert alone.content.splitlines()[1:] == own
+    finally:
+        SCORING.unload()
+    assert sorted(offline(tmp_path)) == sorted(plain[0].splitlines())
+
+
+def offline(folder: Path) -> list[bytes]:
+    """The lines that `gainboard score` prints of the same runs."""
+    files = []
+    for source in sorted((real.folder() / "runs").glob("input.*.gz")):
+        target = folder / source.name.removeprefix("input.")
+        target.write_bytes(source.read_bytes())
+        files.append(str(target))
+    asked = [part for expression in every_metric_asked() for part in ("-m", expression)]
+    command = ["score", str(real.folder() / "qrels.dl19-passage.txt"), *files, *asked, "-q", "-f", "csv"]
+    done = subprocess.run([sys.executable, "-m", "gainboard", *command], capture_output=True, check=True)
+    return done.stdout.splitlines()

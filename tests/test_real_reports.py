@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from gainboard import demo
-from gainboard.evaluation.principals import authenticate
+from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.work.report_kinds import every_report_kind
@@ -31,7 +31,7 @@ def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)
     if request.param == "demo":
         workspace, _ = open_workspace(settings)
-        list(demo.load(workspace, authenticate(workspace, ADMIN)))
+        list(demo.load(workspace, authenticate(workspace, Sender(ADMIN))))
         with running(create_app(workspace, settings)) as service:
             yield service, "demo"
         return

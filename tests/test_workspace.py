@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gainboard.evaluation.scoring import MOST_SCORED_BYTES, SCORED_RUNS, RunScores, under
+from gainboard.evaluation.scoring import MOST_SCORED_BYTES, SCORED_RUNS, ScoredRuns, _key
 from gainboard.evaluation.workspace import Cache, Recent, Workspace
+from gainboard.metrics import Scale, resolve
 from gainboard.store.database import Database
 
 
@@ -34,17 +35,18 @@ def test_a_value_is_made_once() -> None:
 
 def test_scores_of_few_topics_are_not_kept_by_the_million() -> None:
     workspace = Workspace(Database("sqlite://"))
-    scored, few = RunScores(np.zeros((1, 1)), np.zeros(1), 0), MOST_SCORED_BYTES >> 10
+    scored, few = ScoredRuns(np.zeros((1, 1, 1)), np.zeros((1, 1)), np.zeros(1, np.int64)), MOST_SCORED_BYTES >> 10
     for number in range(few):
-        SCORED_RUNS.of(workspace).keep((1, number, b""), scored)
-    kept = sum(SCORED_RUNS.of(workspace).find((1, number, b"")) is not None for number in range(few))
+        SCORED_RUNS.of(workspace).keep((number, b""), scored)
+    kept = sum(SCORED_RUNS.of(workspace).find((number, b"")) is not None for number in range(few))
     assert few // 2 < kept < few
 
 
 def test_keys_are_no_longer_than_for_one_metric_however_long_the_labels_are() -> None:
-    labels = [f"Q(gains={number}:2:1)" for number in range(200)]
-    assert len(under(labels)) == len(under(["Q"]))
-    assert len({under(["Q"]), under(["Q", "AP"]), under(["AP", "Q"]), under(labels)}) == 4
+    many = [resolve(f"Q(gains={number}:2:1)", Scale(3)) for number in range(3, 203)]
+    ap, q = resolve("AP", Scale(3)), resolve("Q", Scale(3))
+    assert len(_key([], many)) == len(_key([], [q]))
+    assert len({_key([], each) for each in ([q], [q, ap], [ap, q], many)}) == 4
 
 
 def test_each_workspace_has_caches_of_its_own() -> None:

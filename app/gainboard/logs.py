@@ -7,20 +7,24 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-_OURS = ("request_id", "method", "path", "status", "seconds")
+ACCESS = "gainboard.access"
+"""The logger whose messages are lines of JSON as they come."""
 
 
 class JsonLines(logging.Formatter):
-    """A record as JSON, with what a request's record carries besides."""
+    """A record as JSON, with the id of the request that it is about."""
 
     def format(self, record: logging.LogRecord) -> str:
+        if record.name == ACCESS:
+            return record.getMessage()
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line |= {name: getattr(record, name) for name in _OURS if hasattr(record, name)}
+        if hasattr(record, "request_id"):
+            line["request_id"] = record.request_id
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False)

@@ -32,11 +32,12 @@ from gainboard.api import (
     telemetry,
     tokens,
 )
+from gainboard.api.access_log import AccessLog
 from gainboard.api.dependencies import known_query
 from gainboard.api.kept import Remembering
 from gainboard.api.middleware import BoundedBody, Conditional, Observed
 from gainboard.api.models.answers import build_all
-from gainboard.api.telemetry import IS_INSTALLED, Measured, Telemetry
+from gainboard.api.telemetry import IS_INSTALLED, Telemetry
 from gainboard.errors import BadSetting
 from gainboard.evaluation.organisers import ensure_organiser
 from gainboard.evaluation.workspace import Workspace
@@ -81,7 +82,7 @@ def open_workspace(settings: Settings) -> tuple[Workspace, str | None]:
     database = open_database(settings)
     try:
         migrate(database)
-        workspace = Workspace(database, settings.limits)
+        workspace = Workspace(database, settings.limits, settings.scoring_memory)
         admin = settings.admin_token.get_secret_value() if settings.admin_token else None
         return workspace, ensure_organiser(workspace, admin)
     except BaseException:
@@ -112,11 +113,12 @@ def start_compiled(settings: Settings) -> None:
 
 
 def warm_compiled(settings: Settings) -> None:
-    """Loads the fast extra now. Raises BadSetting."""
-    if settings.compiled is not None:
+    """Loads the fast extra now: compiled into the folder of the data, if one is given. Raises BadSetting."""
+    folder = settings.compiled if "data" in settings.model_fields_set else None
+    if folder is not None:
         make_folder(settings)
     try:
-        compiled.warm(settings.compiled)
+        compiled.warm(folder)
     except Exception as error:  # of any kind: the compiler is another's
         raise BadSetting(f"Cannot compile, so the plain code serves: {error}.") from error
 
@@ -138,6 +140,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     settings = settings or Settings.read({})
     engine, watch = Engine(workspace, settings.slots), Watch(workspace)
     standings = Standings(workspace.database)
+    access = AccessLog() if settings.access_log == "on" else None
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
@@ -146,11 +149,15 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         application.openapi()
         load_distributions()
         engine.start()
+        if access:
+            access.start()
         yield
         await watch.ended()
         engine.stop()
         standings.close()
         workspace.database.close()
+        if access:
+            access.stop()
 
     application = FastAPI(
         title="Gainboard",
@@ -173,18 +180,17 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         application.include_router(resource.router)
     application.include_router(results.of_jobs)
     application.include_router(results.of_reports)
-    _surround(application, standings, [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()])
+    origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
+    _surround(application, standings, access, origins)
     return application
 
 
-def _surround(application: FastAPI, standings: Standings, origins: list[str]) -> None:
+def _surround(application: FastAPI, standings: Standings, access: AccessLog | None, origins: list[str]) -> None:
     """Adds what surrounds every request; the last one added is the outermost."""
     application.add_middleware(Conditional)
     application.add_middleware(BoundedBody)
     application.add_middleware(Remembering, workspace=application.state.workspace, standings=standings)
-    application.add_middleware(Observed)
-    if application.state.telemetry:
-        application.add_middleware(Measured, telemetry=application.state.telemetry)
+    application.add_middleware(Observed, access=access, telemetry=application.state.telemetry)
     if origins:
         # Outermost, so that our own 500 can be read by scripts too.
         application.add_middleware(

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from gainboard.errors import BadSetting
+from gainboard.evaluation.workspace import SCORING_MEMORY
 from gainboard.trec import Limits
 
 PREFIX = "GAINBOARD_"
@@ -31,10 +32,14 @@ class Settings(BaseModel):
     )
     cors_origins: str = Field("", description="Origins whose pages may call the service, separated by commas")
     metrics: Literal["organiser", "public"] = Field("organiser", description="Who reads /metrics")
+    access_log: Literal["on", "off"] = Field("on", description="Whether each request leaves a line in the log")
     job_slots: Annotated[int, Field(ge=0, le=256)] | None = Field(
         None, description="Processes that work jobs; one less than there are cores if not set, none if 0"
     )
     fast: Literal["on", "off"] = Field("on", description="Whether what the fast extra compiles is used")
+    scoring_memory: Positive = Field(
+        SCORING_MEMORY, description="Bytes for the judged rankings of runs, from which they are scored"
+    )
     max_compressed_bytes: Positive = Field(_LIMITS.compressed_bytes, description="Of an upload, as it is sent")
     max_decompressed_bytes: Positive = Field(_LIMITS.decompressed_bytes, description="Of an upload, decompressed")
     max_lines: Positive = Field(_LIMITS.lines, description="Of an upload")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -13,9 +15,12 @@ import httpx
 import pytest
 from sqlalchemy import event
 
+from gainboard.api.kept import Checks
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
+from gainboard.store.database import Database
+from gainboard.store.standing import Checked, Standing, Standings
 from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, judged, refused
 from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, running
@@ -237,3 +242,31 @@ def test_of_changed_and_unchanged_queries_each_has_its_own_answer(servers: Serve
     assert len(set(first)) == len(asked)
     assert [campaign.get("/scores", metric="Q", **each).content for each in asked] == first
     assert refused(campaign.get("/scores", metric="Q", nonsense="1")) == (422, "unknown-parameter")
+
+
+def test_who_comes_while_the_database_is_read_waits_for_the_next_reading() -> None:
+    read: list[set[str]] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(Standings):
+        is_quick = False
+
+        def find(self, asked: Iterable[Checked]) -> dict[Checked, Standing | None]:
+            asked = set(asked)
+            read.append({each.collection for each in asked})
+            begun.set()
+            assert go_on.wait(10)
+            return dict.fromkeys(asked)
+
+    async def ask() -> None:
+        checks = Checks(Slow(Database("sqlite://")))
+        first = asyncio.create_task(checks.find(Checked("a", None, None)))
+        await asyncio.to_thread(begun.wait, 10)
+        later = [asyncio.create_task(checks.find(Checked(name, None, None))) for name in ("a", "b", "a", "b")]
+        await asyncio.sleep(0.01)
+        later.pop().cancel()
+        go_on.set()
+        assert await asyncio.gather(first, *later) == [None] * 4
+
+    asyncio.run(ask())
+    assert read == [{"a"}, {"a", "b"}]

@@ -155,3 +155,21 @@ def test_an_older_version_has_a_leaderboard_too(shared: Service) -> None:
     campaign.put_qrels("1 0 bad 1\n")
     assert _board(campaign, metric="AP", qrels=1)["rows"][0]["mean"] == {"AP": 0.75}
     assert _board(campaign, metric="AP")["rows"][0]["mean"] == {"AP": 0.5}
+
+
+def test_a_leaderboard_is_the_same_compressed_or_not_whatever_ranks_it(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.submit(WORSE, team="gnu")
+    metrics = ["RR", "Recall@10", *(f"P@{cutoff}" for cutoff in range(1, 20))]
+    for by in ("RR", "Recall@10"):
+        boards = [
+            campaign.organiser.get(
+                f"{campaign.path}/leaderboard",
+                params={"metric": metrics, "by": by},
+                headers={"Accept-Encoding": encoding},
+            )
+            for encoding in ("identity", "gzip")
+        ]
+        assert [answer.headers.get("content-encoding") for answer in boards] == [None, "gzip"]
+        assert boards[0].json() == boards[1].json()
+        assert (boards[0].json()["by"], len(boards[0].json()["rows"])) == (by, 2)

@@ -15,7 +15,7 @@ import pytest
 from gainboard.evaluation import collections, publication, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.principals import Principal, authenticate
+from gainboard.evaluation.principals import Principal, Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.versions import INDEXES
 from gainboard.evaluation.workspace import Recent, Workspace
@@ -82,7 +82,7 @@ def stopped(database_url: str) -> Iterator[tuple[Workspace, Principal, str]]:
     opened, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
     with closing(opened.database):
         workspace = Stopped(opened.database)
-        principal, name = authenticate(workspace, ADMIN), f"c-{uuid4().hex}"
+        principal, name = authenticate(workspace, Sender(ADMIN)), f"c-{uuid4().hex}"
         settings = {"title": "", "level_names": None, "highest_level": 2, "gains": "linear", "depth": 10}
         more = {"order_by": "score", "topics": None, "metrics": None, "phase": "hidden", "public": False}
         collections.create(workspace, principal, {"name": name, **settings, **more})

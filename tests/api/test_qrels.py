@@ -106,7 +106,7 @@ def test_settings_that_files_were_read_under_stay(service: Service) -> None:
         assert campaign.change(levels=["C1", "B1", "A1"], depth=10).status_code == 200
         assert campaign.change(levels=["B", "A"], depth=1000).status_code == 200
         fill(campaign)
-        for setting in ({"levels": 2}, {"levels": ["A", "B"]}, {"depth": 10}, {"order_by": "rank"}):
+        for setting in ({"levels": 2}, {"levels": ["A", "B"]}, {"depth": 10}, {"depth": 10, "order_by": "rank"}):
             assert refused(campaign.change(**setting)) == (409, "setting-fixed")
         assert campaign.change(levels=["B", "A"], depth=1000, title="new", gains="3:1").status_code == 200
 

@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
-from gainboard.evaluation.principals import Principal, authenticate
+from gainboard.evaluation.principals import Principal, Sender, authenticate
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import open_workspace
@@ -47,7 +47,7 @@ class Bench:
         # A name of its own, by which its connections are known to PostgreSQL.
         self.url = url if url.startswith("sqlite") else f"{url}&application_name={uuid4().hex}"
         self.workspace, _ = open_workspace(Settings.read({}, database_url=self.url, admin_token=ADMIN))
-        self.organiser = authenticate(self.workspace, ADMIN)
+        self.organiser = authenticate(self.workspace, Sender(ADMIN))
         if not collections.list_collections(self.workspace, self.organiser, None, 1):
             fill(self.workspace, self.organiser)
 
@@ -113,7 +113,8 @@ class Bench:
     def add(self, sizes: Sequence[int], identity: str | None = None, **given: Any) -> StoredJob:
         """A job that is like others, with chunks of these sizes."""
         names = ("collection_id", "kind", "params", "qrels_id", "run_ids")
-        values = {name: getattr(self.like, name) for name in names} | given
+        own = {"engine_version": find_kind(self.like.kind).engine_version}
+        values = {name: getattr(self.like, name) for name in names} | own | given
         with self.workspace.database.writing() as tx:
             now, token = self.workspace.now(), self.organiser.require_token()
             return jobs.add(tx, now, sizes, id=identity or self.new_id(), token_id=token.id, **values)[0]

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gainboard.metrics import JudgedRankings, JudgedRun, Judgments, RetrievalScores, Scale, resolve
+from gainboard.metrics import (
+    BoundMetric,
+    JudgedRun,
+    JudgedRuns,
+    Judgments,
+    RetrievalScores,
+    Scale,
+    resolve,
+    score_all,
+)
 
 Qrels = Mapping[str, Mapping[str, int]]
 Ranking = Mapping[str, float] | Sequence[str]
@@ -25,7 +35,17 @@ def judgments(qrels: Qrels, highest_level: int = 3) -> Judgments:
     return Judgments(counts, negative)
 
 
-def judged(qrels: Qrels, run: Mapping[str, Ranking], highest_level: int = 3) -> JudgedRankings:
+def judged(qrels: Qrels, run: Mapping[str, Ranking], highest_level: int = 3) -> JudgedRuns:
+    """One run joined with the qrels."""
+    return JudgedRuns.of([joined(qrels, run)], judgments(qrels, highest_level))
+
+
+def scores_of(metric: BoundMetric, runs: JudgedRuns) -> NDArray[np.float64]:
+    """The scores of the first run by topic."""
+    return np.asarray(score_all([metric], runs)[0, 0])
+
+
+def joined(qrels: Qrels, run: Mapping[str, Ranking]) -> JudgedRun:
     """The run joined with the qrels, document by document."""
     ranks, levels, starts = [], [], [0]
     rankings = [_scored(run.get(topic, ())) for topic in qrels]
@@ -34,20 +54,19 @@ def judged(qrels: Qrels, run: Mapping[str, Ranking], highest_level: int = 3) -> 
         ranks += [rank for rank, _ in found]
         levels += [level for _, level in found]
         starts.append(len(ranks))
-    joined = JudgedRun(
+    return JudgedRun(
         starts=np.array(starts),
         rank=np.array(ranks, dtype=np.uint16),
         level=np.array(levels, dtype=np.int8),
         retrieved=np.array([len(ranking) for ranking in rankings]),
         retrieval_scores=_retrieval_scores(rankings, list(qrels.values())),
     )
-    return JudgedRankings(joined, judgments(qrels, highest_level))
 
 
 def score(expression: str, levels: Mapping[str, int], ranking: Ranking, h: int = 3, **query: str) -> float:
     """The score of one ranking of one topic."""
     metric = resolve(expression, Scale(h), query=query)
-    return float(metric.score(judged({"t": levels}, {"t": ranking}, h))[0])
+    return float(scores_of(metric, judged({"t": levels}, {"t": ranking}, h))[0])
 
 
 def _scored(ranking: Ranking) -> Mapping[str, float]:

@@ -219,6 +219,16 @@ def p_plus(t: Topic, cutoff: int | None, beta: float) -> float:
     return sum(ratios) / len(ratios) if ratios else 0.0
 
 
+@define("ERR")
+def err(t: Topic, cutoff: int | None, stop_scale: int) -> float:
+    total, goes_on = 0.0, 1.0
+    for r in t.cut(cutoff):
+        stops = t.g(r) / (t.ratio[stop_scale - 1] + 1)
+        total += goes_on * stops / r
+        goes_on *= 1 - stops
+    return total
+
+
 @define("ADM")
 def adm(t: Topic, urs: str, srs: str) -> float:
     low, high = min(t.scores, default=0.0), max(t.scores, default=0.0)

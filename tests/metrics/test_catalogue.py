@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gainboard.metrics import BoundMetric, JudgedRankings, Metric, Scale, every_metric, query_parameters, resolve
+from gainboard.metrics import BoundMetric, JudgedRuns, Metric, Scale, every_metric, mean_of, query_parameters, resolve
 
-from .judged import judged
+from .judged import joined, judged, judgments, scores_of
 
 SCALE = Scale(3, depth=20)
+QRELS = {"a": {"d": 1}}
 RATIO = {"gains": "3:2:1"}
 EVERY = pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
 BOUNDED = [metric for metric in every_metric() if metric.bounded]
-NORMALISED = [metric for metric in BOUNDED if metric.graded]
+NORMALISED = [metric for metric in BOUNDED if metric.graded and metric.name != "ERR"]
+"""To ERR, gains are probabilities of stopping."""
 
 
 def bound(metric: Metric, **defaults: str) -> BoundMetric:
@@ -46,7 +48,7 @@ Case = tuple[dict[str, dict[str, int]], dict[str, list[str]]]
 @EVERY
 @given(case=cases())
 def test_there_is_one_score_a_topic(metric: Metric, case: Case) -> None:
-    scores = bound(metric).score(judged(*case))
+    scores = scores_of(bound(metric), judged(*case))
     assert scores.shape == (len(case[0]),)
     assert scores.dtype == np.float64
     assert np.isfinite(scores).all()
@@ -55,7 +57,7 @@ def test_there_is_one_score_a_topic(metric: Metric, case: Case) -> None:
 @pytest.mark.parametrize("metric", BOUNDED, ids=lambda metric: metric.name)
 @given(case=cases(), gains=st.sampled_from(["3:2:1", "1:1:1", "9:0:0", "exp", "adjust(10:5:1)"]))
 def test_bounded_scores_lie_between_0_and_1(metric: Metric, case: Case, gains: str) -> None:
-    scores = bound(metric, gains=gains).score(judged(*case))
+    scores = scores_of(bound(metric, gains=gains), judged(*case))
     defined = scores[~np.isnan(scores)]
     assert (defined >= -1e-12).all()
     assert (defined <= 1 + 1e-12).all()
@@ -63,42 +65,42 @@ def test_bounded_scores_lie_between_0_and_1(metric: Metric, case: Case, gains: s
 
 @EVERY
 def test_a_topic_without_relevant_documents_is_undefined(metric: Metric) -> None:
-    scores = bound(metric).score(judged({"a": {"n": 0}, "b": {}, "c": {"d": 1}}, {"a": ["n"], "c": ["d"]}))
+    scores = scores_of(bound(metric), judged({"a": {"n": 0}, "b": {}, "c": {"d": 1}}, {"a": ["n"], "c": ["d"]}))
     assert np.isnan(scores).tolist() == [True, True, False]
 
 
 @EVERY
 def test_a_topic_with_nothing_above_the_threshold_is_undefined(metric: Metric) -> None:
-    scores = bound(metric, rel="2").score(judged({"a": {"d": 1}, "b": {"d": 2}}, {"a": ["d"], "b": ["d"]}))
+    scores = scores_of(bound(metric, rel="2"), judged({"a": {"d": 1}, "b": {"d": 2}}, {"a": ["d"], "b": ["d"]}))
     assert np.isnan(scores).tolist() == [True, False]
 
 
 @EVERY
 def test_gains_that_are_all_nothing_leave_only_binary_metrics_defined(metric: Metric) -> None:
-    scores = bound(metric, gains="3:0:0").score(judged({"a": {"d": 2}}, {"a": ["d"]}))
+    scores = scores_of(bound(metric, gains="3:0:0"), judged({"a": {"d": 2}}, {"a": ["d"]}))
     assert np.isnan(scores[0]) == metric.graded
 
 
 @EVERY
 def test_a_topic_that_the_run_lacks_scores_nothing(metric: Metric) -> None:
     for run in ({"a": ["d"]}, {}):
-        scores = bound(metric).score(judged({"a": {"d": 1}, "b": {"d": 1}}, run))
+        scores = scores_of(bound(metric), judged({"a": {"d": 1}, "b": {"d": 1}}, run))
         assert scores[1] == 0.0
 
 
 @EVERY
 def test_no_topics_have_no_scores(metric: Metric) -> None:
-    scores = bound(metric).score(judged({}, {}))
+    scores = scores_of(bound(metric), judged({}, {}))
     assert scores.shape == (0,)
-    assert math.isnan(bound(metric).mean(scores))
+    assert math.isnan(mean_of(bound(metric), scores))
 
 
 @EVERY
 @given(case=cases())
 def test_topics_do_not_influence_each_other(metric: Metric, case: Case) -> None:
     qrels, run = case
-    together = bound(metric).score(judged(qrels, run))
-    alone = [bound(metric).score(judged({topic: qrels[topic]}, run))[0] for topic in qrels]
+    together = scores_of(bound(metric), judged(qrels, run))
+    alone = [scores_of(bound(metric), judged({topic: qrels[topic]}, run))[0] for topic in qrels]
     np.testing.assert_array_almost_equal_nulp(together, np.array(alone), nulp=64)
 
 
@@ -109,10 +111,10 @@ def test_scoring_twice_or_after_others_changes_nothing(metric: Metric, case: Cas
     qrels |= {"undefined": {"d0": 0}, "missing": {"d0": 1}}
     shared = judged(qrels, run)
     for other in every_metric():
-        bound(other).score(shared)
-    alone = bound(metric).score(judged(qrels, run))
-    np.testing.assert_array_equal(bound(metric).score(shared), alone)
-    np.testing.assert_array_equal(bound(metric).score(shared), alone)
+        scores_of(bound(other), shared)
+    alone = scores_of(bound(metric), judged(qrels, run))
+    np.testing.assert_array_equal(scores_of(bound(metric), shared), alone)
+    np.testing.assert_array_equal(scores_of(bound(metric), shared), alone)
 
 
 @EVERY
@@ -120,7 +122,7 @@ def test_scoring_twice_or_after_others_changes_nothing(metric: Metric, case: Cas
 def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(metric: Metric, case: Case) -> None:
     qrels, run = case
     longer = {topic: [*ranking, "u8", "u9"] for topic, ranking in run.items()}
-    before, after = (bound(metric).score(judged(qrels, each)) for each in (run, longer))
+    before, after = (scores_of(bound(metric), judged(qrels, each)) for each in (run, longer))
     unchanged = np.allclose(before, after, rtol=1e-14)
     assert unchanged or metric.needs_retrieval_scores
 
@@ -131,8 +133,8 @@ def test_condensed_lists_do_not_see_the_unjudged(metric: Metric, case: Case) -> 
     qrels, run = case
     scores = {topic: dict(zip(ranking, range(99, 0, -1), strict=False)) for topic, ranking in run.items()}
     kept = {topic: {doc: scores[topic][doc] for doc in run[topic] if doc in qrels[topic]} for topic in run}
-    condensed = bound(metric, condensed="true").score(judged(qrels, scores))
-    removed = bound(metric).score(judged(qrels, kept))
+    condensed = scores_of(bound(metric, condensed="true"), judged(qrels, scores))
+    removed = scores_of(bound(metric), judged(qrels, kept))
     # A ranking of nothing but unjudged documents is condensed to an empty one, which is not a missing topic.
     left = np.array([bool(kept[topic]) for topic in qrels])
     np.testing.assert_allclose(condensed[left], removed[left], rtol=1e-14)
@@ -142,7 +144,9 @@ def test_condensed_lists_do_not_see_the_unjudged(metric: Metric, case: Case) -> 
 @given(case=cases())
 def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(metric: Metric, case: Case) -> None:
     small, large = {"gains": "3:2:1", "beta": "4"}, {"gains": "12:8:4", "beta": "1"}
-    in_small, in_large = (resolve(metric.name, SCALE, query=query).score(judged(*case)) for query in (small, large))
+    in_small, in_large = (
+        scores_of(resolve(metric.name, SCALE, query=query), judged(*case)) for query in (small, large)
+    )
     np.testing.assert_allclose(in_small, in_large, rtol=1e-12)
 
 
@@ -159,12 +163,12 @@ def test_a_better_document_that_moves_up_never_costs(metric: Metric, case: Case,
     moved = ranking.copy()
     if place and levels.get(ranking[place - 1], 0) < levels.get(ranking[place], 0):
         moved[place - 1 : place + 1] = reversed(moved[place - 1 : place + 1])
-    before, after = (bound(metric).score(judged({"a": levels}, {"a": each}))[0] for each in (ranking, moved))
+    before, after = (scores_of(bound(metric), judged({"a": levels}, {"a": each}))[0] for each in (ranking, moved))
     assert after >= before - 1e-12
 
 
-PROMISES = [metric for metric in BOUNDED if metric.name not in ("P", "ADM")]
-"""P divides by ranks that no relevant document can fill, ADM looks at scores."""
+PROMISES = [metric for metric in BOUNDED if metric.name not in ("P", "ADM", "ERR")]
+"""P divides by ranks that no relevant document can fill, ADM looks at scores, no document stops all users of ERR."""
 
 
 @pytest.mark.parametrize("metric", PROMISES, ids=lambda metric: metric.name)
@@ -172,7 +176,7 @@ PROMISES = [metric for metric in BOUNDED if metric.name not in ("P", "ADM")]
 def test_an_ideal_list_scores_one(metric: Metric, case: Case) -> None:
     qrels, _ = case
     run = {topic: sorted(levels, key=lambda doc: -levels[doc]) for topic, levels in qrels.items()}
-    np.testing.assert_allclose(bound(metric).score(judged(qrels, run)), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(scores_of(bound(metric), judged(qrels, run)), 1.0, rtol=1e-12)
 
 
 @EVERY
@@ -207,7 +211,7 @@ def test_names_and_aliases_mean_one_metric_each() -> None:
 
 
 def mean(scores: list[float], expression: str = "AP") -> float:
-    return resolve(expression, SCALE).mean(np.array(scores))
+    return float(mean_of(resolve(expression, SCALE), np.array(scores)))
 
 
 def test_a_mean_leaves_undefined_topics_out() -> None:
@@ -221,14 +225,13 @@ def test_a_geometric_mean_takes_small_scores_for_a_hundred_thousandth() -> None:
 
 
 def test_means_of_many_runs_come_at_once() -> None:
-    means = resolve("AP", SCALE).means(np.array([[0.2, 0.4], [math.nan, 1.0], [math.nan, math.nan]]))
+    means = mean_of(resolve("AP", SCALE), np.array([[0.2, 0.4], [math.nan, 1.0], [math.nan, math.nan]]))
     np.testing.assert_allclose(means, [0.3, 1.0, math.nan])
 
 
 def test_a_metric_of_scores_says_that_it_needs_them() -> None:
-    rankings = judged({"a": {"d": 1}}, {"a": ["d"]})
-    bare = JudgedRankings(replace(rankings.run, retrieval_scores=None), rankings.judgments)
+    bare = JudgedRuns.of([replace(joined(QRELS, {"a": ["d"]}), retrieval_scores=None)], judgments(QRELS))
     assert resolve("ADM", SCALE).needs_retrieval_scores
     assert not resolve("AP", SCALE).needs_retrieval_scores
     with pytest.raises(ValueError, match="needs the run's retrieval scores"):
-        resolve("ADM", SCALE).score(bare)
+        scores_of(resolve("ADM", SCALE), bare)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gainboard.metrics import JudgedRankings, Scale, curves, parse_gains, resolve
-from gainboard.metrics.curves import gain_curves, precision_recall
-from gainboard.metrics.views import Reading
+from gainboard.metrics import CurvesOfRun, JudgedRun, JudgedRuns, Scale, curves, mean_of, parse_gains, resolve
 
-from .judged import judged
+from .judged import Qrels, joined, judged, judgments, scores_of
 
 H, DEPTH = 3, 40
 SETTINGS: list[dict[str, Any]] = [
@@ -25,7 +24,11 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def campaign(topics: int = 30, seed: int = 13) -> JudgedRankings:
+def campaign(topics: int = 30, seed: int = 13) -> JudgedRuns:
+    return JudgedRuns.of([run_of_campaign(topics, seed)[1]], judgments(run_of_campaign(topics, seed)[0], H))
+
+
+def run_of_campaign(topics: int = 30, seed: int = 13) -> tuple[Qrels, JudgedRun]:
     """Topics of all kinds: nothing relevant, nothing of the top level, no ranking, short and long ones."""
     rng = np.random.default_rng(seed)
     qrels = {f"t{t}": {f"d{d}": int(rng.integers(-1, 1 + t % (H + 1))) for d in range(t + 1)} for t in range(topics)}
@@ -33,45 +36,42 @@ def campaign(topics: int = 30, seed: int = 13) -> JudgedRankings:
     for number, (topic, levels) in enumerate(qrels.items()):
         documents = rng.permutation([*levels, *(f"u{d}" for d in range(20))])[: 0 if number % 7 == 3 else 2 * number]
         run[topic] = [str(document) for document in documents]
-    return judged(qrels, run, H)
+    return qrels, joined(qrels, run)
 
 
-def reading(setting: dict[str, Any]) -> Reading:
-    return Reading(
-        gains=parse_gains(setting["gains"], H),
-        rel=int(setting.get("rel", 1)),
-        condensed="condensed" in setting,
-    )
+def gain_curves(runs: JudgedRuns, setting: dict[str, Any], upto: int) -> Mapping[str, NDArray[np.float64]]:
+    found = CurvesOfRun(runs, 0, int(setting.get("rel", 1)), "condensed" in setting)
+    return found.gain(parse_gains(setting["gains"], H), float(setting["base"]), upto)
 
 
-def expected_curve(rankings: JudgedRankings, name: str, setting: dict[str, Any], upto: int) -> list[float]:
+def expected_curve(rankings: JudgedRuns, name: str, setting: dict[str, Any], upto: int) -> list[float]:
     own = {key: value for key, value in setting.items() if key != "base" or "DCG" in name}
     arguments = ",".join(f"{key}={value}" for key, value in own.items())
     metrics = [resolve(f"{name}({arguments})@{rank}", Scale(H, DEPTH)) for rank in range(1, upto + 1)]
-    return [metric.mean(metric.score(rankings)) for metric in metrics]
+    return [float(mean_of(metric, scores_of(metric, rankings))) for metric in metrics]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting["gains"])
 @pytest.mark.parametrize("upto", [1, 7, DEPTH])
 def test_a_curve_is_the_metric_at_every_cut_off(setting: dict[str, Any], upto: int) -> None:
     rankings = campaign()
-    found = gain_curves(rankings, reading(setting), float(setting["base"]), upto)
+    found = gain_curves(rankings, setting, upto)
     assert list(found) == ["CG", "DCG", "nCG", "nDCG"]
     for name, curve in found.items():
         np.testing.assert_allclose(curve, expected_curve(rankings, name, setting, upto), rtol=1e-12, atol=1e-12)
 
 
 def test_topics_may_be_worked_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = gain_curves(campaign(), reading(SETTINGS[0]), 2.0, DEPTH)
+    whole = gain_curves(campaign(), SETTINGS[0], DEPTH)
     monkeypatch.setattr(curves, "_VALUES", 100)
-    split = gain_curves(campaign(), reading(SETTINGS[0]), 2.0, DEPTH)
+    split = gain_curves(campaign(), SETTINGS[0], DEPTH)
     for name, curve in split.items():
         np.testing.assert_allclose(curve, whole[name], rtol=1e-14)
 
 
 def test_the_ideal_ranking_keeps_its_normalised_gain_at_one() -> None:
     levels = {"a": 3, "b": 2, "c": 1}
-    found = gain_curves(judged({"t": levels}, {"t": list(levels)}), reading(SETTINGS[0]), 2.0, 6)
+    found = gain_curves(judged({"t": levels}, {"t": list(levels)}), SETTINGS[0], 6)
     assert found["CG"].tolist() == [3, 5, 6, 6, 6, 6]
     assert found["nCG"].tolist() == pytest.approx([1] * 6, abs=1e-15)
     assert found["nDCG"].tolist() == pytest.approx([1] * 6, abs=1e-15)
@@ -80,32 +80,33 @@ def test_the_ideal_ranking_keeps_its_normalised_gain_at_one() -> None:
 def test_a_run_that_found_nothing_gains_nothing_and_without_relevant_documents_there_is_no_curve() -> None:
     nothing = judged({"t": {"a": 3}}, {"t": ["u"]})
     undefined = judged({"t": {"a": 0}}, {"t": ["a"]})
-    for curve in gain_curves(nothing, reading(SETTINGS[0]), 2.0, 3).values():
+    for curve in gain_curves(nothing, SETTINGS[0], 3).values():
         assert curve.tolist() == [0, 0, 0]
-    for curve in gain_curves(undefined, reading(SETTINGS[0]), 2.0, 3).values():
+    for curve in gain_curves(undefined, SETTINGS[0], 3).values():
         assert np.isnan(curve).all()
-    assert precision_recall(nothing, Reading()).tolist() == [0] * 11
-    assert np.isnan(precision_recall(undefined, Reading())).all()
+    assert CurvesOfRun(nothing, 0).precision_recall().tolist() == [0] * 11
+    assert np.isnan(CurvesOfRun(undefined, 0).precision_recall()).all()
 
 
 @pytest.mark.parametrize("rel", [1, 2, 3])
 @pytest.mark.parametrize("condensed", [False, True])
 def test_interpolated_precision_is_its_definition_averaged_over_topics(rel: int, condensed: bool) -> None:
     rankings = campaign()
-    found = precision_recall(rankings, Reading(rel=rel, condensed=condensed))
-    np.testing.assert_allclose(found, plain_precision_recall(rankings, rel, condensed), rtol=1e-12)
+    found = CurvesOfRun(rankings, 0, rel, condensed).precision_recall()
+    np.testing.assert_allclose(found, plain_precision_recall(rel, condensed), rtol=1e-12)
     assert found[0] > found[5] > 0
 
 
 def test_interpolated_precision_of_ten_documents_is_taken_at_each_of_them() -> None:
     ranking = ["0", "u", "1", "2", "v", "3", "4", "5", "w", "6"]
-    found = precision_recall(judged({"t": {str(d): 1 for d in range(10)}}, {"t": ranking}), Reading())
+    found = CurvesOfRun(judged({"t": {str(d): 1 for d in range(10)}}, {"t": ranking}), 0).precision_recall()
     assert found.tolist() == pytest.approx([1, 1, 3 / 4, 3 / 4, 6 / 8, 6 / 8, 6 / 8, 7 / 10, 0, 0, 0])
 
 
-def plain_precision_recall(rankings: JudgedRankings, rel: int, condensed: bool) -> NDArray[np.float64]:
-    run, curves_by_topic = rankings.run, []
-    for topic, counts in enumerate(rankings.judgments.level_counts):
+def plain_precision_recall(rel: int, condensed: bool) -> NDArray[np.float64]:
+    qrels, run = run_of_campaign()
+    curves_by_topic = []
+    for topic, counts in enumerate(judgments(qrels, H).level_counts):
         relevant = int(counts[rel:].sum())
         if not relevant:
             continue

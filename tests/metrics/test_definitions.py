@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gainboard.metrics import BoundMetric, Metric, Scale, every_metric, resolve
 from tests.thorough import examples
 
-from .judged import judged
+from .judged import judged, scores_of
 from .plain import Topic, plain_score
 
 H = 3
@@ -28,6 +28,7 @@ VALUES = {
     "b": ("2:3:4", "1.5:1.5:9"),
     "urs": ("scaled", "raw"),
     "srs": ("minmax", "raw"),
+    "stop_scale": ("3",),
 }
 """What the tests choose from; `mean` is not about topics."""
 
@@ -79,7 +80,7 @@ def test_a_score_is_what_the_definition_says(metric: Metric, data: st.DataObject
     qrels = {f"t{number}": case[0] for number, case in enumerate(cases)}
     run = {f"t{number}": case[1] for number, case in enumerate(cases)}
     expected = [plain(bound, *case) for case in cases]
-    np.testing.assert_allclose(bound.score(judged(qrels, run)), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(scores_of(bound, judged(qrels, run)), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
@@ -94,4 +95,4 @@ def test_long_lists_lose_no_digits(metric: Metric) -> None:
     defaults = {"gains": "0.3:0.2:0.1", "base": "1.7", "beta": "0.3"}
     bound = resolve(f"{metric.name}@300" if metric.needs_cutoff else metric.name, Scale(H), query=defaults)
     expected = [plain(bound, qrels[topic], run[topic]) for topic in qrels]
-    np.testing.assert_allclose(bound.score(judged(qrels, run)), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(scores_of(bound, judged(qrels, run)), expected, rtol=1e-12, atol=1e-12)

@@ -78,13 +78,13 @@ def test_a_default_that_does_not_fit_the_scale_is_refused() -> None:
 
 
 def test_adjusting_takes_the_share_of_its_level_off_each_step() -> None:
-    relevant = np.array([[3, 0], [2, 0], [1, 4]])
-    adjusted = parse_gains("adjust(3:2:1)", 3).by_topic(relevant)
+    counts = np.array([[9, 3, 2, 1], [0, 0, 0, 4]])
+    adjusted = parse_gains("adjust(3:2:1)", 3).by_class(counts, 1)
     # The second topic has one level only, which is left as it is; where a level is empty nothing is taken off.
-    np.testing.assert_allclose(adjusted, [[1 / 2, 1], [5 / 3, 2], [17 / 6, 3]])
+    np.testing.assert_allclose(adjusted, np.array([[0, 1 / 2, 5 / 3, 17 / 6], [0, 1, 2, 3]]))
 
 
 def test_adjusting_ignores_levels_below_the_threshold() -> None:
-    adjusted = parse_gains("adjust(3:2:1)", 3).by_topic(np.array([[2], [1]]))
+    adjusted = parse_gains("adjust(3:2:1)", 3).by_class(np.array([[9, 5, 2, 1]]), 2)
     # Of the two levels kept the lower steps up from nothing: 2 - 2/3*2 and 3 - 1/3*1.
-    np.testing.assert_allclose(adjusted, [[2 / 3], [8 / 3]])
+    np.testing.assert_allclose(adjusted, [[0, 0, 2 / 3, 8 / 3]])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gainboard.metrics import Scale, resolve
 
-from .judged import judged, score
+from .judged import judged, score, scores_of
 
 FIVE = {f"b{number}": 1 for number in range(1, 6)}
 THREE = {f"b{number}": 1 for number in range(1, 4)}
@@ -46,7 +46,7 @@ def test_flat_gains_turn_graded_metrics_into_binary_ones(levels: list[int], retr
     rankings = judged({"t": qrels}, {"t": list(qrels)[:retrieved]})
 
     def flat(expression: str) -> float:
-        return float(resolve(expression, Scale(3), query={"gains": "1:1:1"}).score(rankings)[0])
+        return float(scores_of(resolve(expression, Scale(3), query={"gains": "1:1:1"}), rankings)[0])
 
     assert flat("Rmeasure") == pytest.approx(flat("Rprec"), nan_ok=True)
     assert flat("RWP") == pytest.approx(flat("Rprec"), nan_ok=True)

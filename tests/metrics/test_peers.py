@@ -12,7 +12,7 @@ from pyNTCIREVAL import metrics as ntcireval
 
 from gainboard.metrics import Scale, resolve
 
-from .judged import Qrels, judged
+from .judged import Qrels, judged, scores_of
 
 H = 3
 SEEDS = range(6)
@@ -80,7 +80,7 @@ def compare_with_trec_eval(theirs: str, ours: str, seed: int, lowest_level: int 
     qrels, run = random_case(seed, lowest_level=lowest_level)
     measure = theirs.rpartition("_")[0] + "." + theirs.rpartition("_")[2] if theirs[-1].isdigit() else theirs
     peer = pytrec_eval.RelevanceEvaluator(qrels, {measure}, **options).evaluate(run)
-    scores = resolve(ours, Scale(H)).score(judged(qrels, ordered(run)))
+    scores = scores_of(resolve(ours, Scale(H)), judged(qrels, ordered(run)))
     for topic, value in zip(qrels, scores, strict=True):
         # trec_eval scores a topic without relevant documents 0; here it is undefined (metrics.md, edge cases).
         # pytrec_eval leaves topics out that the run lacks; trec_eval -c and we give them 0.
@@ -125,7 +125,7 @@ def test_scores_are_those_of_ntcireval(theirs: Any, ours: str, seed: int, conden
     qrels, run = random_case(seed, lowest_level=0)
     run = ordered(run)
     metric = resolve(ours, Scale(H), query={"gains": "10:5:1", "condensed": condensed})
-    for topic, value in zip(qrels, metric.score(judged(qrels, run)), strict=True):
+    for topic, value in zip(qrels, scores_of(metric, judged(qrels, run)), strict=True):
         levels = [(document, qrels[topic].get(document)) for document in run.get(topic, ())]
         kept = [pair for pair in levels if pair[1] is not None or condensed == "false"]
         counts = np.bincount(list(qrels[topic].values()), minlength=H + 1).tolist()

@@ -8,7 +8,7 @@ import pytest
 from gainboard.errors import BadExpression
 from gainboard.metrics import Preset, Scale, every_metric, every_preset, expand, resolve
 
-from .judged import judged
+from .judged import judged, scores_of
 
 EVERY = pytest.mark.parametrize("preset", every_preset(), ids=lambda preset: preset.name)
 
@@ -29,7 +29,7 @@ def test_the_guideline_is_that_of_section_6() -> None:
 
 def test_what_stands_for_beta_0_is_q_measure_with_beta_0() -> None:
     rankings = judged({"a": {"s": 3, "b": 1, "n": 0}}, {"a": ["n", "b", "x", "s"]})
-    ap, q = (resolve(expression, Scale(3)).score(rankings) for expression in ("AP", "Q(beta=0,gains=3:2:1)"))
+    ap, q = (scores_of(resolve(expression, Scale(3)), rankings) for expression in ("AP", "Q(beta=0,gains=3:2:1)"))
     np.testing.assert_allclose(ap, q, rtol=1e-15)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from gainboard.metrics import BoundMetric, Scale, every_metric, resolve
 
-from .judged import judged, score
+from .judged import judged, score, scores_of
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metric-examples.json").read_text())
 OURS = {
@@ -27,7 +27,7 @@ OURS = {
     "P-plus": "Pplus",
     "expnDCG": "MSnDCG",
 }
-LATER = {"ERR", "nERR", "iRBU.99", "RBP.95"}
+LATER = {"nERR", "iRBU.99", "RBP.95"}
 
 
 def golden_metric(name: str, gains: dict[str, float], beta: str, base: str) -> BoundMetric:
@@ -47,7 +47,7 @@ def test_worked_examples_have_their_published_values(key: str) -> None:
     for name, expected in GOLDEN["values"][key].items():
         if name.partition("@")[0] not in LATER:
             metric = golden_metric(name, case["gain"], beta.removeprefix("beta="), base.removeprefix("a="))
-            assert metric.score(rankings)[0] == pytest.approx(expected, rel=1e-9, abs=1e-9), metric.label
+            assert scores_of(metric, rankings)[0] == pytest.approx(expected, rel=1e-9, abs=1e-9), metric.label
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,15 @@ def test_gains_adjusted_to_the_topic(example: str, ratio: str, gains: list[float
     rankings = judged({"t": case["qrels"]}, {"t": case["run"]})
     query = {"gains": f"adjust({ratio})"}
     setting = resolve("Q", Scale(3), query=query).parameters["gains"]
-    np.testing.assert_allclose(setting.by_topic(rankings.judgments.relevant_levels(1))[:, 0], gains, rtol=1e-14)
-    assert resolve("Q", Scale(3), query=query).score(rankings)[0] == pytest.approx(q, rel=1e-12)
-    assert resolve("nDCG@10", Scale(3), query=query).score(rankings)[0] == pytest.approx(ndcg, rel=1e-12)
+    np.testing.assert_allclose(setting.by_class(rankings.judgments.level_counts, 1)[0, 1:], gains, rtol=1e-14)
+    assert scores_of(resolve("Q", Scale(3), query=query), rankings)[0] == pytest.approx(q, rel=1e-12)
+    assert scores_of(resolve("nDCG@10", Scale(3), query=query), rankings)[0] == pytest.approx(ndcg, rel=1e-12)
+
+
+def test_gdeval_stops_users_as_if_there_were_a_fourth_level() -> None:
+    # By hand: the first document stops with probability 7/16, else the second one with 1/16.
+    found = score("ERR(gains=exp,stop_scale=4)@20", {"d": 3, "e": 1}, ["d", "e"])
+    assert found == pytest.approx(7 / 16 + (9 / 16) * (1 / 16) / 2, rel=1e-15)
 
 
 EX1, EX3 = "ex1_321", "ex3_short"

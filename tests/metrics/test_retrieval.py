@@ -1,4 +1,4 @@
-"""What is remembered of the scores that a run gave its documents."""
+"""The scores that runs gave their documents, on each scale."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gainboard.metrics import JudgedRun
+from gainboard.metrics import JudgedRuns
 
-from .judged import judged
+from .judged import joined, judged, judgments
 
 QRELS = {"a": {"d0": 0, "d1": 2, "d2": -1}, "lacking": {"d0": 1}, "flat": {"d0": 3, "d1": 0}, "unjudged": {"d9": 1}}
 RUN = {
@@ -17,51 +17,40 @@ RUN = {
     "flat": {"d0": 2.0, "d1": 2.0},
     "unjudged": {"u0": 2.0, "u1": 1.0},
 }
-DISTANCES = {
-    ("raw", "all"): [6.0 + 5.0 + 1.0, 0.0, 4.0, 0.0],
-    ("raw", "condensed"): [6.0 + 5.0 + 1.0, 0.0, 4.0, 0.0],
-    ("scaled", "all"): [0.7 + 0.6 + 0.0, 0.0, 2.0, 0.0],
-    ("scaled", "condensed"): [1.0 + 6.0 / 7.0 + 0.0, 0.0, 2.0, 0.0],
+SCALES = {
+    ("raw", "all"): ([6.0, 2.0], [9.0 + 6.0 + 5.0 + 1.0 + 1.0, 0.0, 4.0, 3.0], [5, 1, 2, 3]),
+    ("raw", "condensed"): ([6.0, 2.0], [6.0 + 5.0 + 1.0, 0.0, 4.0, 0.0], [3, 1, 2, 1]),
+    ("scaled", "all"): ([0.7, 1.0], [1.0 + 0.7 + 0.6 + 0.2, 0.0, 2.0, 1.0], [5, 1, 2, 3]),
+    ("scaled", "condensed"): ([1.0, 1.0], [1.0 + 6.0 / 7.0, 0.0, 2.0, 0.0], [3, 1, 2, 1]),
 }
 
 
-def run() -> JudgedRun:
-    return judged(QRELS, RUN).run
-
-
-@pytest.mark.parametrize(("key", "expected"), DISTANCES.items())
-def test_the_system_distance_is_the_sum_over_the_judged_documents_retrieved(
-    key: tuple[str, str], expected: list[float]
+@pytest.mark.parametrize(("key", "expected"), SCALES.items())
+def test_scores_distances_and_documents_are_those_of_the_scale(
+    key: tuple[str, str], expected: tuple[list[float], list[float], list[int]]
 ) -> None:
-    found = run().system_distance(key[0] == "raw", key[1] == "condensed")
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    system, distance, documents = judged(QRELS, RUN).system_columns(key[0] == "raw", key[1] == "condensed")
+    np.testing.assert_allclose(system, expected[0], rtol=1e-14)
+    np.testing.assert_allclose(distance, [expected[1]], rtol=1e-14)
+    np.testing.assert_array_equal(documents, [expected[2]])
 
 
-def test_it_is_found_once_for_each_way_to_read_the_scores() -> None:
-    each = run()
-    ways = [(raw, condensed) for raw in (True, False) for condensed in (True, False)]
-    first = {way: each.system_distance(*way) for way in ways}
-    assert all(each.system_distance(*way) is first[way] for way in ways)
-    assert len({id(sums) for sums in first.values()}) == 3, "as they are, scores do not depend on the ranking"
-
-
-def test_a_run_weighs_from_the_start_what_it_will_remember() -> None:
-    each = run()
-    bare = replace(each, retrieval_scores=None)
-    weight = each.nbytes
-    for raw, condensed in ((True, True), (False, True), (False, False)):
-        each.system_distance(raw, condensed)
-    by_topic = 4 + 3 + 2 * 3  # as stored, the sums, and what scales the scores of either ranking
-    assert each.retrieval_scores is not None
-    assert weight == each.nbytes == bare.nbytes + each.retrieval_scores.judged.nbytes + by_topic * 8 * len(QRELS)
+def test_those_of_several_runs_stand_one_behind_the_other() -> None:
+    other = {"flat": {"d1": 4.0, "d0": 1.0}}
+    runs = JudgedRuns.of([joined(QRELS, RUN), joined(QRELS, other)], judgments(QRELS))
+    system, distance, _ = runs.system_columns(True, True)
+    assert system.tolist() == [6.0, 2.0, 1.0]
+    assert distance.tolist() == [[12.0, 0.0, 4.0, 0.0], [0.0, 0.0, 5.0, 0.0]]
 
 
 def test_scores_beyond_all_numbers_are_infinitely_far_off() -> None:
-    far = judged({"t": {"d0": 0, "d1": 0}}, {"t": {"d0": 1.7e308, "d1": -1.7e308}}).run
-    np.testing.assert_array_equal(far.system_distance(True, False), [np.inf])
-    np.testing.assert_array_equal(far.system_distance(False, False), [1.0])
+    far = judged({"t": {"d0": 0, "d1": 0}}, {"t": {"d0": 1.7e308, "d1": -1.7e308}})
+    np.testing.assert_array_equal(far.system_columns(True, False).distance, [[np.inf]])
+    np.testing.assert_array_equal(far.system_columns(False, False).distance, [[1.0]])
 
 
-def test_without_the_scores_there_is_no_distance() -> None:
+def test_without_the_scores_of_a_run_there_are_none() -> None:
+    bare = replace(joined(QRELS, RUN), retrieval_scores=None)
+    runs = JudgedRuns.of([joined(QRELS, RUN), bare], judgments(QRELS))
     with pytest.raises(ValueError, match="needs the run's retrieval scores"):
-        replace(run(), retrieval_scores=None).system_distance(True, True)
+        runs.system_columns(True, True)

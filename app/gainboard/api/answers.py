@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from fastapi import Request, Response
@@ -30,13 +31,20 @@ def address(request: Request, path: str) -> str:
 
 def has_already(request: Headers, etag: str) -> bool:
     """Return whether the sender holds the answer of this ETag."""
-    held = [tag.strip().removeprefix("W/") for tag in request.get("if-none-match", "").split(",")]
+    if "if-none-match" not in request:
+        return False
+    held = [tag.strip().removeprefix("W/") for tag in request["if-none-match"].split(",")]
     return etag in held or held == ["*"]
 
 
 def takes_gzip(request: Headers) -> bool:
     """Return whether the answer may be compressed."""
-    weights = {coding.lower(): weight for coding, weight in _CODING.findall(request.get("accept-encoding", ""))}
+    return _takes_gzip(request.get("accept-encoding", ""))
+
+
+@lru_cache
+def _takes_gzip(accepted: str) -> bool:
+    weights = {coding.lower(): weight for coding, weight in _CODING.findall(accepted)}
     weight = weights.get("gzip", weights.get("*"))  # whatever is named is not among the others
     return weight is not None and (weight or "1").strip("0.") != ""
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_mod
 from gainboard.work.catalogue import AnyKind
 from gainboard.work.job_kinds import JobKind, every_kind
 from gainboard.work.outlines import MOST_COLLECTIONS
-from gainboard.work.params import Params
+from gainboard.work.params import AnyParams
 from gainboard.work.report_kinds import ReportKind, ReportParams, every_report_kind
 
 Names = Annotated[
@@ -25,7 +25,7 @@ class AskedJob(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     kind: str
-    params: Params
+    params: AnyParams
 
 
 class AskedReport(BaseModel):

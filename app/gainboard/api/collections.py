@@ -22,21 +22,27 @@ from gainboard.api.models.collections import (
 )
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
+from gainboard.api.work import DeskDep
 from gainboard.errors import (
     BadGains,
     CollectionExists,
+    Conflict,
     Forbidden,
     KeyInUse,
     KeyReused,
     SettingFixed,
+    TooManyJobs,
     UnsupportedMediaType,
 )
 from gainboard.evaluation import collections
 from gainboard.evaluation import policy as policies
 from gainboard.evaluation.collections import TIMES, Described
 from gainboard.store.records import Collection, Phase
+from gainboard.work.jobs.rejudge import change_order
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented())
+
+QUEUED = "`order_by` will change: the job is where `Location` says, and the collection is as it is until then"
 
 
 def show(described: Described) -> ShownCollection:
@@ -121,12 +127,31 @@ def read_collection(collection: CollectionName, workspace: WorkspaceDep, princip
     return show(collections.described(workspace, principal, collection))
 
 
-@router.patch("/{collection}", responses=documented(Forbidden, SettingFixed, BadGains, UnsupportedMediaType))
-def change_collection(
-    collection: CollectionName, sent: CollectionChange, workspace: WorkspaceDep, principal: PrincipalDep
-) -> ShownCollection:
-    """Change settings; what is not named stays (organisers)."""
-    return show(collections.change(workspace, principal, collection, _values(sent)))
+@router.patch(
+    "/{collection}",
+    response_model=ShownCollection,
+    responses=documented(
+        Forbidden,
+        SettingFixed,
+        Conflict,
+        BadGains,
+        TooManyJobs,
+        UnsupportedMediaType,
+        also={202: {"model": ShownCollection, "description": QUEUED}},
+    ),
+)
+def change_collection(collection: CollectionName, sent: CollectionChange, desk: DeskDep) -> Response:
+    """Change settings; what is not named stays (organisers). `order_by` alone may change once runs are judged: by a job
+    of kind `rejudge`, to which `Location` leads (202); until that has published, the old order answers and is shown."""
+    values = _values(sent)
+    if set(values) != {"order_by"}:
+        return answer(show(collections.change(desk.workspace, desk.principal, collection, values)))
+    job = change_order(desk.workspace, desk.principal, collection, values["order_by"])
+    shown = show(collections.described(desk.workspace, desk.principal, collection))
+    if job is None or job.is_over:
+        return answer(shown)
+    desk.engine.wake()
+    return answer(shown, 202, Location=address(desk.request, f"/v1/jobs/{job.id}"), Retry_After="1")
 
 
 @router.delete("/{collection}", status_code=204, response_class=Response, responses=documented(Forbidden))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from gainboard.errors import InvalidRequest, UnknownParameter
-from gainboard.evaluation.principals import Principal, authenticate
+from gainboard.evaluation.principals import Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.work.engine import Engine
 from gainboard.work.watch import Watch
@@ -52,22 +51,22 @@ def as_sent(token: str) -> str:
     return token.encode("latin-1").decode("utf-8", "replace")
 
 
-async def _identified(
-    request: Request,
-    workspace: WorkspaceDep,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
-) -> Callable[[], Principal]:
-    if credentials is None and "authorization" in request.headers:
-        return partial(Principal, "anonymous", why_anonymous="The Authorization header is not `Bearer TOKEN`.")
-    return partial(authenticate, workspace, as_sent(credentials.credentials) if credentials else None)
+async def _sender(
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+) -> Sender:
+    if credentials is not None:
+        return Sender(as_sent(credentials.credentials))
+    if "authorization" in request.headers:
+        return Sender(why_anonymous="The Authorization header is not `Bearer TOKEN`.")
+    return Sender()
 
 
-IdentifiedDep = Annotated[Callable[[], Principal], Depends(_identified)]
-"""Finds the principal when it is called, for routes so quick that a thread just for this would be felt."""
+SenderDep = Annotated[Sender, Depends(_sender)]
+"""For routes that look the token up together with what they are about."""
 
 
-def _principal(identified: IdentifiedDep) -> Principal:
-    return identified()
+def _principal(workspace: WorkspaceDep, sender: SenderDep) -> Principal:
+    return authenticate(workspace, sender)
 
 
 PrincipalDep = Annotated[Principal, Depends(_principal)]

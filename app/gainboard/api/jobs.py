@@ -19,6 +19,7 @@ from gainboard.api.work import DeskDep, Wait, WorkAnswers, documented_events
 from gainboard.errors import (
     BadExpression,
     BadGains,
+    Conflict,
     Forbidden,
     JudgmentsHidden,
     KeyInUse,
@@ -41,6 +42,7 @@ ON_LAUNCH = (
     Forbidden,
     JudgmentsHidden,
     NoQrels,
+    Conflict,
     TooManyJobs,
     UnsupportedMediaType,
     KeyReused,
@@ -108,8 +110,8 @@ def ask_for_job(
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Ask for an analysis of stored runs (whoever may see the judgments). An equal request is the job that is there;
-    one that failed or was cancelled is queued again."""
+    """Ask for an analysis of stored runs (whoever may see the judgments), or for another order of them (organisers). An
+    equal request is the job that is there; one that failed or was cancelled is queued again."""
 
     def act() -> Response:
         job = launch(desk.workspace, desk.principal, collection, find_kind(sent.kind), sent.params)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -15,8 +15,9 @@ from gainboard.api.answers import OF_THE_BODY, cache_control, has_already, takes
 from gainboard.api.dependencies import as_sent
 from gainboard.errors import GainboardError
 from gainboard.evaluation.origins import Origin, is_current
+from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.workspace import Recent, Workspace
-from gainboard.store.standing import Standings
+from gainboard.store.standing import Checked, Standing, Standings
 
 MOST_BYTES = 64 << 20
 LONGEST = MOST_BYTES // 8
@@ -69,6 +70,34 @@ class KeptAnswer:
         await send({"type": "http.response.body", "body": b"" if unchanged or method == "HEAD" else self.body})
 
 
+class Checks:
+    """Reads how things stand, once for all requests that wait for the same.
+
+    What was read before a request came would not do for it, so it waits for a reading that begins after that. While one
+    is under way, those that come share the next: a database that takes its time is asked no oftener than it can answer.
+    """
+
+    def __init__(self, standings: Standings) -> None:
+        self._standings = standings
+        self._asked: set[Checked] = set()
+        self._next: asyncio.Task[dict[Checked, Standing | None]] | None = None
+        self._one_at_a_time = asyncio.Lock()
+
+    async def find(self, asked: Checked) -> Standing | None:
+        """Return how this stands now. Raises DatabaseBusy."""
+        self._asked.add(asked)
+        if self._next is None:
+            self._next = asyncio.create_task(self._read())
+        return (await asyncio.shield(self._next))[asked]  # one that gives up does not end it for the others
+
+    async def _read(self) -> dict[Checked, Standing | None]:
+        async with self._one_at_a_time:
+            asked, self._asked, self._next = self._asked, set(), None
+            if self._standings.is_quick:
+                return self._standings.find(asked)
+            return await asyncio.to_thread(self._standings.find, asked)
+
+
 class Remembering:
     """Answers from memory where nothing has changed since; else notes the answer that is made.
 
@@ -78,7 +107,7 @@ class Remembering:
 
     def __init__(self, app: ASGIApp, workspace: Workspace, standings: Standings) -> None:
         self.app = app
-        self._workspace, self._standings = workspace, standings
+        self._workspace, self._checks = workspace, Checks(standings)
         self._answers: Recent[Key, KeptAnswer] = Recent(MOST_BYTES, lambda kept: kept.size)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,14 +132,12 @@ class Remembering:
         given = request.get("authorization")
         if given is not None and not given.startswith("Bearer "):
             return False
-        token = as_sent(given.removeprefix("Bearer ").strip()) if given is not None else None
-        asked = (self._workspace, self._standings, token, origin)
+        sender = Sender(as_sent(given.removeprefix("Bearer ").strip()) if given is not None else None)
         try:
-            if self._standings.at_once:
-                return is_current(*asked)
-            return await run_in_threadpool(is_current, *asked)
+            now = await self._checks.find(Checked(origin.collection.name, sender.token, origin.job))
         except GainboardError:
             return False  # the long way meets the same, and says so
+        return is_current(self._workspace, origin, sender, now)
 
 
 def note_origin(request: Request, origin: Origin | None) -> None:

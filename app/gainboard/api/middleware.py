@@ -8,17 +8,17 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Sequence
-from uuid import uuid4
+from secrets import token_hex
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gainboard.api.access_log import AccessLog
 from gainboard.api.answers import OF_THE_BODY, cache_control, has_already, takes_gzip
 from gainboard.api.kept import note_sent
-from gainboard.api.pieces import PIECES, Piece, gzipped
 from gainboard.api.problems import problem
+from gainboard.api.telemetry import Telemetry
 from gainboard.errors import TooLarge, Unexpected
 
 JSON_BYTES = 1 << 20
@@ -30,29 +30,34 @@ CLIENT_LEFT = 499
 _UPLOAD = re.compile(r"/v1/collections/[^/]+/(qrels|runs)")
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
-access = logging.getLogger("gainboard.access")
 log = logging.getLogger("gainboard")
 
 
 class Observed:
-    """Outermost: an id for the request, a line in the log, and a problem document for what nobody caught."""
+    """Outermost: an id for the request, a line in the log, and a problem document for what nobody caught.
 
-    def __init__(self, app: ASGIApp) -> None:
+    The request is counted and timed too, where telemetry is installed.
+    """
+
+    def __init__(self, app: ASGIApp, access: AccessLog | None, telemetry: Telemetry | None) -> None:
         self.app = app
+        self._access, self._telemetry = access, telemetry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         given = Headers(scope=scope).get("x-request-id", "")
-        request_id = given if _SANE_ID.fullmatch(given) else uuid4().hex
+        request_id = given if _SANE_ID.fullmatch(given) else token_hex(16)
         began, status = time.perf_counter(), 0
 
         async def observed(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+                if self._telemetry:
+                    self._telemetry.note(scope, status, time.perf_counter() - began)
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
             await send(message)
 
         try:
@@ -66,10 +71,10 @@ class Observed:
             answer = problem(Unexpected("Something went wrong in Gainboard itself; its log has the details."))
             await answer(scope, receive, observed)
         finally:
-            seconds = round(time.perf_counter() - began, 6)
-            # The path alone: a query may name what should not stay in a log, and tokens are only in headers.
-            line = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": seconds}
-            access.info("request", extra={"request_id": request_id, **line})
+            if self._access:
+                # The path alone: a query may name what should not stay in a log, and tokens are only in headers.
+                seconds = time.perf_counter() - began
+                self._access.note(request_id, scope["method"], scope["path"], status, seconds)
 
 
 class BoundedBody:
@@ -133,7 +138,6 @@ class _Answer:
         self._request = Headers(scope=scope)
         self._start: Message = {}
         self._body: list[bytes] = []
-        self._pieces: Sequence[Piece] | None = None
         self._streams = self._is_over = False
 
     async def send(self, message: Message) -> None:
@@ -169,7 +173,6 @@ class _Answer:
             await self._send(message)
             return
         self._body.append(message.get("body", b""))
-        self._pieces = message.get(PIECES)
         if not message.get("more_body", False):
             await self._finish(b"".join(self._body))
 
@@ -179,9 +182,9 @@ class _Answer:
         if is_packed:
             headers["Content-Encoding"] = "gzip"
         if len(body) < ASIDE_FROM_BYTES:
-            body, headers["ETag"] = _encoded(body, is_packed, self._pieces)
+            body, headers["ETag"] = _encoded(body, is_packed)
         else:
-            body, headers["ETag"] = await asyncio.to_thread(_encoded, body, is_packed, self._pieces)
+            body, headers["ETag"] = await asyncio.to_thread(_encoded, body, is_packed)
         headers["Content-Length"] = str(len(body))
         note_sent(self._scope, self._start, body, headers["ETag"])
         if has_already(self._request, headers["ETag"]):
@@ -198,12 +201,8 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": b""})
 
 
-def _encoded(body: bytes, is_packed: bool, pieces: Sequence[Piece] | None) -> tuple[bytes, str]:
-    """The bytes to be sent, and their ETag."""
-    sent = (gzipped(body, pieces) if pieces else _gzipped(body)) if is_packed else body
-    return sent, f'"{hashlib.sha256(sent).hexdigest()}"'
-
-
-def _gzipped(body: bytes) -> bytes:
+def _encoded(body: bytes, is_packed: bool) -> tuple[bytes, str]:
+    """Return the bytes to be sent, and their ETag."""
     # A fixed time in the header, for equal answers must be equal bytes.
-    return gzip.compress(body, compresslevel=1, mtime=0)
+    sent = gzip.compress(body, compresslevel=1, mtime=0) if is_packed else body
+    return sent, f'"{hashlib.sha256(sent).hexdigest()}"'

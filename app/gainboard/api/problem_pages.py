@@ -130,7 +130,7 @@ _PAGES: Mapping[type[GainboardError], str] = {
     The collection has no qrels yet, so nothing can be scored.
     """,
     errors.SettingFixed: """
-    `levels`, `depth` and `order_by` cannot change once the collection holds a run or qrels.
+    `levels` and `depth` cannot change once the collection holds a run or qrels. `order_by` can, alone in its request.
     """,
     errors.JobNotFinished: """
     The job is queued or running, so it has no result yet; `GET /v1/jobs/{id}?wait=30` waits for it.

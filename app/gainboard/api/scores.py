@@ -10,7 +10,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field, create_model
 
 from gainboard.api.answers import answer
-from gainboard.api.dependencies import CollectionName, IdentifiedDep, WorkspaceDep, accepts
+from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
 from gainboard.api.kept import note_origin
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
@@ -104,7 +104,7 @@ def read_scores(
     collection: CollectionName,
     request: Request,
     workspace: WorkspaceDep,
-    identified: IdentifiedDep,
+    sender: SenderDep,
     asked: Annotated[AskedScores, Query()],
 ) -> Response:
     """Scores of stored runs under any parameters, computed from the judged rankings."""
@@ -114,7 +114,7 @@ def read_scores(
     question = Question(
         asked.metric, asked.run, asked.given(), asked.qrels, per_topic=per_topic, most=most, one_run=one_run
     )
-    found = score(workspace, identified(), collection, question)
+    found = score(workspace, sender, collection, question)
     note_origin(request, origin_of(found))
     if form == "csv":
         return PlainTextResponse("".join(_csv(found, per_topic)), media_type="text/csv")

@@ -21,7 +21,7 @@ from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import RunFile, no_common_topics, topic_warnings
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.exhibits import Cell, Column, Table, as_latex
-from gainboard.metrics import BoundMetric, JudgedRankings, Scale, expand, mean_all, score_all
+from gainboard.metrics import BoundMetric, JudgedRuns, Scale, expand, mean_all, score_all
 from gainboard.trec import FileWarning
 
 Floats = NDArray[np.float64]
@@ -64,9 +64,9 @@ class FileScoring:
         except GainboardError as error:
             return RefusedFile(*list_faults(error))
         assert file.joined is not None
-        run = file.joined.run
-        scores = score_all(self.metrics, JudgedRankings(run, self.index.topics.judgments))
-        missing = int(np.count_nonzero(run.retrieved == 0))
+        runs = JudgedRuns.of([file.joined.run], self.index.topics.judgments)
+        scores = score_all(self.metrics, runs)[:, 0]
+        missing = int(np.count_nonzero(runs.missing))
         return ScoredFile(file.tag, warnings, missing, scores, mean_all(self.metrics, scores))
 
 

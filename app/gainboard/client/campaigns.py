@@ -35,7 +35,7 @@ class CollectionSettings(TypedDict, total=False):
 
 
 class CollectionChanges(CollectionSettings, total=False):
-    """Settings to change; `levels`, `depth` and `order_by` only while nothing is stored."""
+    """Settings to change; `levels` and `depth` only while nothing is stored, and `order_by` alone after that."""
 
     levels: int | Sequence[str]
 
@@ -69,7 +69,10 @@ class CampaignCalls:
 
     @call
     def change_collection(self, name: str, **changes: Unpack[CollectionChanges]) -> Call[ShownCollection]:
-        """Change settings; what is not named stays (organisers)."""
+        """Change settings; what is not named stays (organisers).
+
+        Once runs are judged, a job of kind `rejudge` changes `order_by`; the collection shows the old one until then.
+        """
         return read_model(ShownCollection, Request("PATCH", api_path("collections", name), json=changes))
 
     @call

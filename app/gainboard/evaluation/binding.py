@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.evaluation.judging import JudgedTopics, nothing_retrieved
-from gainboard.metrics import BoundMetric, JudgedRankings, Scale, resolve
+from gainboard.metrics import BoundMetric, JudgedRuns, Scale, resolve, score_all
 
 DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
 """What is answered where neither the request nor the collection names any."""
@@ -32,5 +32,5 @@ def bind_all(
 
 def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
     """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
-    empty = JudgedRankings(nothing_retrieved(len(topics.topics)), topics.judgments)
-    return np.array([np.isnan(metric.score(empty)) for metric in bound])
+    empty = JudgedRuns.of([nothing_retrieved(len(topics.topics))], topics.judgments)
+    return np.isnan(score_all(bound, empty)[:, 0])

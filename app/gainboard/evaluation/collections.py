@@ -115,13 +115,19 @@ def _describe(workspace: Workspace, tx: Transaction, view: View) -> Described:
 
 
 def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:
-    changed = [field for field in FIXED_BY_DATA if field in values and values[field] != getattr(old, field)]
-    if changed and (qrels.exist(tx, old.id) or runs.page(tx, old.id, limit=1)):
-        names = sorted({"levels" if "level" in field else field for field in changed})
+    changed = [name for name in (*FIXED_BY_DATA, "order_by") if name in values and values[name] != getattr(old, name)]
+    if not changed or not (qrels.exist(tx, old.id) or runs.page(tx, old.id, limit=1)):
+        return
+    if changed == ["order_by"]:
         raise SettingFixed(
-            f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the present "
-            "value. Create another collection."
+            f"order_by cannot change together with other settings: {old.name!r} holds runs or qrels, and its runs are "
+            f'read again for it. Send {{"order_by": "{values["order_by"]}"}} alone.'
         )
+    names = sorted({"levels" if "level" in name else name for name in changed if name != "order_by"})
+    raise SettingFixed(
+        f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the present "
+        "value. Create another collection."
+    )
 
 
 def _check(values: Mapping[str, Any]) -> None:

@@ -6,32 +6,33 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
+from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.rereading import reread
-from gainboard.evaluation.scoring import judged_runs
+from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import JudgedRun
-from gainboard.store.records import Collection, Qrels, Run
+from gainboard.store.records import Collection, OrderBy, Run
 from gainboard.trec import Ranking
 
-RANKED_DIGESTS: Cache[int, bytes] = Cache(10_000)
-"""Of the rankings of runs, by the run's id."""
+RANKED_DIGESTS: Cache[tuple[int, OrderBy], bytes] = Cache(10_000)
+"""Of the rankings of runs, by the run's id and the order of its documents."""
 
 
 def identical_runs(
-    workspace: Workspace, collection: Collection, version: Qrels, candidates: Sequence[Run]
+    workspace: Workspace, collection: Collection, version: JudgedVersion, candidates: Sequence[Run]
 ) -> dict[str, str]:
     """By name of each run that is identical to an earlier one of its team, in order of name: the name of that one.
 
-    Identical runs rank the same documents alike for every topic once they are sorted and cut as the collection
-    says, whatever their tags, retrieval scores or bytes are. Runs that are joined with `version` differently are
-    told apart by that alone; the files are read of those only that are not.
+    Identical runs rank the same documents alike for every topic once they are in the order of `version` and cut as
+    the collection says, whatever their tags, retrieval scores or bytes are. Runs that are joined with `version`
+    differently are told apart by that alone; the files are read of those only that are not.
     """
     ordered = sorted(candidates, key=lambda run: run.name)
     several = [run for group in _alike(ordered, lambda run: run.team_id) for run in group]
     joined = judged_runs(workspace, collection, version, several, exact=False)
     judged = {run.id: _judged_digest(found) for run, found in zip(several, joined, strict=True)}
     suspects = [run for group in _alike(several, lambda run: (run.team_id, judged[run.id])) for run in group]
-    ranked = {run.id: _ranked_digest(workspace, collection, run) for run in suspects}
+    ranked = {run.id: _ranked_digest(workspace, collection, run, version.qrels.order_by) for run in suspects}
     groups = _alike(suspects, lambda run: (run.team_id, ranked[run.id]))
     return {run.name: first.name for first, *others in groups for run in others}
 
@@ -51,10 +52,11 @@ def _judged_digest(run: JudgedRun) -> bytes:
     return found.digest()
 
 
-def _ranked_digest(workspace: Workspace, collection: Collection, run: Run) -> bytes:
+def _ranked_digest(workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy) -> bytes:
     def digest(rankings: Iterable[Ranking]) -> bytes:
         # No id has white space in it, so what is joined can be told apart; and topics come in any order.
         topics = (b"\n".join([each.topic.encode(), *each.documents]) for each in rankings)
         return hashlib.sha256(b"".join(sorted(hashlib.sha256(topic).digest() for topic in topics))).digest()
 
-    return RANKED_DIGESTS.of(workspace).get(run.id, lambda: reread(workspace, collection, run, digest))
+    kept = RANKED_DIGESTS.of(workspace)
+    return kept.get((run.id, order_by), lambda: reread(workspace, collection, run, order_by, digest))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scoring import Question, ScoreTable, score
 from gainboard.evaluation.workspace import Workspace
-from gainboard.statistics import mean_intervals
 from gainboard.store.records import Run
 
 Floats = NDArray[np.float64]
@@ -50,17 +50,21 @@ class RankedRuns:
         """
         if self.scores.disclosure is not None:
             return [None] * len(self.means)
-        low, high = mean_intervals(self.scores.scored[row.column].scores)
-        low[[metric.parameters["mean"] != "arithmetic" for metric in self.scores.metrics]] = np.nan
-        ends = zip(low.tolist(), high.tolist(), strict=True)
-        return [None if math.isnan(low) else (low, high) for low, high in ends]
+        return [
+            None if math.isnan(low) or metric.is_geometric else (low, high)
+            for metric, low, high in zip(self.scores.metrics, *self._ends[row.column], strict=True)
+        ]
+
+    @cached_property
+    def _ends(self) -> list[list[list[float]]]:
+        """By run: the lower and upper ends, in the order of the metrics."""
+        ends: list[list[list[float]]] = np.stack(self.scores.scored.intervals).transpose(2, 0, 1).tolist()
+        return ends
 
 
-def leaderboard(
-    workspace: Workspace, principal: Principal, name: str, question: Question, by: str | None
-) -> RankedRuns:
+def leaderboard(workspace: Workspace, sender: Sender, name: str, question: Question, by: str | None) -> RankedRuns:
     """Ranks the collection's runs by `by`, which is one of the metrics asked for, or joins them."""
-    scores = score(workspace, principal, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
+    scores = score(workspace, sender, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
     chosen = scores.asked[by] if by else scores.metrics[0].label
     means = scores.means()
     return RankedRuns(scores, means, chosen, _rows(scores, means[scores.labels().index(chosen)].tolist()))
@@ -78,5 +82,5 @@ def _rows(scores: ScoreTable, means: Sequence[float]) -> list[Row]:
 
 
 def _descending(mean: float) -> tuple[bool, float]:
-    # Equal sums added in another order may differ in the last bits; 12 decimals decide, as in the analyses.
+    # Sums of the same numbers in another order may differ in the last bits; 12 decimals decide, as in the analyses.
     return (True, 0.0) if math.isnan(mean) else (False, -round(mean, 12))

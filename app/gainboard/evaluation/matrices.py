@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from gainboard.evaluation.binding import undefined
 from gainboard.evaluation.corrections import Levels
+from gainboard.evaluation.judged_runs import Slice, judged_slices
 from gainboard.evaluation.judging import JudgedTopics
-from gainboard.evaluation.scoring import judged_runs
 from gainboard.evaluation.selection import Means, Selection
 from gainboard.evaluation.versions import JudgedVersion, index_of
 from gainboard.evaluation.workspace import Recent, Workspace
-from gainboard.metrics import BoundMetric, JudgedRankings, Scale, resolve
+from gainboard.metrics import BoundMetric, CurvesOfRun, Scale, mean_of, resolve, score_all
 from gainboard.store.records import Collection, Qrels, Run
 
 Floats = NDArray[np.float64]
@@ -55,8 +55,12 @@ class Matrices:
         self._selection = selection
         self._others = others
         self._under = lru_cache(maxsize=None)(self._over)
-        self._rankings = lru_cache(maxsize=2)(self._load_rankings)
         self._tables: Recent[str, Floats] = Recent(KEPT_BYTES, lambda table: table.nbytes)
+
+    @property
+    def workspace(self) -> Workspace:
+        """Return the workspace that stores the collection."""
+        return self._workspace
 
     def under(self, version: int) -> Matrices:
         """The same runs, chosen under this version, over one of the others that were given."""
@@ -90,9 +94,9 @@ class Matrices:
         """float64 [runs]: each run's mean score over the topics for which the metric is defined."""
         return self._all_means(label)[self._places]
 
-    def rankings(self, run: int) -> JudgedRankings:
-        """The judged rankings of the run at this place, for what is not a metric's score."""
-        return self._rankings(False)[self._places[run]]
+    def curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
+        """The run at this place, as its curves are drawn."""
+        return self._curves(self._places[run], rel, condensed)
 
     def _over(self, version: int) -> Matrices:
         other, same = self._others[version], _SameRuns(self.run_count, lambda: self._places)
@@ -107,20 +111,24 @@ class Matrices:
         return self._selection.choose(self.candidates, self._all_means)
 
     def _all_means(self, label: str) -> Floats:
-        return self.metric(label).means(self._all_scores(label))
+        return mean_of(self.metric(label), self._all_scores(label))
 
     def _all_scores(self, label: str) -> Floats:
-        def make() -> Floats:
-            metric = self.metric(label)
-            rows = [metric.score(rankings) for rankings in self._rankings(metric.needs_retrieval_scores)]
-            return np.array(rows).reshape(len(rows), len(self.topics))
+        return self._tables.get(label, lambda: self._score(self.metric(label)))
 
-        return self._tables.get(label, make)
+    def _score(self, metric: BoundMetric) -> Floats:
+        table = np.empty((len(self.candidates), len(self.topics)))
+        for part in self._slices(self.candidates, metric.needs_retrieval_scores):
+            table[part.positions] = score_all([metric], part.runs, part.places)[0]
+        return table
 
-    def _load_rankings(self, exact: bool) -> list[JudgedRankings]:
-        # Kept, for what one metric has computed of a run the next one need not.
-        found = judged_runs(self._workspace, self.collection, self.qrels, self.candidates, exact)
-        return [JudgedRankings(run, self.judgments) for run in found]
+    def _curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
+        (part,) = self._slices([self.candidates[run]], exact=False)
+        return CurvesOfRun(part.runs, part.places[0], rel, condensed)
+
+    def _slices(self, candidates: Sequence[Run], exact: bool) -> Iterator[Slice]:
+        version = JudgedVersion(self.qrels, self._judged)
+        return judged_slices(self._workspace, self.collection, version, candidates, exact)
 
 
 @dataclass(frozen=True, slots=True)

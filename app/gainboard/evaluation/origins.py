@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gainboard.evaluation.principals import Principal, behind, is_use_noted
+from gainboard.evaluation.principals import Sender, behind, is_use_noted
 from gainboard.evaluation.scoring import ScoreTable
 from gainboard.evaluation.visibility import look
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.job_records import JobState
 from gainboard.store.records import Collection
-from gainboard.store.standing import Standings
+from gainboard.store.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,17 @@ def origin_of(scores: ScoreTable, job: str | None = None, job_state: JobState | 
     return Origin(scores.collection, job, job_state)
 
 
-def is_current(workspace: Workspace, standings: Standings, token: str | None, origin: Origin) -> bool:
-    """Whether whoever sends this token may have the answer, and nothing that it was made of has changed.
+def is_current(workspace: Workspace, origin: Origin, sender: Sender, now: Standing | None) -> bool:
+    """Whether this sender may have the answer, and nothing that it was made of has changed by `now`.
 
     False as well where only the long way can tell, or has something to do besides: to note that a token was used.
     """
     collection = origin.collection
-    now = standings.find(collection.name, token, origin.job)
     if now is None or (now.collection_id, now.revision) != (collection.id, collection.revision):
         return False
     if now.job_state != origin.job_state:
         return False
-    principal = Principal("anonymous") if token is None else behind(now.token, workspace.now())
+    principal = behind(sender, now.token, workspace.now())
     if principal.token is not None and not is_use_noted(workspace, principal.token):
         return False
     view = look(principal, collection)

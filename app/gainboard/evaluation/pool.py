@@ -26,6 +26,7 @@ def pool(workspace: Workspace, principal: Principal, name: str, depth: int) -> I
             workspace,
             collection,
             run,
+            collection.order_by,
             lambda rankings: documents.update(
                 (ranking.topic.encode(), document) for ranking in rankings for document in ranking.documents[:depth]
             ),

@@ -19,13 +19,24 @@ USES: Cache[str, datetime] = Cache(10_000)
 """When this process last noted that a token was used, by its id."""
 
 
+NO_TOKEN = "Send a token: `Authorization: Bearer gainboard_...`."
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sends a request: a token that has yet to be looked up, or None and the reason."""
+
+    token: str | None = None
+    why_anonymous: str = NO_TOKEN
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """A role, and what it is confined to: a collection (unless organiser of the instance) and a team."""
 
     role: Literal["anonymous", "reader", "participant", "organiser"]
     token: Token | None = None
-    why_anonymous: str = "Send a token: `Authorization: Bearer gainboard_...`."
+    why_anonymous: str = NO_TOKEN
 
     @property
     def organises_instance(self) -> bool:
@@ -60,20 +71,26 @@ def new_token() -> str:
     return TOKEN_PREFIX + secrets.token_urlsafe(32)
 
 
-def authenticate(workspace: Workspace, token: str | None) -> Principal:
+def authenticate(workspace: Workspace, sender: Sender) -> Principal:
     """The principal behind a token. Without a valid one it is anonymous, and says why should that not suffice."""
-    if token is None:
-        return Principal("anonymous")
-    with workspace.database.reading() as tx:
-        found = tokens.find(tx, token)
-    principal = behind(found, workspace.now())
-    if principal.token is not None and not is_use_noted(workspace, principal.token):
-        _note_use(workspace, principal.token)
+    found = None
+    if sender.token is not None:
+        with workspace.database.reading() as tx:
+            found = tokens.find(tx, sender.token)
+    principal = behind(sender, found, workspace.now())
+    note_use(workspace, principal)
     return principal
 
 
-def behind(found: Token | None, now: datetime) -> Principal:
-    """The principal behind the record of a token that was sent; None: there is no such record."""
+def behind(sender: Sender, found: Token | None, now: datetime) -> Principal:
+    """Return who sends a request, by the record of the token that it came with; None: there is no such record."""
+    if sender.token is None:
+        return Principal("anonymous", why_anonymous=sender.why_anonymous)
+    return holder(found, now)
+
+
+def holder(found: Token | None, now: datetime) -> Principal:
+    """Return the principal who holds the token of this record; anonymous if there is none, or if it is not valid."""
     if found is None:
         return Principal("anonymous", why_anonymous="The token is not known here.")
     if found.revoked_at is not None:
@@ -89,7 +106,11 @@ def is_use_noted(workspace: Workspace, token: Token) -> bool:
     return any(time is not None and workspace.now() - time < USE_NOTED_EVERY for time in noted)
 
 
-def _note_use(workspace: Workspace, token: Token) -> None:
+def note_use(workspace: Workspace, principal: Principal) -> None:
+    """Notes that the principal's token is used, outside of transactions, unless that was done lately."""
+    token = principal.token
+    if token is None or is_use_noted(workspace, token):
+        return
     # Worth knowing, and worth nobody's waiting: where the database is busy it is left for another minute.
     now = workspace.now()
     USES.of(workspace).keep(token.id, now)

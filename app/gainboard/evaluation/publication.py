@@ -16,7 +16,7 @@ from gainboard.evaluation.visibility import open_collection, open_locked, requir
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Qrels, Run
+from gainboard.store.records import Collection, OrderBy, Qrels, Run
 
 Rows = dict[int, dict[str, Any]]
 """The joins of runs with a qrels version, as rows for the store, by run id."""
@@ -28,6 +28,8 @@ def with_all_judged(
     collection: Collection,
     index: Callable[[], QrelsIndex],
     finish: Callable[[Rows], T | None],
+    *,
+    order_by: OrderBy,
     qrels_id: int | None = None,
 ) -> T:
     """What `finish` makes of the joins of all stored runs with a version; of those not stored yet, if it has an id.
@@ -39,7 +41,7 @@ def with_all_judged(
         with workspace.database.reading() as tx:
             waiting = unjudged(tx, collection, judged, qrels_id)
         for run in waiting:
-            judged[run.id] = rejudged(workspace, collection, run, index()).row()
+            judged[run.id] = rejudged(workspace, collection, run, order_by, index()).row()
         if (finished := finish(judged)) is not None:
             return finished
 
@@ -65,8 +67,15 @@ def after_all(tx: Transaction, collection: Collection, now: datetime) -> datetim
     return max(now, newest.published_at + timedelta(microseconds=1))
 
 
+def set_order(tx: Transaction, principal: Principal, collection: Collection, order_by: OrderBy) -> None:
+    """Make the order of the version that answers from now on the collection's, and count its revision on."""
+    changed = collections.change(tx, collection.id, order_by=order_by)
+    if differences := audit.differences(collection, changed):
+        audit.record(tx, principal, "collection-changed", changed.name, changed, settings=differences)
+
+
 def publish(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:
-    """Makes a draft, or a version that was replaced, the one that answers from now on.
+    """Makes a draft, or a version that was replaced, the one that answers from now on, and its order the collection's.
 
     Stored runs that are not judged by it are judged first, outside the write transaction. The newest version is
     left as it is. Raises NotFound where there is no such version.
@@ -88,11 +97,18 @@ def publish(workspace: Workspace, principal: Principal, name: str, number: int) 
             if unjudged(tx, collection, judged, version.id):
                 return None
             store_judged(tx, collection, judged, version.id)
-            collections.touch(tx, collection.id)
+            set_order(tx, principal, view.collection, version.order_by)
             audit.record(tx, principal, "qrels-published", str(number), collection, sha256=version.sha256)
             return qrels.publish(tx, version.id, after_all(tx, collection, workspace.now()))
 
-    return with_all_judged(workspace, collection, lambda: index_of(workspace, collection, found), finish, found.id)
+    return with_all_judged(
+        workspace,
+        collection,
+        lambda: index_of(workspace, collection, found),
+        finish,
+        order_by=found.order_by,
+        qrels_id=found.id,
+    )
 
 
 def discard(workspace: Workspace, principal: Principal, name: str, number: int) -> None:
@@ -106,7 +122,11 @@ def discard(workspace: Workspace, principal: Principal, name: str, number: int) 
         draft = select(tx, view, number)
         if draft.published_at is not None:
             raise Conflict(f"Version {number} was published, and answers refer to it: only drafts are discarded.")
-        now = workspace.now()
-        jobs.cancel_all(tx, view.collection.id, now, qrels_id=draft.id)
-        qrels.discard(tx, draft.id, now)
-        audit.record(tx, principal, "qrels-discarded", str(number), view.collection, sha256=draft.sha256)
+        discard_draft(tx, principal, view.collection, draft, workspace.now())
+
+
+def discard_draft(tx: Transaction, principal: Principal, collection: Collection, draft: Qrels, now: datetime) -> None:
+    """Take a draft out of everything, in a transaction that has locked the collection."""
+    jobs.cancel_all(tx, collection.id, now, qrels_id=draft.id)
+    qrels.discard(tx, draft.id, now)
+    audit.record(tx, principal, "qrels-discarded", str(draft.version), collection, sha256=draft.sha256)

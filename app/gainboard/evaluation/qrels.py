@@ -65,6 +65,7 @@ def publish(
             collection,
             lambda: index,
             lambda judged: _add(workspace, principal, collection, intake, file, index, judged, draft),
+            order_by=collection.order_by,
         )
 
 
@@ -72,7 +73,7 @@ def _same(tx: Transaction, collection: Collection, intake: Intake, file: QrelsFi
     newest = qrels.find(tx, collection.id)
     if newest is not None and newest.sha256 == intake.sha256 and newest.columns == file.columns:
         return newest
-    return qrels.find_draft(tx, collection.id, intake.sha256, file.columns) if draft else None
+    return qrels.find_draft(tx, collection.id, intake.sha256, file.columns, collection.order_by) if draft else None
 
 
 def _add(
@@ -88,7 +89,7 @@ def _add(
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, collection.name)
         view.require_organiser()
-        require_unchanged(collection, view.collection)
+        require_unchanged(collection, view.collection, "order_by")
         if same := _same(tx, collection, intake, file, draft):
             return Published(same, created=False)
         if unjudged(tx, collection, judged):
@@ -118,6 +119,7 @@ def _values(collection: Collection, intake: Intake, file: QrelsFile, index: Qrel
         "per_level": {collection.level_name(level): levels[level] for level in sorted(levels)},
         "warnings": [warning.as_json() for warning in (*file.warnings, *_topic_warnings(collection, file))],
         "counts": index.topics.packed(),
+        "order_by": collection.order_by,
     }
 
 

@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
+from gainboard.errors import Conflict, FaultyFile
 from gainboard.evaluation.judging import JudgedFile, QrelsIndex
-from gainboard.evaluation.reading import NO_LIMITS, read_run, read_run_file
+from gainboard.evaluation.reading import NO_LIMITS, Chunks, RunFile, read_run, read_run_file
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs
-from gainboard.store.records import Collection, Run
+from gainboard.store.records import Collection, OrderBy, Run
 from gainboard.trec import Ranking
 
 T = TypeVar("T")
 
 
-def reread(workspace: Workspace, collection: Collection, run: Run, consume: Callable[[Iterable[Ranking]], T]) -> T:
-    """Feeds the rankings of a stored run to `consume`, from the file as it was uploaded."""
-    _, result = read_run(
-        lambda: blobs.get(workspace.database, run.sha256), collection.order_by, collection.depth, NO_LIMITS, consume
-    )
+def reread(
+    workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy, consume: Callable[[Iterable[Ranking]], T]
+) -> T:
+    """Feeds the rankings of a stored run to `consume`, in this order, from the file as it was uploaded.
+
+    Raises Conflict where the file has no such order, which may be another one than that of its upload.
+    """
+    with _naming(run, order_by):
+        _, result = read_run(_content(workspace, run), order_by, collection.depth, NO_LIMITS, consume)
     return result
 
 
-def rejudged(workspace: Workspace, collection: Collection, run: Run, index: QrelsIndex) -> JudgedFile:
-    """The join of a stored run with a qrels version."""
-    read = read_run_file(
-        lambda: blobs.get(workspace.database, run.sha256), collection.order_by, collection.depth, NO_LIMITS, index
-    )
+def rejudged(
+    workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy, index: QrelsIndex
+) -> JudgedFile:
+    """The join of a stored run, in this order, with a qrels version. Raises Conflict as `reread` does."""
+    with _naming(run, order_by):
+        read = read_again(workspace, collection, run, order_by, index)
     assert read.joined is not None
     return read.joined
+
+
+def read_again(
+    workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy, index: QrelsIndex | None
+) -> RunFile:
+    """Return what the file of a stored run says in this order, joined with a qrels version if there is one.
+
+    Raises FaultyFile where it has faults that it did not have under the order of its upload.
+    """
+    return read_run_file(_content(workspace, run), order_by, collection.depth, NO_LIMITS, index)
+
+
+def _content(workspace: Workspace, run: Run) -> Chunks:
+    return lambda: blobs.get(workspace.database, run.sha256)
+
+
+@contextmanager
+def _naming(run: Run, order_by: OrderBy) -> Iterator[None]:
+    # A run that came after the order had changed was never asked for ranks, and an older version goes by them.
+    try:
+        yield
+    except FaultyFile as error:
+        raise Conflict(
+            f"The run {run.name!r} of {run.team!r} cannot be ordered by {order_by}, as the runs of this qrels version "
+            f"are: {error.message}. Name other runs than this one, or take another version."
+        ) from error

@@ -20,7 +20,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, qrels, runs
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.database import Transaction
-from gainboard.store.records import Judging, Qrels, Run, Warnings
+from gainboard.store.records import Judging, OrderBy, Qrels, Run, Warnings
 from gainboard.trec import FileWarning
 
 
@@ -73,14 +73,15 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
                 stored = _store(workspace, tx, now, upload, team, details, arrived)
                 if stored is not None:
                     return stored
-                # Other qrels were published while the file was read: it is judged by those instead.
-                newest = qrels.find(tx, view.collection.id)
+                # Other qrels or another order came while the file was read: it is judged by those instead.
+                view, newest = now, qrels.find(tx, now.collection.id)
 
 
 @dataclass(frozen=True)
 class _Upload:
     intake: Intake
     file: RunFile
+    order_by: OrderBy
     newest: Qrels | None
     index: QrelsIndex | None
 
@@ -89,7 +90,7 @@ class _Upload:
         collection, limits = view.collection, workspace.limits
         index = index_of(workspace, collection, newest) if newest else None
         file = read_run_file(intake.chunks, collection.order_by, collection.depth, limits, index)
-        return cls(intake, file, newest, index)
+        return cls(intake, file, collection.order_by, newest, index)
 
     def refuse_foreign(self, view: View) -> None:
         """Raises FaultyFile where no topic is one of those judged; of those declared, if judgments are hidden."""
@@ -108,7 +109,7 @@ def _store(
     details: RunDetails,
     arrived: datetime,
 ) -> SeenRun | None:
-    """The stored run; None where the qrels that it was judged by are no longer the newest."""
+    """The stored run; None where the qrels or the order that it was judged by are no longer the collection's."""
     collection = view.collection
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
         return _already(seen(tx, view, same), details)
@@ -116,7 +117,7 @@ def _store(
     quotas.require_room(tx, view, arrived)
     upload.refuse_foreign(view)
     newest = qrels.find(tx, collection.id)
-    if (newest and newest.id) != (upload.newest and upload.newest.id):
+    if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order_by != upload.order_by:
         return None
     name = details.name or name_from_tag(upload.file.tag)
     upload.intake.store(tx)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 
 import numpy as np
@@ -12,17 +13,18 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, undefined
 from gainboard.evaluation.disclosure import Disclosure, charge, limit, presets
-from gainboard.evaluation.judging import JudgedTopics, judge, unpack_run
-from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.rereading import reread
-from gainboard.evaluation.versions import index_of, judged_topics, select
-from gainboard.evaluation.visibility import View, open_collection
+from gainboard.evaluation.judged_runs import judged_slices
+from gainboard.evaluation.principals import Sender
+from gainboard.evaluation.versions import JudgedVersion, judged_topics, opened, require
+from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Cache, Workspace
-from gainboard.metrics import BoundMetric, JudgedRankings, JudgedRun, Scale, expand, mean_all, score_all
+from gainboard.metrics import BoundMetric, Scale, expand, mean_all, score_all
+from gainboard.statistics import mean_intervals
 from gainboard.store import runs
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels, Run
 
+Floats = NDArray[np.float64]
 MOST_METRICS = 200
 """Expressions in one request."""
 MOST_SCORES = 20_000_000
@@ -30,29 +32,26 @@ MOST_SCORES = 20_000_000
 
 
 @dataclass(frozen=True)
-class RunScores:
-    """A run's scores under some metrics: float64 [metrics, topics], NaN where undefined, and their means [metrics]."""
+class ScoredRuns:
+    """Runs under some metrics: `scores` float64 [metrics, runs, topics], NaN where a metric is undefined, their
+    `means` float64 [metrics, runs], and how many topics each run lacks, int64 [runs]."""
 
-    scores: NDArray[np.float64]
-    means: NDArray[np.float64]
-    topics_missing: int
+    scores: Floats
+    means: Floats
+    topics_missing: NDArray[np.int64]
+
+    @cached_property
+    def intervals(self) -> tuple[Floats, Floats]:
+        """The lower and upper ends of the intervals of the means, float64 [metrics, runs] both."""
+        return mean_intervals(self.scores)
 
 
-_ENTRY_BYTES = 1 << 10
-"""The cost of a small thing that is kept: its key, and the objects that it is made of."""
-MOST_SCORED_BYTES = 64 << 20
-SCORED_RUNS: Cache[tuple[int, int, bytes], RunScores] = Cache(
-    MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + _ENTRY_BYTES
+MOST_SCORED_BYTES = 32 << 20
+SCORED_RUNS: Cache[tuple[int, bytes], ScoredRuns] = Cache(
+    MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + (1 << 10)
 )
-"""By the ids of the qrels version and the run, and the metrics (`under`): 43 metrics for some 3,700 runs of TREC's
-size. A new run among many leaves the others' scores as they were.
-"""
-JUDGED_RUNS: Cache[tuple[int, int], JudgedRun] = Cache(256 << 20, lambda run: run.nbytes)
-"""Ready for scoring, by the ids of the run and the qrels version: some 10,000 runs of TREC's size."""
-UNDEFINED: Cache[tuple[int, bytes], NDArray[np.bool_]] = Cache(16 << 20, lambda found: found.nbytes + _ENTRY_BYTES)
-"""[metrics, topics]: where no run has a score, by the id of the qrels version and the metrics. 200 metrics on 6,980
-topics eleven times, or 43 on 50 some 5,000 times.
-"""
+"""By the id of the qrels version, and the runs and metrics asked for (`_key`): 43 metrics of 45 runs on 50 topics some
+40 times."""
 STORED_RUNS: Cache[tuple[int, int], Sequence[Run]] = Cache(50_000, lambda runs: len(runs) + 1)
 """All runs of a collection, by its id and its revision: some kilobytes a run, warnings included."""
 
@@ -90,8 +89,8 @@ class ScoreTable:
     topics_missing: Sequence[int | None]
     undefined: NDArray[np.bool_]
     """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
-    scored: Sequence[RunScores]
-    """The numbers of each run, as precise as they are."""
+    scored: ScoredRuns
+    """The numbers, as precise as they are."""
     disclosure: Disclosure | None = None
     """How much of it is shown, where the judgments are hidden."""
 
@@ -119,26 +118,19 @@ class ScoreTable:
 
     def means(self) -> NDArray[np.float64]:
         """[metrics, runs]: over the defined topics, NaN where there are none; as precise as they may be shown."""
-        means = np.empty((len(self.metrics), len(self.scored)))
-        for column, run in enumerate(self.scored):
-            means[:, column] = run.means
-        return self.disclosure.shown(means) if self.disclosure else means
+        return self.disclosure.shown(self.scored.means) if self.disclosure else self.scored.means
 
     def by_topic(self) -> NDArray[np.float64]:
         """[metrics, runs, topics]: NaN where a topic has no defined score; as precise as they may be shown."""
-        table = np.empty((len(self.metrics), len(self.scored), len(self.topics)))
-        for column, run in enumerate(self.scored):
-            table[:, column] = run.scores
-        return self.disclosure.shown(table) if self.disclosure else table
+        return self.disclosure.shown(self.scored.scores) if self.disclosure else self.scored.scores
 
 
-def score(workspace: Workspace, principal: Principal, name: str, question: Question) -> ScoreTable:
-    """Scores runs of a collection; raises what the principal may not see, and BadInput on what is asked."""
-    with workspace.database.reading() as tx:
-        view = open_collection(tx, principal, name)
+def score(workspace: Workspace, sender: Sender, name: str, question: Question) -> ScoreTable:
+    """Scores runs of a collection; raises what the sender may not see, and BadInput on what is asked."""
+    with opened(workspace, sender, name, question.qrels) as (tx, view, found):
         view.require_scores()
         bound, asked = bind(view.collection, question, presets(view))
-        version = select(tx, view, question.qrels)
+        version = require(view, found, question.qrels)
         chosen, disclosure = limit(tx, view, bound, choose(workspace, tx, view, question.runs), question.per_topic)
         topics = judged_topics(workspace, tx, version)
         refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
@@ -148,10 +140,10 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         all_or_none = not question.as_many_as_may
         chosen, unpaid = charge(workspace, view, bound, version, chosen, all_or_none)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
-    labels = [metric.label for metric in bound]
-    scored = _scored_runs(
-        workspace, version, chosen, labels, lambda runs: _score(workspace, view, version, runs, bound, topics)
-    )
+    judged = JudgedVersion(version, topics)
+    scored = score_stored(workspace, view.collection, judged, chosen, bound)
+    # Where one run has no score, no run has: the topic has nothing to find.
+    nowhere = np.isnan(scored.scores[:, 0]) if chosen else undefined(bound, topics)
     return ScoreTable(
         collection=view.collection,
         qrels=version,
@@ -161,49 +153,52 @@ def score(workspace: Workspace, principal: Principal, name: str, question: Quest
         topics=topics.topics,
         topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
         if disclosure
-        else [each.topics_missing for each in scored],
-        undefined=UNDEFINED.of(workspace).get((version.id, under(labels)), lambda: undefined(bound, topics)),
+        else scored.topics_missing.tolist(),
+        undefined=nowhere,
         scored=scored,
         disclosure=disclosure,
     )
 
 
-def under(labels: Sequence[str]) -> bytes:
-    """Return the metrics of these labels as keys have them: of one length, for labels are the client's choice."""
-    return sha256("\n".join(labels).encode()).digest()
-
-
-def _scored_runs(
+def score_stored(
     workspace: Workspace,
-    version: Qrels,
+    collection: Collection,
+    version: JudgedVersion,
     chosen: Sequence[Run],
-    labels: Sequence[str],
-    make: Callable[[Sequence[Run]], Iterable[RunScores]],
-) -> list[RunScores]:
-    """Return the scores of the runs, in their order, under the metrics of these labels; those not in memory are made.
+    bound: Sequence[BoundMetric],
+) -> ScoredRuns:
+    """Return the scores of the runs, from memory where the same were asked for lately.
 
     Neither a run, nor a qrels version, nor what a label means for them ever changes.
     """
-    kept, asked = SCORED_RUNS.of(workspace), under(labels)
-    found = {run.id: kept.find((version.id, run.id, asked)) for run in chosen}
-    missing = [run for run in chosen if found[run.id] is None]
-    for run, scored in zip(missing, make(missing) if missing else (), strict=True):
-        found[run.id] = kept.keep((version.id, run.id, asked), scored)
-    return [scored for scored in found.values() if scored is not None]
+    kept, key = SCORED_RUNS.of(workspace), (version.qrels.id, _key(chosen, bound))
+    if (found := kept.find(key)) is None:
+        found = _score(workspace, collection, version, chosen, bound)
+        if found.scores.nbytes <= MOST_SCORED_BYTES:
+            kept.keep(key, found)
+    return found
+
+
+def _key(chosen: Sequence[Run], bound: Sequence[BoundMetric]) -> bytes:
+    """Return the runs and metrics as keys have them: of one length, for labels are the client's choice."""
+    ids = np.array([run.id for run in chosen], np.int64)
+    return sha256(ids.tobytes() + "\n".join(metric.label for metric in bound).encode()).digest()
 
 
 def _score(
     workspace: Workspace,
-    view: View,
-    version: Qrels,
+    collection: Collection,
+    version: JudgedVersion,
     chosen: Sequence[Run],
     bound: Sequence[BoundMetric],
-    topics: JudgedTopics,
-) -> Iterator[RunScores]:
+) -> ScoredRuns:
     exact = any(metric.needs_retrieval_scores for metric in bound)
-    for run in judged_runs(workspace, view.collection, version, chosen, exact):
-        scores = score_all(bound, JudgedRankings(run, topics.judgments))
-        yield RunScores(scores, mean_all(bound, scores), int(np.count_nonzero(run.retrieved == 0)))
+    scores = np.empty((len(bound), len(chosen), len(version.topics.topics)))
+    missing = np.empty(len(chosen), np.int64)
+    for part in judged_slices(workspace, collection, version, chosen, exact):
+        scores[:, part.positions] = score_all(bound, part.runs, part.places)
+        missing[part.positions] = part.runs.missing[part.places].sum(axis=1)
+    return ScoredRuns(scores, mean_all(bound, scores), missing)
 
 
 def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
@@ -252,37 +247,3 @@ def choose(workspace: Workspace, tx: Transaction, view: View, names: Sequence[st
     if absent := [name for name in names if name not in by_name]:
         raise NotFound(f"There is no run {absent[0]!r} in {view.collection.name!r} here.")
     return [by_name[name] for name in dict.fromkeys(names)]
-
-
-def judged_runs(
-    workspace: Workspace, collection: Collection, version: Qrels, chosen: Sequence[Run], exact: bool
-) -> list[JudgedRun]:
-    """The runs joined with the version, in the order given; `exact`: with their retrieval scores."""
-    with workspace.database.reading() as tx:
-        found = _stored(workspace, tx, [run.id for run in chosen], version.id, exact)
-    # Runs that came after an older version was replaced were not judged by it until somebody asks.
-    late = {run.id: _judge_late(workspace, collection, run, version) for run in chosen if run.id not in found}
-    return [late[run.id] if run.id in late else found[run.id] for run in chosen]
-
-
-def _stored(
-    workspace: Workspace, tx: Transaction, run_ids: Sequence[int], qrels_id: int, exact: bool
-) -> dict[int, JudgedRun]:
-    if exact:
-        packed, scores = runs.rankings(tx, run_ids, qrels_id), runs.retrieval_scores(tx, run_ids, qrels_id)
-        return {run_id: unpack_run(packed[run_id], scores[run_id]) for run_id in packed}
-    kept = JUDGED_RUNS.of(workspace)
-    found = {run_id: run for run_id in run_ids if (run := kept.find((run_id, qrels_id)))}
-    missing = [run_id for run_id in run_ids if run_id not in found]
-    for run_id, packed_run in runs.rankings(tx, missing, qrels_id).items() if missing else ():
-        found[run_id] = kept.keep((run_id, qrels_id), unpack_run(packed_run))
-    return found
-
-
-def _judge_late(workspace: Workspace, collection: Collection, run: Run, version: Qrels) -> JudgedRun:
-    index = index_of(workspace, collection, version)
-
-    def join() -> JudgedRun:
-        return reread(workspace, collection, run, lambda rankings: judge(rankings, index)).run
-
-    return JUDGED_RUNS.of(workspace).get((run.id, version.id), join)

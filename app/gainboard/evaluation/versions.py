@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gainboard.errors import NoQrels, NotFound
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
+from gainboard.evaluation.names import is_slug
+from gainboard.evaluation.principals import Principal, Sender, behind, note_use
 from gainboard.evaluation.reading import NO_LIMITS
-from gainboard.evaluation.visibility import View
+from gainboard.evaluation.visibility import View, view_of
 from gainboard.evaluation.workspace import Cache, Workspace
-from gainboard.store import blobs, qrels
+from gainboard.store import blobs, qrels, standing, tokens
 from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, Qrels
 from gainboard.trec import read_qrels
@@ -34,13 +37,39 @@ class JudgedVersion:
         return cls(found, judged_topics(workspace, tx, found))
 
 
+@contextmanager
+def opened(
+    workspace: Workspace, sender: Sender, name: str, number: int | None
+) -> Iterator[tuple[Transaction, View, Qrels | None]]:
+    """A reading transaction, and what one statement tells in it: the sender's view of the collection of this name, and
+    the version of this number or the newest, for `require`. Raises as `open_collection`.
+    """
+    principal = Principal("anonymous")
+    try:
+        with workspace.database.reading() as tx:
+            found = standing.find(tx, name, sender.token, number) if is_slug(name) else None
+            if found is None and sender.token is not None:
+                token = tokens.find(tx, sender.token)
+            else:
+                token = found.token if found else None
+            principal = behind(sender, token, workspace.now())
+            view = view_of(principal, found.collection if found else None, name)
+            yield tx, view, found.qrels if found else None
+    finally:
+        note_use(workspace, principal)
+
+
 def select(tx: Transaction, view: View, number: int | None) -> Qrels:
-    """The version asked for, or the one published last; raises NotFound or NoQrels.
+    """The version asked for, or the one published last; raises as `require`."""
+    return require(view, qrels.find(tx, view.collection.id, number), number)
+
+
+def require(view: View, found: Qrels | None, number: int | None) -> Qrels:
+    """The version that was found under this number, or as the newest; raises NotFound or NoQrels.
 
     A draft is there for organisers who name it; to everybody else it is absent.
     """
     name = view.collection.name
-    found = qrels.find(tx, view.collection.id, number)
     if found is not None and found.published_at is None and not view.organises:
         found = None
     if found is None and number is not None:

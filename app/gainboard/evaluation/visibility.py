@@ -110,7 +110,11 @@ def open_collection(tx: Transaction, principal: Principal, name: str) -> View:
 
     Raises NotFound, the same whether it is absent or not the principal's; NotAuthenticated without a token.
     """
-    collection = collections.find(tx, name) if is_slug(name) else None
+    return view_of(principal, collections.find(tx, name) if is_slug(name) else None, name)
+
+
+def view_of(principal: Principal, collection: Collection | None, name: str) -> View:
+    """The view of what was found under this name; raises as `open_collection`."""
     view = look(principal, collection) if collection else None
     if view is None:
         principal.require_token()
@@ -127,9 +131,12 @@ def open_locked(tx: Transaction, principal: Principal, name: str) -> View:
     return open_collection(tx, principal, name)
 
 
-def require_unchanged(read: Collection, now: Collection) -> None:
-    """For files that were read under settings which may have been changed, or with the whole collection replaced."""
-    fixed = ("id", *FIXED_BY_DATA)
+def require_unchanged(read: Collection, now: Collection, *also: str) -> None:
+    """For files that were read under settings which may have been changed, or with the whole collection replaced.
+
+    `also` names further settings that count.
+    """
+    fixed = ("id", *FIXED_BY_DATA, *also)
     if any(getattr(read, field) != getattr(now, field) for field in fixed):
         raise Conflict(f"{now.name!r} was changed while the file was read; send it again.")
 

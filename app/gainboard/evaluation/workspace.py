@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from gainboard.store.database import Database
 from gainboard.trec import Limits
 
+SCORING_MEMORY = 128 << 20
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -65,7 +66,8 @@ class Cache(Generic[K, V]):
 
     def of(self, workspace: Workspace) -> Recent[K, V]:
         """Return what is kept of this workspace."""
-        if (found := workspace.kept.get(self)) is None:
+        found: Recent[K, V] | None = workspace.kept.get(self)
+        if found is None:
             # Of two threads that come first at once, one finds what the other has put in.
             found = workspace.kept.setdefault(self, Recent(self._size, self._weigh))
         return found
@@ -77,7 +79,9 @@ class Workspace:
 
     database: Database
     limits: Limits = field(default_factory=Limits)
-    kept: dict[Cache[Any, Any], Recent[Any, Any]] = field(default_factory=dict, repr=False)
+    scoring_memory: int = SCORING_MEMORY
+    """Bytes for the judged rankings of runs."""
+    kept: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def now(self) -> datetime:
         """Return the time of the server's clock, in UTC."""

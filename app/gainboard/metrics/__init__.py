@@ -1,33 +1,34 @@
-"""Effectiveness metrics: a judged run in, one score a topic out. NumPy and the standard library only.
+"""Effectiveness metrics: judged runs in, one score a topic out. NumPy and the standard library only.
 
-Start at `catalogue` for what a metric is, at `precision` for what one looks like, at `resolve` for how one is
-named, and at `BoundMetric.score` for how one is computed.
+Start at `precision` for what a metric looks like, at `catalogue` for what it is, at `resolve` for how one is named, at
+`values` for what a formula is made of, and at `score_all` and `plain` for how formulas are worked out.
 """
 
 # Importing a family enters its metrics into the catalogue.
-from gainboard.metrics import blended, cumulative, distance, precision, reciprocal, weighted  # noqa: F401
-from gainboard.metrics.bound import BoundMetric, mean_all, score_all
+from gainboard.metrics import blended, cumulative, distance, precision, reciprocal, stopping, weighted  # noqa: F401
+from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, every_metric, query_parameters
-from gainboard.metrics.curves import gain_curves, precision_recall
+from gainboard.metrics.curves import CurvesOfRun
 from gainboard.metrics.expressions import resolve, without
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from gainboard.metrics.parameters import Parameter
 from gainboard.metrics.presets import Preset, every_preset, expand
-from gainboard.metrics.rankings import UNJUDGED, JudgedRun, Judgments, RetrievalScores, Scale
+from gainboard.metrics.rankings import UNJUDGED, JudgedRun, JudgedRuns, Judgments, RetrievalScores, Scale
 from gainboard.metrics.retrieval import min_max
+from gainboard.metrics.scoring import mean_all, mean_of, score_all
 from gainboard.metrics.trec_eval import trec_eval_name
-from gainboard.metrics.views import JudgedRankings
 
-SCORING_VERSION = 1
+SCORING_VERSION = 2
 """Counted on whenever a score may come out differently, whatever computes it."""
 
 __all__ = [
     "SCORING_VERSION",
     "UNJUDGED",
     "BoundMetric",
+    "CurvesOfRun",
     "GainSetting",
-    "JudgedRankings",
     "JudgedRun",
+    "JudgedRuns",
     "Judgments",
     "Metric",
     "Parameter",
@@ -37,12 +38,11 @@ __all__ = [
     "every_metric",
     "every_preset",
     "expand",
-    "gain_curves",
     "linear_ratio",
     "mean_all",
+    "mean_of",
     "min_max",
     "parse_gains",
-    "precision_recall",
     "query_parameters",
     "resolve",
     "score_all",

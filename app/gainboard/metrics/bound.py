@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
-
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.catalogue import Metric
+from gainboard.metrics.discounts import Discount
+from gainboard.metrics.gains import FLAT, GainSetting
 from gainboard.metrics.parameters import CONDENSED, GAINS, MEAN, REL
+from gainboard.metrics.program import BoundSetting, Formula, bound_setting
 from gainboard.metrics.rankings import Scale
-from gainboard.metrics.twin import as_numbers, mean_together, score_together
-from gainboard.metrics.views import JudgedRankings, Reading
+from gainboard.metrics.values import Setting, Space, Value, parameter, spread
 
-_FLOOR = 1e-5
-"""What a score below it counts as in a geometric mean, as in trec_eval's gm_map."""
-
-
-_READING = (GAINS.name, REL.name, CONDENSED.name)
+_READING: Final = (GAINS.name, REL.name, CONDENSED.name, MEAN.name)
+"""Parameters that say how a run is read and how scores are averaged; no metric's function is called with them."""
 
 
 class BoundMetric:
     """A metric, its parameters (typed values by name) and its cut-off (None: the whole ranking).
 
-    `label` is the canonical expression: equal labels on equal scales mean equal scores. `reading` is how the metric
-    has a run read: gains, relevance threshold, condensed or not. `arguments` is what its kernel is called with.
+    `label` is the canonical expression: equal labels on equal scales mean equal scores. `formula` is what is computed,
+    and `settings` are the values of what the formula leaves open.
     """
 
     def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> None:
@@ -34,19 +31,23 @@ class BoundMetric:
         self.parameters = MappingProxyType(dict(parameters))
         self.cutoff = cutoff
         self.label = _label(metric, parameters, cutoff, scale)
-        own = dict(parameters)
-        self.is_geometric = own.pop(MEAN.name) == "geometric"
-        self.reading = Reading(**{key: own.pop(key) for key in _READING if key in own})
-        self.arguments = {**own, "cutoff": cutoff} if metric.takes_cutoff else own
-
-        self.as_numbers = as_numbers(metric.name, metric.graded, self.reading, self.arguments, scale.highest_level)
+        self.is_geometric = parameters[MEAN.name] == "geometric"
+        fixed = tuple(
+            (each.name, parameters[each.name])
+            for each in metric.parameters
+            if each.space is None and each.name not in _READING
+        )
+        if metric.takes_cutoff:
+            fixed = (*fixed, ("cutoff", cutoff))
+        self.formula = _formula(metric, fixed, parameters[REL.name], parameters[CONDENSED.name])
+        self.settings = tuple([_bind(setting, parameters) for setting in self.formula.settings])
 
     def __repr__(self) -> str:
         return f"<BoundMetric {self.label}>"
 
     @property
     def needs_retrieval_scores(self) -> bool:
-        """Whether `JudgedRun.retrieval_scores` must be there."""
+        """Whether the retrieval scores of `JudgedRun` must be there."""
         return self.metric.needs_retrieval_scores
 
     @property
@@ -55,65 +56,32 @@ class BoundMetric:
         # The Average Distance Measure does so while it scales; scores taken as they are may be anything.
         return self.metric.bounded and "raw" not in self.parameters.values()
 
-    def score(self, rankings: JudgedRankings) -> Scores:
-        """The score of each topic, float64 [n].
 
-        0 where the run lacks the topic; NaN where the metric is undefined, because no document is relevant or,
-        for graded metrics, because the ideal ranking is worth nothing.
-        """
-        return np.asarray(_score_plainly([self], rankings)[0])
-
-    def mean(self, scores: Scores) -> float:
-        """The mean score over the topics for which it is defined, of one run (float64 [n]); NaN if none is."""
-        return float(self.means(scores))
-
-    def means(self, scores: Scores) -> Scores:
-        """`mean` over the last axis of `scores` float64 [..., n]."""
-        return np.asarray(_mean_plainly([self], scores[np.newaxis])[0])
+@lru_cache(maxsize=4096)
+def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, condensed: bool) -> Formula:
+    rankings = metric.reads(rel, condensed)
+    open_parameters = {
+        each.name: parameter(each.name, each.space) for each in metric.parameters if each.space is not None
+    }
+    score: Value = metric.kernel(rankings, **dict(fixed), **open_parameters)
+    return Formula.of(spread(score, Space.RANKING), rankings.worth)
 
 
-def score_all(metrics: Sequence[BoundMetric], rankings: JudgedRankings) -> Scores:
-    """What `BoundMetric.score` says of each topic for each of the metrics, float64 [metrics, n].
-
-    To 1e-12: it may be compiled, which single scores never are.
-    """
-    table = score_together([metric.as_numbers for metric in metrics], rankings.run, rankings.judgments)
-    return _score_plainly(metrics, rankings) if table is None else table
-
-
-def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
-    """What `BoundMetric.means` says of each metric's scores, float64 [metrics, ..., n]: float64 [metrics, ...]."""
-    means = mean_together([metric.is_geometric for metric in metrics], table)
-    return _mean_plainly(metrics, table) if means is None else means
-
-
-def _score_plainly(metrics: Sequence[BoundMetric], rankings: JudgedRankings) -> Scores:
-    table = np.empty((len(metrics), len(rankings.run.retrieved)))
-    with np.errstate(all="ignore"):
-        for scores, metric in zip(table, metrics, strict=True):
-            view = rankings.view(metric.metric.reads, metric.reading)
-            scores[:] = metric.metric.kernel(view, **metric.arguments)
-            if len(rankings.missing):
-                scores[rankings.missing] = 0.0
-            if len(view.undefined):
-                scores[view.undefined] = np.nan
-    return table
-
-
-def _mean_plainly(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
-    geometric = [row for row, metric in enumerate(metrics) if metric.is_geometric]
-    if geometric:
-        table = table.copy()
-        table[geometric] = np.log(np.maximum(table[geometric], _FLOOR))
-    with np.errstate(invalid="ignore"):
-        means = np.asarray(table.sum(axis=-1) / np.float64(table.shape[-1]))
-        if (some := np.isnan(means)).any():
-            scores = table[some]
-            undefined = np.isnan(scores)
-            means[some] = np.where(undefined, 0.0, scores).sum(axis=-1) / (~undefined).sum(axis=-1)
-    if geometric:
-        means[geometric] = np.exp(means[geometric])
-    return means
+def _bind(setting: Setting, parameters: Mapping[str, Any]) -> BoundSetting:
+    """Return what a formula leaves open with its value under these parameters."""
+    name, *more = setting
+    gains: GainSetting = parameters.get(GAINS.name, FLAT)
+    if name == "constant":
+        return bound_setting("number", more[0])
+    if name == "gains":
+        return bound_setting("gains", (gains, more[0]))
+    if name == "highest_gain":
+        return bound_setting("number", gains.highest if more[0] is None else gains.at(more[0]))
+    if name == "discount":
+        base, shift = more
+        return bound_setting("discount", Discount(_bind(base, parameters).value, shift))
+    value = parameters[name]
+    return bound_setting("levels", value[::-1]) if isinstance(value, tuple) else bound_setting("number", value)
 
 
 def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> str:

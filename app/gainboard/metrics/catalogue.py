@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Concatenate, Final, TypeVar, get_type_hints
 
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.parameters import CONDENSED, GAINS, MEAN, REL, Parameter
+from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, GradedRankings, ScoredRankings
 
 View = TypeVar("View", bound=BinaryRankings)
@@ -30,7 +30,7 @@ class Metric:
     title: str
     reference: str
     bounded: bool
-    kernel: Callable[..., Scores]
+    kernel: Callable[..., Value]
 
     @property
     def definition(self) -> str:
@@ -87,7 +87,7 @@ _METRICS: list[Metric] = []
 
 def metric(
     name: str, *, aliases: Sequence[str] = (), title: str, reference: str, bounded: bool = True
-) -> Callable[[Callable[Concatenate[View, ...], Scores]], Metric]:
+) -> Callable[[Callable[Concatenate[View, ...], Value]], Metric]:
     """Enter a kernel into the catalogue.
 
     A kernel takes a view of a judged run and returns float64 [n], which is copied. It need not care for topics
@@ -96,7 +96,7 @@ def metric(
     `cutoff: Cutoff = None` is a cut-off that may be given, `cutoff: int` one that there always is.
     """
 
-    def enter(kernel: Callable[Concatenate[View, ...], Scores]) -> Metric:
+    def enter(kernel: Callable[Concatenate[View, ...], Value]) -> Metric:
         entry = Metric(
             name=name, aliases=tuple(aliases), title=title, reference=reference, bounded=bounded, kernel=kernel
         )

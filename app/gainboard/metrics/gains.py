@@ -40,20 +40,34 @@ class GainSetting:
         """The gain of the scale's highest level, without adjustment: what ERR, RBP and ADM divide by."""
         return self.values[-1]
 
-    def by_topic(self, relevant: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The gains of the levels that count as relevant: float64 [k, 1], or [k, n] if they differ by topic.
+    def at(self, level: int) -> float:
+        """Return the gain of a level, which may lie beyond the scale where the setting is a rule.
 
-        `relevant` int64 [k, n] holds the number of relevant documents of the k highest levels, lowest first.
-        The adjustment takes R(X)/R of the step down to the next level off, so that what is common is worth less
-        (Sakai, Average gain ratio, SIGIR 2003).
+        Raises BadGains where the setting says nothing of the level.
         """
-        kept = np.array(self.values[len(self.values) - len(relevant) :])[:, np.newaxis]
+        if self.label in _RULES:
+            return _RULES[self.label](level)
+        if level > len(self.values):
+            raise BadGains(
+                f"gains={self.label} gives no gain of level {level}; its highest level is {len(self.values)}"
+            )
+        return self.values[level - 1]
+
+    def by_class(self, counts: NDArray[np.int64], rel: int) -> NDArray[np.float64]:
+        """Return what each level is worth: float64 [1, h+1], or [c, h+1] where topics differ; 0 below level `rel`.
+
+        `counts` int64 [c, h+1] holds the documents that classes of topics have at each level. The adjustment takes
+        R(X)/R of the step down to the next level off, so that what is common is worth less (Sakai, Average gain
+        ratio, SIGIR 2003).
+        """
+        gains = np.zeros((1, counts.shape[1]))
+        gains[0, rel:] = self.values[rel - 1 :]
         if not self.adjusted:
-            return kept
-        below = np.vstack((np.zeros((1, 1)), kept[:-1]))
-        total = relevant.sum(axis=0)
-        share = relevant / np.maximum(total, 1)
-        return np.where(relevant == total, kept, kept - share * (kept - below))
+            return gains
+        total = counts[:, rel:].sum(axis=1, keepdims=True)
+        share = counts / np.maximum(total, 1)
+        below = np.concatenate((np.zeros((1, 1)), gains[:, :-1]), axis=1)
+        return np.asarray(np.where(counts == total, gains, gains - share * (gains - below)))
 
 
 FLAT: Final = GainSetting("1", (1.0,))

@@ -1,702 +1,552 @@
-"""Scoring, compiled: one call scores many metrics of one run.
+"""Programs worked out by one compiled loop, a few rankings after the others, so that all values stay in the cache.
 
-Imported by `gainboard.metrics.twin` alone, where the `fast` extra is.
-
-A metric is a row of numbers, whose fields `twin` names. Metrics under the same relevance threshold and
-gains share what is read of the run. Those that differ in the cut-off alone share a column of values by row too, of
-which each sums as much as it wants. What the qrels alone decide is worked once for each class of topics, as `columns`
-has them, and so are the rows: a row 0 of zeros is there for topics that have none. The definitions are those of the
-decorated functions, whose docstrings say them.
-
-What is called for every metric takes no more arrays than it needs, for each takes 20 ns to hand over.
+Imported by `gainboard.metrics.scoring` alone, where the `fast` extra is. What each operation means is said in `plain`,
+which gives the same bits: every operation rounds as NumPy's does, and sums are added in the order of
+`np.add.reduceat`. No formula of a metric stands here, so a new metric needs nothing of this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
-import numba
 import numpy as np
 
 from gainboard.compiled import njit
-from gainboard.metrics.columns import CONDENSED_SCALE, RAW_SCALE
-from gainboard.metrics.twin import (
-    ADJUSTED,
-    BASE,
-    BETA,
-    CONDENSED,
-    CUT_RECALL,
-    CUTOFF,
-    FIXED,
-    GRADED,
-    KIND,
-    NO_CUTOFF,
-    OPTIONS,
-    RAW_GAINS,
-    RAW_SCORES,
-    REL,
-    SHIFT,
-    Kind,
+
+_OPERATIONS: Final = (
+    *("add", "subtract", "multiply", "divide", "minimum", "maximum", "absolute"),
+    *("number", "levels", "gains", "relevant_count", "at_highest_level"),
+    *("ideal_total", "ideal_precisions", "ideal_gain"),
+    *("rank", "count", "by_level", "weight", "cumulative_gain", "ideal_cumulative_gain"),
+    *("product_above", "reciprocals", "relevant_only", "system_score", "system_distance", "documents"),
+    *("all_rows", "rows_upto", "sum", "at_last", "at_first", "at_preferred", "score"),
+    *("spread number", "spread topic", "spread ranking"),
 )
+CODES: Final = {name: number for number, name in enumerate(_OPERATIONS)}
+"""The numbers of the operations; what is spread is told apart by where it comes from."""
+OPERATION, SPACE, TARGET, OPERAND, SETTING, FIXED = 0, 1, 2, 3, 5, 7
+"""The fields of an instruction; there may be two operands, settings and fixed numbers."""
 
-F = TypeVar("F", bound=Callable[..., Any])
+# As plain numbers, which the compiler takes as constants. They are made in this file, for what was compiled is only
+# renewed when its own file changes.
+_ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = (CODES[name] for name in ("add", "subtract", "multiply", "divide"))
+_MINIMUM, _MAXIMUM, _ABSOLUTE = (CODES[name] for name in ("minimum", "maximum", "absolute"))
+_NUMBER, _LEVELS, _GAINS = (CODES[name] for name in ("number", "levels", "gains"))
+_SPREAD_NUMBER, _SPREAD_TOPIC, _SPREAD_RANKING = (CODES[f"spread {name}"] for name in ("number", "topic", "ranking"))
+_RELEVANT_COUNT, _AT_HIGHEST_LEVEL = CODES["relevant_count"], CODES["at_highest_level"]
+_IDEAL_TOTAL, _IDEAL_PRECISIONS, _IDEAL_GAIN = (CODES[f"ideal_{name}"] for name in ("total", "precisions", "gain"))
+_RANK, _COUNT, _BY_LEVEL, _WEIGHT = (CODES[name] for name in ("rank", "count", "by_level", "weight"))
+_CUMULATIVE_GAIN, _IDEAL_CUMULATIVE_GAIN = CODES["cumulative_gain"], CODES["ideal_cumulative_gain"]
+_PRODUCT_ABOVE, _RECIPROCALS, _RELEVANT_ONLY = (
+    CODES[name] for name in ("product_above", "reciprocals", "relevant_only")
+)
+_SYSTEM_SCORE, _SYSTEM_DISTANCE, _DOCUMENTS = (CODES[name] for name in ("system_score", "system_distance", "documents"))
+_ALL_ROWS, _ROWS_UPTO = CODES["all_rows"], CODES["rows_upto"]
+_SUM, _AT_LAST, _AT_FIRST, _AT_PREFERRED, _SCORE = (
+    CODES[name] for name in ("sum", "at_last", "at_first", "at_preferred", "score")
+)
+_LEVEL, _TOPIC, _RANKING, _ROW = 1, 2, 3, 4
+_TOGETHER = 4096
+"""Rows that are worked on at once, and rankings."""
 
-# As plain numbers, for the compiler knows the members of an enumeration only as such.
-_AP, _RPREC, _P, _RECALL, _RR, _Q, _RMEASURE, _O, _PMEASURE, _PPLUS = (int(kind) for kind in list(Kind)[:10])
-_AWP, _RWP, _GENAP, _GENP, _CG, _NCG, _ANCG, _WRR, _NWRR, _ADM = (int(kind) for kind in list(Kind)[10:])
-_COUNT, _PRECISION, _BLENDED, _WEIGHTED, _AVERAGE, _GAINED, _DISTANCE = range(7)
-_DEEPEST = (1 << 16) - 1  # rank that two bytes hold
-_FREE = -(1 << 62)  # no key
-_IDEAL = 2  # behind the ranks of the run, and condensed
-_RUN = 2  # behind the ideal ranking at the ranks of the run, and condensed
-_LOGS = np.log(np.maximum(np.arange(4096.0), 1.0))
-_FEW = 8  # rows, of which to cut out a part takes longer than to add them up
-_LONG = 4  # rows a topic from which sums are faster topic by topic than as running sums of all rows
-_FLOOR = 1e-5
 
-
-class Run(NamedTuple):
-    """The fields of `RelevantColumns` and `DistanceColumns`."""
+class Runs(NamedTuple):
+    """The chosen rankings of `JudgedRuns`: by ranking, `first` row, `size`, whether it is `missing`; by row, `rank` [2]
+    and `level`; and by topic its class."""
 
     first: Any
-    topic: Any
-    row_class: Any
-    level: Any
+    size: Any
+    missing: Any
     rank: Any
-    counted: Any
+    level: Any
     topic_class: Any
-    counts: Any
-    deepest: Any
+
+
+class Topics(NamedTuple):
+    """The fields of `TopicClasses`."""
+
+    last: Any
+    best_level: Any
+    harmonic: Any
+
+
+class Tables(NamedTuple):
+    """The settings as arrays: `numbers`; by setting, class and level `gain` and `step`, with the lowest relevant level
+    `rel`; `levels` by level; `weights` of ranks and their `sums`; where each class's ideal ranks start, how many there
+    are, and the `size` of all; the runs' own scores on some scales."""
+
+    numbers: Any
+    gain: Any
+    step: Any
+    rel: Any
+    levels: Any
+    weights: Any
+    sums: Any
+    starts: Any
+    depth: Any
+    sizes: Any
+    recipes: Any
     system: Any
     distance: Any
     documents: Any
-    scales: Any
 
 
-class _Ideal(NamedTuple):
-    """`gain` by class and level. By level and class: `step` to that gain, and the `last` rank in the ideal ranking.
-    By class: R, the whole gain, and the `unit`, which is 1, or NaN where nothing is defined. And the largest R."""
-
-    gain: Any
-    step: Any
-    last: Any
-    relevant: Any
-    total: Any
-    unit: Any
-    deepest: Any
-
-
-class _Work(NamedTuple):
-    """What is written over again and again, for memory that was just used is the fastest.
-
-    For the metrics of one threshold and gain setting, by row: the gain; and the cumulative gain [3, rows] of the ideal
-    ranking, condensed in the second place, and of the run, each once it is `known`. For those of one column: by row,
-    its values and their running sums; by rank, the weight and its running sum; by class, where reciprocals begin, and
-    what each rank below the ideal ranking adds to them. For each: a row by topic, and the scale by class.
-    """
-
-    gain: Any
-    gained: Any
-    known: Any
-    column: Any
-    running: Any
-    weight: Any
-    summed: Any
-    starts: Any
-    beyond: Any
-    place: Any
-    scale: Any
-
-
-def _reordered(function: F) -> F:
-    """numba's decorator where the compiler may choose the order of additions, for each waits for the one before it."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})(function)
-    return compiled
-
-
-@_reordered
-def _sum(values: Any) -> Any:
-    total = 0.0
-    for place in range(len(values)):
-        total += values[place]
+@njit
+def _pairwise(values: Any, start: Any, count: Any) -> Any:
+    """NumPy's sum: one after the other below 8 numbers, in eight sums up to 128, by halves beyond."""
+    if count < 8:
+        total = 0.0
+        for place in range(start, start + count):
+            total += values[place]
+        return total
+    if count > 128:
+        half = count // 2
+        half -= half % 8
+        return _pairwise(values, start, half) + _pairwise(values, start + half, count - half)
+    # Places as unsigned numbers: the compiler need not ask whether they count from the end.
+    at, whole, end = np.uint64(start), np.uint64(start + count - count % 8), np.uint64(start + count)
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    five, six, seven, eight = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
+    a, b, c, d = values[at], values[at + one], values[at + two], values[at + three]
+    e, f, g, h = values[at + four], values[at + five], values[at + six], values[at + seven]
+    at += eight
+    while at < whole:
+        a += values[at]
+        b += values[at + one]
+        c += values[at + two]
+        d += values[at + three]
+        e += values[at + four]
+        f += values[at + five]
+        g += values[at + six]
+        h += values[at + seven]
+        at += eight
+    total = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    while at < end:
+        total += values[at]
+        at += one
     return total
 
 
 @njit
-def _fill_weights(base: Any, shift: Any, weight: Any, summed: Any) -> None:
-    """Fills in the weights of the ranks from 1 on, and their running sums."""
-    weight[:] = 1.0
-    if base != np.inf:
-        per_base = 1.0 / np.log(base)
-        whole = min(len(weight), len(_LOGS) - shift)
-        logs, shallow = _LOGS[shift:], weight[:whole]
-        for rank in range(1, whole):
-            shallow[rank] = 1.0 / max(1.0, logs[rank] * per_base)
-        for rank in range(whole, len(weight)):
-            weight[rank] = 1.0 / max(1.0, np.log(float(rank + shift)) * per_base)
-    summed[0] = 0.0
-    for rank in range(1, len(summed)):
-        summed[rank] = summed[rank - 1] + weight[rank]
-
-
-@njit
-def _same(plan: Any, one: Any, other: Any, start: Any, stop: Any) -> Any:
-    """Whether two metrics have these fields in common."""
-    for field in range(start, stop):  # noqa: SIM110 (generators are not compiled)
-        if plan[one, field] != plan[other, field]:
-            return False
-    return True
-
-
-@njit
-def _column_of(kind: Any) -> Any:
-    if kind == _AP:
-        return _PRECISION
-    if kind in (_Q, _O, _PMEASURE, _PPLUS):
-        return _BLENDED
-    if kind == _AWP:
-        return _WEIGHTED
-    if kind == _GENAP:
-        return _AVERAGE
-    if kind in (_CG, _NCG, _ANCG, _RWP, _GENP, _RMEASURE):
-        return _GAINED
-    return _DISTANCE if kind == _ADM else _COUNT
-
-
-@njit
-def _shares_column(plan: Any, kind: Any, one: Any, other: Any) -> Any:
-    """Whether two metrics that read gains alike sum the same values by row, which are of this `kind` for the first."""
-    if _column_of(int(plan[other, KIND])) != kind or plan[one, CONDENSED] != plan[other, CONDENSED]:
-        return False
-    if kind == _BLENDED:
-        return plan[one, BETA] == plan[other, BETA]
-    if kind == _GAINED:
-        return _same(plan, one, other, BASE, SHIFT + 1)
-    return kind != _DISTANCE or plan[one, OPTIONS] == plan[other, OPTIONS]
-
-
-@njit
-def _accumulate(values: Any, topic: Any, running: Any) -> None:
-    """Fills in the running sums of each topic's rows."""
-    running[0] = total = 0.0
-    for row in range(1, len(values)):
-        before = total if topic[row] == topic[row - 1] else 0.0
-        total = before + values[row]
-        running[row] = total
-
-
-@njit
-def _find_ideal(metric: Any, counts: Any) -> Any:
-    """The ideal rankings as the metric reads them."""
-    classes, levels, rel = len(counts), counts.shape[1] - 1, int(metric[REL])
-    gain, step = np.zeros((classes, levels + 1)), np.zeros((levels + 1, classes))
-    last, whole, unit = np.zeros((levels + 1, classes), np.int64), np.zeros(classes), np.ones(classes)
-    graded, adjusted, deepest = metric[GRADED] != 0, metric[ADJUSTED] != 0, 0
-    for each in range(classes):
-        relevant = 0
-        for level in range(levels, rel - 1, -1):
-            relevant += counts[each, level]
-            last[level, each] = relevant
-        below = plain_below = total = 0.0
-        for level in range(rel, levels + 1):
-            own = plain = metric[FIXED + level - 1]
-            if adjusted and counts[each, level] != relevant:
-                own = plain - counts[each, level] / relevant * (plain - plain_below)
-            gain[each, level], step[level, each] = own, own - below
-            total += (own - below) * last[level, each]
-            below, plain_below = own, plain
-        whole[each], deepest = total, max(deepest, relevant)
-        if (total if graded else relevant) == 0:
-            unit[each] = np.nan
-    return _Ideal(gain, step, last, last[rel], whole, unit, deepest)
-
-
-@njit
-def _read_gains(ideal: Any, adjusted: Any, row_class: Any, level: Any, gain: Any) -> None:
-    """Fills in the gains by row."""
-    gain[0] = 0.0
-    if adjusted:
-        for row in range(1, len(gain)):
-            gain[row] = ideal.gain[row_class[row], level[row]]
+def _combine(operation: Any, one: Any, other: Any, out: Any, count: Any) -> None:
+    """Does arithmetic, number by number."""
+    if operation == _ADD:
+        for place in range(count):
+            out[place] = one[place] + other[place]
+    elif operation == _SUBTRACT:
+        for place in range(count):
+            out[place] = one[place] - other[place]
+    elif operation == _MULTIPLY:
+        for place in range(count):
+            out[place] = one[place] * other[place]
+    elif operation == _DIVIDE:
+        for place in range(count):
+            out[place] = one[place] / other[place]
+    elif operation == _MINIMUM:
+        for place in range(count):
+            out[place] = one[place] if one[place] <= other[place] or one[place] != one[place] else other[place]
+    elif operation == _MAXIMUM:
+        for place in range(count):
+            out[place] = one[place] if one[place] >= other[place] or one[place] != one[place] else other[place]
     else:
-        gains = ideal.gain[0]
-        for row in range(1, len(gain)):
-            gain[row] = gains[level[row]]
+        for place in range(count):
+            out[place] = abs(one[place])
 
 
 @njit
-def _gather(step: Any, adjusted: Any, rel: Any, row_class: Any, counted: Any, gained: Any) -> None:
-    """Fills in by row the cumulative gain of as many documents as are `counted` of each level or a higher one."""
-    gained[:] = 0.0
-    for level in range(rel, len(step)):
-        count, steps = counted[level - 1], step[level]
-        if adjusted:
-            for row in range(1, len(gained)):
-                gained[row] += steps[row_class[row]] * count[row]
-        elif steps[0] != 0:
-            each = steps[0]
-            for row in range(1, len(gained)):
-                gained[row] += each * count[row]
+def _worth(step: Any, rel: Any, counts: Any) -> Any:
+    """The gain of so many documents of each level or a higher one, lowest level first."""
+    total = step[rel] * counts[rel]
+    for level in range(rel + 1, len(step)):
+        total += step[level] * counts[level]
+    return total
 
 
 @njit
-def _fill_ratios(column: Any, kind: Any, beta: Any, count: Any, rank: Any, gained: Any, ideal_gained: Any) -> None:
-    """The values by row of metrics that sum ratios."""
-    column[0] = 0.0
-    if kind == _PRECISION:
-        for row in range(1, len(column)):
-            column[row] = count[row] / rank[row]
-    elif kind == _BLENDED:
-        for row in range(1, len(column)):
-            column[row] = (beta * gained[row] + count[row]) / (beta * ideal_gained[row] + rank[row])
-    elif kind == _WEIGHTED:
-        for row in range(1, len(column)):
-            column[row] = gained[row] / ideal_gained[row]
-    else:
-        for row in range(1, len(column)):
-            column[row] = gained[row] / rank[row]
+def _fill_ideal_gain(step: Any, rel: Any, topics: Any, upto: Any, sums: Any, out: Any) -> None:
+    for each in range(len(out)):
+        last = topics.last[each]
+        total = step[each, rel] * sums[min(last[rel], upto)]
+        for level in range(rel + 1, len(last)):
+            total += step[each, level] * sums[min(last[level], upto)]
+        out[each] = total
 
 
 @njit
-def _fill_discounted(column: Any, gain: Any, rank: Any, weight: Any) -> None:
-    for row in range(len(column)):
-        column[row] = gain[row] * weight[rank[row]]
+def _fill_ideal_precisions(step: Any, rel: Any, topics: Any, out: Any) -> None:
+    sums = topics.harmonic
+    for each in range(len(out)):
+        last, total = topics.last[each], 0.0
+        for level in range(rel, len(last)):
+            upto = last[level]
+            total += step[each, level] * (upto + upto * (sums[last[rel]] - sums[upto]))
+        out[each] = total
 
 
 @njit
-def _fill_nearer(column: Any, gain: Any, unit: Any, system: Any) -> None:
-    """By how much each row's gain changes the distance of its system score from nothing, and that of all gains."""
-    for row in range(len(column)):
-        user = gain[row] / unit
-        column[row] = abs(system[row] - user) - abs(system[row]) - user
+def _fill_reciprocals(gain: Any, weights: Any, topics: Any, starts: Any, depth: Any, table: Any, beyond: Any) -> None:
+    """By class from its start on: the running sums over ranks of 1 / ideal gain, and what each further rank adds."""
+    highest = gain.shape[1] - 1
+    for each in range(len(beyond)):
+        start, rank, gained, total = starts[each], 1, 0.0, 0.0
+        table[start] = 0.0
+        for level in range(highest, 0, -1):
+            while rank <= min(topics.last[each, level], depth[each]):
+                gained += gain[each, level] * weights[rank]
+                total += 1.0 / gained
+                table[start + rank] = total
+                rank += 1
+        beyond[each] = 1.0 / gained
 
 
 @njit
-def _clear(column: Any, level: Any, rel: Any) -> None:
-    """Makes the values of the rows below the threshold 0."""
-    for row in range(len(column)):
-        column[row] = column[row] if level[row] >= rel else 0.0
+def _take_first(
+    steps: Any, topics: Any, tables: Any, numbers: Any, levels: Any, classes: Any, table: Any, beyond: Any
+) -> None:
+    """The steps of single numbers, by level and by class of topics."""
+    count, width = len(topics.last), topics.last.shape[1]
+    for recipe in range(len(tables.recipes)):
+        gains, discount = tables.recipes[recipe, 0], tables.recipes[recipe, 1]
+        _fill_reciprocals(
+            tables.gain[gains],
+            tables.weights[discount],
+            topics,
+            tables.starts[recipe],
+            tables.depth[recipe],
+            table[recipe],
+            beyond[recipe],
+        )
+    for step in steps:
+        operation, target, setting = step[OPERATION], step[TARGET], step[SETTING]
+        if operation <= _ABSOLUTE:
+            if step[SPACE] == _LEVEL:
+                one, other = levels[step[OPERAND]], levels[step[OPERAND + 1]]
+                _combine(operation, one, other, levels[target], count * width)
+            elif step[SPACE] == _TOPIC:
+                one, other = classes[step[OPERAND]], classes[step[OPERAND + 1]]
+                _combine(operation, one, other, classes[target], count)
+            else:
+                _combine(operation, numbers[step[OPERAND] :], numbers[step[OPERAND + 1] :], numbers[target:], 1)
+        elif operation == _NUMBER:
+            numbers[target] = tables.numbers[setting]
+        elif operation == _SPREAD_NUMBER:
+            if step[SPACE] == _LEVEL:
+                levels[target] = numbers[step[OPERAND]]
+            else:
+                classes[target] = numbers[step[OPERAND]]
+        elif operation == _LEVELS:
+            for each in range(count):
+                levels[target, each * width] = 0.0
+                for level in range(1, width):
+                    levels[target, each * width + level] = tables.levels[setting, level]
+        elif operation == _GAINS:
+            for each in range(count):
+                for level in range(width):
+                    levels[target, each * width + level] = tables.gain[setting, each, level]
+        elif operation == _RELEVANT_COUNT:
+            for each in range(count):
+                classes[target, each] = topics.last[each, step[FIXED]]
+        elif operation == _AT_HIGHEST_LEVEL:
+            for each in range(count):
+                classes[target, each] = levels[step[OPERAND], each * width + topics.best_level[each]]
+        elif operation == _IDEAL_TOTAL:
+            for each in range(count):
+                classes[target, each] = _worth(tables.step[setting, each], tables.rel[setting], topics.last[each])
+        elif operation == _IDEAL_PRECISIONS:
+            _fill_ideal_precisions(tables.step[setting], tables.rel[setting], topics, classes[target])
+        elif operation == _IDEAL_GAIN:
+            sums = tables.sums[step[SETTING + 1]]
+            _fill_ideal_gain(tables.step[setting], tables.rel[setting], topics, step[FIXED], sums, classes[target])
 
 
 @njit
-def _user_unit(plan: Any, metric: Any, levels: Any) -> Any:
-    """The gain that is a user score of 1."""
-    return 1.0 if int(plan[metric, OPTIONS]) & RAW_GAINS else plan[metric, FIXED + levels - 1]
+def _convert(source: Any, first: Any, out: Any, start: Any, count: Any) -> None:
+    """Copies numbers from one place to another, as numbers of the other's type."""
+    # Places as unsigned numbers: the compiler need not ask whether they count from the end.
+    begin, to = np.uint64(first), np.uint64(start)
+    for place in range(np.uint64(count)):
+        out[to + place] = source[begin + place]
 
 
 @njit
-def _scale_of(plan: Any, metric: Any) -> Any:
-    """The number of the scale of system scores that it reads."""
-    raw = RAW_SCALE if int(plan[metric, OPTIONS]) & RAW_SCORES else 0
-    return raw + (CONDENSED_SCALE if plan[metric, CONDENSED] else 0)
+def _fill_counts(level: Any, least: Any, number: Any, start: Any, count: Any) -> None:
+    """By row of one ranking: the documents of level `least` or a higher one at this rank and above it."""
+    # Whole numbers, converted afterwards: these additions wait for each other, and conversions need not.
+    so_far, begin = np.int32(0), np.uint64(start)
+    for place in range(np.uint64(count)):
+        so_far += np.int32(level[begin + place] >= least)
+        number[place] = so_far
 
 
 @njit
-def _slot(keys: Any, key: Any) -> Any:
-    """Where a key is, or may be put."""
-    slot = 0
-    while keys[slot] != key and keys[slot] != _FREE:
-        slot += 1
-    return slot
+def _fill_gained(step: Any, rel: Any, counts: Any, start: Any, stop: Any, out: Any) -> None:
+    """By row of one ranking: the gain of so many documents of each level or a higher one, lowest level first."""
+    for row in range(np.uint64(start), np.uint64(stop)):
+        out[row] = step[rel] * counts[rel, row]
+    for level in range(rel + 1, len(step)):
+        worth = step[level]
+        for row in range(np.uint64(start), np.uint64(stop)):
+            out[row] += worth * counts[level, row]
 
 
 @njit
-def _find_last(run: Any, rank: Any, limit: Any, last: Any) -> None:
-    """Fills in the last row of each topic at a rank <= the `limit` of its class; 0 where there is none."""
-    if len(rank) < _LONG * len(last):
-        last[:] = 0
-        for row in range(1, len(rank)):
-            # Without a branch, which could not be foreseen.
-            here = run.topic[row]
-            last[here] = row if rank[row] <= limit[run.row_class[row]] else last[here]
-    else:
-        for topic in range(len(last)):
-            start, stop = np.int64(run.first[topic]), np.int64(run.first[np.uint64(topic + 1)])
-            found = _count_upto(rank, start, stop, limit[run.topic_class[topic]])
-            last[topic] = start + found - 1 if found else 0
+def _fill_ideal_gained(step: Any, rel: Any, last: Any, rank: Any, start: Any, stop: Any, out: Any) -> None:
+    """By row of one ranking: the gain of as many documents of the ideal ranking, lowest level first."""
+    worth, end = step[rel], last[rel]
+    for row in range(np.uint64(start), np.uint64(stop)):
+        out[row] = worth * min(rank[row], end)
+    for level in range(rel + 1, len(step)):
+        worth, end = step[level], last[level]
+        for row in range(np.uint64(start), np.uint64(stop)):
+            out[row] += worth * min(rank[row], end)
 
 
 @njit
-def _count_upto(rank: Any, start: Any, stop: Any, limit: Any) -> Any:
+def _look_up(values: Any, places: Any, out: Any) -> None:
+    for row in range(len(out)):
+        out[row] = values[np.uint64(places[row])]
+
+
+@njit
+def _fill_product_above(
+    values: Any, rel: Any, level: Any, own: Any, at: Any, rankings: Any, powers: Any, out: Any
+) -> None:
+    """The product of tabulated powers, lowest level first, of the numbers of the documents above."""
+    width = powers.shape[0]
+    above = np.zeros(width, np.int64)
+    for ranking in range(rankings):
+        begin, end = at[ranking], at[ranking + 1]
+        for each in range(rel, width):
+            factor = values[own[ranking] * width + each]
+            powers[each, 0] = 1.0
+            for place in range(1, end - begin + 1):
+                powers[each, place] = powers[each, place - 1] * factor
+            above[each] = 0
+        for row in range(begin, end):
+            product = 1.0
+            for each in range(rel, width):
+                product *= powers[each, above[each]]
+            out[row] = product
+            above[level[row]] += 1
+
+
+@njit
+def _sum_of_reciprocals(table: Any, start: Any, depth: Any, beyond: Any, rank: Any) -> Any:
+    inside = min(rank, depth)
+    return table[start + inside] + ((rank - inside) * beyond if rank > inside else 0.0)
+
+
+@njit
+def _count_upto(rank: Any, limit: Any) -> Any:
     """How many of these rows are at ranks <= the limit."""
     # No rank is less than its place. To look at all is faster than to search, of which no step could be foreseen.
-    found, most = 0, np.uint16(min(limit, _DEEPEST))
-    for place in range(start, min(stop, start + limit)):
-        found += rank[np.uint64(place)] <= most
+    found = 0
+    for row in range(min(len(rank), int(limit))):
+        found += rank[row] <= limit
     return found
 
 
 @njit
-def _find_first(first: Any, level: Any, rel: Any, last: Any, place: Any) -> None:
-    """Fills in the first relevant row of each topic up to the `last`; 0 where there is none."""
-    for topic in range(len(place)):
-        place[topic] = first[topic] if last[topic] else 0
-    if rel > 1:
-        for topic in range(len(place)):
-            row = np.uint64(place[topic])
-            while row < last[topic] and level[row] < rel:
-                row += np.uint64(1)
-            place[topic] = row if level[row] >= rel else 0
+def _place_of(operation: Any, level: Any, rel: Any, begin: Any, found: Any) -> Any:
+    """The row of a ranking that counts, of the first rows found; -1 if there is none."""
+    if operation == _AT_LAST:
+        return begin + found - 1 if found else -1
+    best = -1
+    for row in range(begin, begin + found):
+        if level[row] >= rel and operation == _AT_FIRST:
+            return row
+        if level[row] >= rel and (best < 0 or level[row] > level[best]):
+            best = row
+    return best
 
 
 @njit
-def _find_preferred(first: Any, level: Any, rel: Any, last: Any, place: Any) -> None:
-    """Fills in the topmost of the relevant rows of the highest level of each topic up to the `last`; 0 for none."""
-    for topic in range(len(place)):
-        best = np.uint64(0)
-        if last[topic]:
-            for row in range(np.int64(first[topic]), np.int64(last[topic]) + 1):
-                best = np.uint64(row) if level[np.uint64(row)] > level[best] else best
-        place[topic] = best if level[best] >= rel else np.uint64(0)
-
-
-@njit
-def _take(values: Any, place: Any, topic_class: Any, scale: Any, out: Any) -> None:
-    """The values of one row a topic, scaled by class."""
-    for topic in range(len(out)):
-        out[topic] = values[place[topic]] * scale[topic_class[topic]]
-
-
-@njit
-def _add(column: Any, running: Any, first: Any, last: Any, topic_class: Any, scale: Any, out: Any) -> None:
-    """The sums of the topics' values up to the `last` row, scaled by class; of running sums where there are any."""
-    if len(running):
-        _take(running, last, topic_class, scale, out)
-        return
-    for topic in range(len(out)):
-        start, stop, total = np.int64(first[topic]), np.int64(last[topic]) + 1, 0.0
-        if stop - start > _FEW:
-            total = _sum(column[start:stop])
-        elif stop > 1:
-            for row in range(start, stop):
-                total += column[np.uint64(row)]
-        out[topic] = total * scale[topic_class[topic]]
-
-
-@njit
-def _invert(rank: Any, level: Any, bonus: Any, place: Any, topic_class: Any, scale: Any, out: Any) -> None:
-    """The reciprocal rank of one row a topic, less what a bonus by level takes off it, scaled by class."""
-    for topic in range(len(out)):
-        row, each = place[topic], scale[topic_class[topic]]
-        if row:
-            out[topic] = each / (rank[row] - bonus[np.uint64(level[row] - 1)])
-        else:
-            out[topic] = 0.0 * each
-
-
-@njit
-def _blend(beta: Any, gained: Any, count: Any, last: Any, topic_class: Any, scale: Any, out: Any) -> None:
-    for topic in range(len(out)):
-        row = last[topic]
-        out[topic] = (beta * gained[row] + count[row]) * scale[topic_class[topic]]
-
-
-@njit
-def _share(count: Any, place: Any, out: Any) -> None:
-    """From sums up to a row of each topic to means over the relevant rows so far."""
-    for topic in range(len(out)):
-        out[topic] /= max(count[place[topic]], 1.0)
-
-
-@njit
-def _divide(unit: Any, base: Any) -> None:
-    for each in range(len(base)):
-        base[each] = unit[each] / base[each]
-
-
-@njit
-def _fill_base(kind: Any, cutoff: Any, beta: Any, relevant: Any, total: Any, base: Any) -> None:
-    """By class: what scores are shares of, where that takes no sum over ranks."""
-    if kind in (_P, _GENP, _ANCG):
-        base[:] = cutoff
-    elif kind in (_RPREC, _RECALL):
-        base[:] = relevant
-    elif kind in (_AP, _Q, _AWP):
-        for each in range(len(base)):
-            base[each] = min(relevant[each], cutoff)
-    elif kind == _RWP:
-        base[:] = total
-    elif kind == _RMEASURE:
-        for each in range(len(base)):
-            base[each] = beta * total[each] + relevant[each]
-    else:
-        base[:] = 1.0
-
-
-@njit
-def _fill_ideal_gain(step: Any, last: Any, cutoff: Any, summed: Any, gained: Any) -> None:
-    """By class: the discounted gain of the first ranks of the ideal ranking."""
-    gained[:] = 0.0
-    for level in range(1, len(step)):
-        for each in range(len(gained)):
-            gained[each] += step[level, each] * summed[np.uint64(min(last[level, each], cutoff))]
-
-
-@njit
-def _fill_average_precision(ideal: Any, gained: Any) -> None:
-    """By class: the sum over the ranks of the ideal ranking of cg_I(r)/r."""
-    harmonic = np.zeros(ideal.deepest + 1)
-    for rank in range(1, len(harmonic)):
-        harmonic[rank] = harmonic[rank - 1] + 1.0 / rank
-    gained[:] = 0.0
-    for level in range(1, len(ideal.step)):
-        for each in range(len(gained)):
-            last = ideal.last[level, each]
-            rest = harmonic[np.uint64(ideal.relevant[each])] - harmonic[np.uint64(last)]
-            gained[each] += ideal.step[level, each] * (last + last * rest)
-
-
-@njit
-def _fill_best_reciprocal(bonus: Any, counts: Any, best: Any) -> None:
-    """By class: the weighted reciprocal rank of a document of the highest level there is, on top."""
-    for each in range(len(best)):
-        top = len(bonus)
-        while top > 1 and counts[each, top] == 0:
-            top -= 1
-        best[each] = 1.0 / (1.0 - bonus[top - 1])
-
-
-@njit
-def _fill_reciprocals(ideal: Any, deepest: Any, summed: Any, starts: Any, beyond: Any) -> Any:
-    """The running sums over ranks of 1 / ideal gain, one class after the other from its start on, to the `deepest`
-    rank that is asked for; `beyond` is filled with what each rank below the ideal ranking adds."""
-    starts[0] = 0
-    for each in range(len(beyond)):
-        starts[each + 1] = starts[each] + min(ideal.relevant[each], deepest) + 1
-    reciprocals = np.empty(starts[len(beyond)])
-    for each in range(len(beyond)):
-        table, place, above, total = reciprocals[starts[each] : starts[each + 1]], 1, 0.0, 0.0
-        table[0] = 0.0
-        for level in range(len(ideal.step) - 1, 0, -1):
-            upto, gain = min(ideal.last[level, each] + 1, len(table)), ideal.gain[each, level]
-            for rank in range(place, upto):
-                # The steps down from the levels above, and this level's gain at all ranks so far.
-                total += 1.0 / (above + gain * summed[rank])
-                table[rank] = total
-            place = max(place, upto)
-            above += ideal.step[level, each] * summed[ideal.last[level, each]]
-        beyond[each] = 1.0 / above
-    return reciprocals
-
-
-@njit
-def _average(
-    cutoff: Any,
-    rank: Any,
-    column: Any,
-    first: Any,
-    last: Any,
-    topic_class: Any,
-    scale: Any,
-    starts: Any,
+def _take_rest(
+    steps: Any,
+    runs: Any,
+    topics: Any,
+    tables: Any,
+    numbers: Any,
+    levels: Any,
+    classes: Any,
+    sums: Any,
     beyond: Any,
-    reciprocals: Any,
-    out: Any,
+    registers: Any,
+    table: Any,
 ) -> None:
-    """The sums over ranks up to the cut-off of normalised gain, of a column of discounted gains."""
-    for topic in range(len(out)):
-        each, total = topic_class[topic], 0.0
-        if last[topic]:
-            start, below = starts[each], beyond[each]
-            depth = starts[each + np.uint64(1)] - start - 1
-            inside = min(cutoff, depth)
-            whole = reciprocals[np.uint64(start + inside)] + (cutoff - inside) * below
-            for place in range(np.int64(first[topic]), np.int64(last[topic]) + 1):
-                row = np.uint64(place)
-                above = np.int64(rank[row]) - 1
-                inside = min(above, depth)
-                rest = whole - reciprocals[np.uint64(start + inside)] - (above - inside) * below
-                total += column[row] * rest
-        out[topic] = total * scale[each]
-
-
-@njit
-def _measure_distance(run: Any, system: Any, unit: Any, ideal: Any, out: Any) -> None:
-    """From what the relevant documents retrieved change of the distance to scores."""
-    for topic in range(len(out)):
-        each, documents = run.topic_class[topic], run.documents[system, topic]
-        distance = run.distance[system, topic] + ideal.total[each] / unit + out[topic]
-        out[topic] = (0.0 if documents == 0 else 1.0 - distance / documents) * ideal.unit[each]
-
-
-@njit
-def _find_work(run: Any, topics: Any) -> Any:
-    rows, classes, deepest = len(run.topic), len(run.counts), run.deepest[_IDEAL]
-    by_row = np.empty(rows), np.empty((3, rows)), np.empty(3, np.bool_), np.empty(rows)
-    running = np.empty(rows if rows < _LONG * topics else 0)
-    by_rank = np.empty(max(deepest, run.deepest[0]) + 1), np.empty(deepest + 1)
-    starts, beyond = np.empty(classes + 1, np.int64), np.empty(classes)
-    return _Work(*by_row, running, *by_rank, starts, beyond, np.empty(topics, np.uint32), np.empty(classes))
-
-
-@njit
-def _find_cuts(plan: Any, members: Any, run: Any, relevant: Any, cuts: Any, lasts: Any) -> Any:
-    """By member: where the last row of each topic that it looks at stands in `lasts`, which are found by `cuts`."""
-    slots = np.empty(len(plan), np.int64)
-    for each in range(len(plan)):
-        if not members[each]:
-            continue
-        condensed, at_relevant = int(plan[each, CONDENSED]), int(plan[each, KIND]) in (_RPREC, _RMEASURE, _RWP)
-        # No cut-off is 0, so those below it stand for R under each threshold.
-        cutoff = -int(plan[each, REL]) if at_relevant else min(int(plan[each, CUTOFF]), run.deepest[condensed])
-        key = 2 * cutoff + condensed
-        slots[each] = slot = _slot(cuts, key)
-        if cuts[slot] == _FREE:
-            cuts[slot] = key
-            limit = relevant if at_relevant else np.full(len(run.counts), cutoff)
-            _find_last(run, run.rank[condensed], limit, lasts[slot])
-    return slots
-
-
-@njit
-def _reads_gained(kind: Any, is_flat: Any, whose: Any) -> Any:
-    """Whether a column is made of the cumulative gains of the run, or of the ideal ranking."""
-    return kind in (_BLENDED, _WEIGHTED) or (whose == _RUN and (is_flat or kind == _AVERAGE))
-
-
-@njit
-def _deepest_average(plan: Any, members: Any, kind: Any, head: Any) -> Any:
-    """The largest cut-off of the averages over ranks of one column; 0 if there are none."""
-    deepest = 0
-    if kind == _GAINED:
-        for each in range(head, len(plan)):
-            if members[each] and int(plan[each, KIND]) == _ANCG and _shares_column(plan, kind, head, each):
-                deepest = max(deepest, int(plan[each, CUTOFF]))
-    return deepest
-
-
-@njit
-def _score_columns(
-    plan: Any, members: Any, leader: Any, run: Any, ideal: Any, work: Any, slots: Any, lasts: Any, table: Any
-) -> None:
-    """Scores the members, those together that sum the same values by row."""
-    # All in one function: the parts of a loop over metrics would have to be handed everything every time.
-    rel, adjusted, levels = int(plan[leader, REL]), plan[leader, ADJUSTED] != 0, run.counts.shape[1] - 1
-    first, level, topic_class, count = run.first, run.level, run.topic_class, run.counted[_RUN, rel - 1]
-    column, place, scale, own_gained, work.known[:] = work.column, work.place, work.scale, work.gained[_RUN], False
-    if plan[leader, GRADED] != 0:
-        _read_gains(ideal, adjusted, run.row_class, level, work.gain)
-    for head in range(leader, len(plan)):
-        if not members[head]:
-            continue
-        kind, condensed = _column_of(int(plan[head, KIND])), int(plan[head, CONDENSED])
-        is_flat, deepest = kind == _GAINED and plan[head, BASE] == np.inf, _deepest_average(plan, members, kind, head)
-        sums, reciprocals, rank = work.running, work.beyond, run.rank[condensed]
-        for whose in (condensed, _RUN):
-            if _reads_gained(kind, is_flat, whose) and not work.known[whose]:
-                work.known[whose] = True
-                counted, gained = run.counted[whose], work.gained[whose]
-                _gather(ideal.step, adjusted, rel, run.row_class, counted, gained)
-        if kind == _GAINED:
-            _fill_weights(plan[head, BASE], int(plan[head, SHIFT]), work.weight, work.summed)
-            _fill_discounted(column, work.gain, rank, work.weight)
-        elif kind == _DISTANCE:
-            unit, system = _user_unit(plan, head, levels), _slot(run.scales, _scale_of(plan, head))
-            _fill_nearer(column, work.gain, unit, run.system[system])
-        elif kind != _COUNT:
-            _fill_ratios(column, kind, plan[head, BETA], count, rank, own_gained, work.gained[condensed])
-        if rel > 1 and kind != _COUNT:
-            _clear(column, level, rel)
-        if is_flat:
-            sums = own_gained
-        elif kind != _COUNT and len(work.running):
-            _accumulate(column, run.topic, work.running)
-        if deepest:
-            reciprocals = _fill_reciprocals(ideal, deepest, work.summed, work.starts, work.beyond)
-        for each in range(head, len(plan)):
-            if not members[each] or not _shares_column(plan, kind, head, each):
-                continue
-            members[each] = False
-            own, cutoff, last, out = int(plan[each, KIND]), int(plan[each, CUTOFF]), lasts[slots[each]], table[each]
-            if own == _NCG:
-                _fill_ideal_gain(ideal.step, ideal.last, cutoff, work.summed, scale)
-            elif own == _GENAP:
-                _fill_average_precision(ideal, scale)
-            elif own == _NWRR:
-                _fill_best_reciprocal(plan[each, FIXED + levels :], run.counts, scale)
-            else:
-                most = cutoff if own in (_P, _GENP, _ANCG) or int(plan[each, OPTIONS]) & CUT_RECALL else NO_CUTOFF
-                _fill_base(own, most, plan[each, BETA], ideal.relevant, ideal.total, scale)
-            _divide(ideal.unit, scale)
-            if own in (_RR, _O, _WRR, _NWRR):
-                _find_first(first, level, rel, last, place)
-            elif own in (_PMEASURE, _PPLUS):
-                _find_preferred(first, level, rel, last, place)
-            if own in (_RR, _WRR, _NWRR):
-                _invert(rank, level, plan[each, FIXED + levels :], place, topic_class, scale, out)
-            elif own in (_O, _PMEASURE):
-                _take(column, place, topic_class, scale, out)
-            elif own == _PPLUS:
-                _add(column, sums, first, place, topic_class, scale, out)
-                _share(count, place, out)
-            elif own == _ANCG:
-                starts, beyond = work.starts, work.beyond
-                _average(cutoff, rank, column, first, last, topic_class, scale, starts, beyond, reciprocals, out)
-            elif own in (_P, _RPREC, _RECALL):
-                _take(count, last, topic_class, scale, out)
-            elif own == _RMEASURE:
-                _blend(plan[each, BETA], own_gained, count, last, topic_class, scale, out)
-            else:
-                _add(column, sums, first, last, topic_class, scale, out)
-            if own == _ADM:
-                _measure_distance(run, system, unit, ideal, out)
+    """The steps by ranking and by row, for a few rankings at a time."""
+    all_rankings, most = len(runs.size), _TOGETHER
+    for size in runs.size:
+        most = max(most, size)
+    width, topic_count = topics.last.shape[1], len(runs.topic_class)
+    by_row, by_ranking = np.empty((registers[1], most)), np.empty((registers[0], _TOGETHER))
+    rank, level = np.empty((2, most)), np.empty(most, np.int32)
+    last = topics.last.astype(np.float64)
+    counts, powers = np.empty((width, most)), np.empty((width, most + 1))
+    places, number = np.arange(1.0, most + 1.0), np.empty(most, np.int32)
+    own, at = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER + 1, np.int64)
+    begin = 0
+    while begin < all_rankings:
+        end, rows = begin, 0
+        while end < all_rankings and end - begin < _TOGETHER and (end == begin or rows + runs.size[end] <= _TOGETHER):
+            place, first, size = end - begin, runs.first[end], runs.size[end]
+            at[place], own[place] = rows, runs.topic_class[end % topic_count]
+            _convert(runs.rank[0], first, rank[0], rows, size)
+            _convert(runs.rank[1], first, rank[1], rows, size)
+            _convert(runs.level, first, level, rows, size)
+            _convert(places, 0, counts[1], rows, size)
+            for least in range(2, width):
+                _fill_counts(level, least, number, rows, size)
+                _convert(number, 0, counts[least], rows, size)
+            rows += size
+            end += 1
+        rankings = end - begin
+        at[rankings] = rows
+        for step in steps:
+            operation, target, setting = step[OPERATION], step[TARGET], step[SETTING]
+            if operation <= _ABSOLUTE:
+                if step[SPACE] == _ROW:
+                    _combine(operation, by_row[step[OPERAND]], by_row[step[OPERAND + 1]], by_row[target], rows)
+                else:
+                    one, other = by_ranking[step[OPERAND]], by_ranking[step[OPERAND + 1]]
+                    _combine(operation, one, other, by_ranking[target], rankings)
+            elif operation == _SUM:
+                values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
+                for ranking in range(rankings):
+                    first, count = at[ranking], int(found[ranking])
+                    out[ranking] = values[first] + _pairwise(values, first + 1, count - 1) if count else 0.0
+            elif operation in (_AT_LAST, _AT_FIRST, _AT_PREFERRED):
+                values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
+                for ranking in range(rankings):
+                    row = _place_of(operation, level, step[FIXED], at[ranking], int(found[ranking]))
+                    out[ranking] = values[row] if row >= 0 else 0.0
+            elif operation == _SPREAD_NUMBER:
+                if step[SPACE] == _ROW:
+                    by_row[target, :rows] = numbers[step[OPERAND]]
+                else:
+                    by_ranking[target, :rankings] = numbers[step[OPERAND]]
+            elif operation == _SPREAD_TOPIC:
+                values = classes[step[OPERAND]]
+                for ranking in range(rankings):
+                    if step[SPACE] == _ROW:
+                        by_row[target, at[ranking] : at[ranking + 1]] = values[own[ranking]]
+                    else:
+                        by_ranking[target, ranking] = values[own[ranking]]
+            elif operation == _SPREAD_RANKING:
+                values = by_ranking[step[OPERAND]]
+                for ranking in range(rankings):
+                    by_row[target, at[ranking] : at[ranking + 1]] = values[ranking]
+            elif operation == _RANK:
+                for row in range(rows):
+                    by_row[target, row] = rank[step[FIXED], row]
+            elif operation == _COUNT:
+                for row in range(rows):
+                    by_row[target, row] = counts[step[FIXED], row]
+            elif operation == _BY_LEVEL:
+                for ranking in range(rankings):
+                    values = levels[step[OPERAND], own[ranking] * width : (own[ranking] + 1) * width]
+                    _look_up(
+                        values, level[at[ranking] : at[ranking + 1]], by_row[target, at[ranking] : at[ranking + 1]]
+                    )
+            elif operation == _WEIGHT:
+                _look_up(tables.weights[setting], rank[step[FIXED], :rows], by_row[target, :rows])
+            elif operation == _CUMULATIVE_GAIN:
+                gains, lowest = tables.step[setting], tables.rel[setting]
+                for ranking in range(rankings):
+                    each, start, stop = own[ranking], at[ranking], at[ranking + 1]
+                    _fill_gained(gains[each], lowest, counts, start, stop, by_row[target])
+            elif operation == _IDEAL_CUMULATIVE_GAIN:
+                gains, lowest, ranks = tables.step[setting], tables.rel[setting], rank[step[FIXED]]
+                for ranking in range(rankings):
+                    each, start, stop = own[ranking], at[ranking], at[ranking + 1]
+                    _fill_ideal_gained(gains[each], lowest, last[each], ranks, start, stop, by_row[target])
+            elif operation == _PRODUCT_ABOVE:
+                values = levels[step[OPERAND]]
+                _fill_product_above(values, step[FIXED], level, own, at, rankings, powers, by_row[target])
+            elif operation == _RECIPROCALS:
+                values, further, upto = sums[setting], beyond[setting], step[FIXED + 1]
+                starts, depth = tables.starts[setting], tables.depth[setting]
+                ranks = rank[step[FIXED]]
+                for ranking in range(rankings):
+                    each = own[ranking]
+                    start, inside, added = starts[each], depth[each], further[each]
+                    whole = _sum_of_reciprocals(values, start, inside, added, upto)
+                    for row in range(at[ranking], at[ranking + 1]):
+                        if ranks[row] > upto:
+                            break  # these rows are not summed
+                        above = _sum_of_reciprocals(values, start, inside, added, int(ranks[row]) - 1)
+                        by_row[target, row] = whole - above
+            elif operation == _RELEVANT_ONLY:
+                values = by_row[step[OPERAND]]
+                for row in range(rows):
+                    by_row[target, row] = values[row] if level[row] >= step[FIXED] else 0.0
+            elif operation == _SYSTEM_SCORE:
+                for ranking in range(rankings):
+                    first = runs.first[begin + ranking]
+                    for row in range(at[ranking], at[ranking + 1]):
+                        by_row[target, row] = tables.system[setting, first + row - at[ranking]]
+            elif operation == _SYSTEM_DISTANCE:
+                by_ranking[target, :rankings] = tables.distance[setting, begin:end]
+            elif operation == _DOCUMENTS:
+                by_ranking[target, :rankings] = tables.documents[setting, begin:end]
+            elif operation == _ALL_ROWS:
+                for ranking in range(rankings):
+                    by_ranking[target, ranking] = runs.size[begin + ranking]
+            elif operation == _ROWS_UPTO:
+                limits, ranks = by_ranking[step[OPERAND]], rank[step[FIXED]]
+                for ranking in range(rankings):
+                    found = _count_upto(ranks[at[ranking] : at[ranking + 1]], limits[ranking])
+                    by_ranking[target, ranking] = found
+            elif operation == _SCORE:
+                values, worth = by_ranking[step[OPERAND]], classes[step[OPERAND + 1]]
+                for ranking in range(rankings):
+                    score = 0.0 if runs.missing[begin + ranking] else values[ranking]
+                    defined = worth[own[ranking]] != 0.0
+                    table[step[FIXED], begin + ranking] = score if defined else np.nan
+        begin = end
 
 
 @njit
 def score(
-    plan: Any,
+    first_steps: Any,
+    rest_steps: Any,
+    registers: Any,
     first: Any,
-    topic: Any,
-    row_class: Any,
-    level: Any,
+    size: Any,
+    missing: Any,
     rank: Any,
-    counted: Any,
+    level: Any,
     topic_class: Any,
-    counts: Any,
-    deepest: Any,
+    last: Any,
+    best_level: Any,
+    harmonic: Any,
+    numbers: Any,
+    gain: Any,
+    step: Any,
+    rel: Any,
+    by_level: Any,
+    weights: Any,
+    sums: Any,
+    starts: Any,
+    depth: Any,
+    sizes: Any,
+    recipes: Any,
     system: Any,
     distance: Any,
     documents: Any,
-    scales: Any,
     table: Any,
 ) -> None:
-    """Fills `table` float64 [metrics, topics] with the scores of `plan` float64 [metrics, fields] of a `Run`."""
-    relevant = first, topic, row_class, level, rank, counted, topic_class, counts, deepest
-    run = Run(*relevant, system, distance, documents, scales)
-    metrics, topics = table.shape
-    work = _find_work(run, topics)
-    lasts, cuts = np.empty((metrics, topics), np.uint32), np.full(metrics, _FREE)
-    left, members = np.ones(metrics, np.bool_), np.empty(metrics, np.bool_)
-    for leader in range(metrics):
-        if left[leader]:
-            for each in range(metrics):
-                members[each] = left[each] and _reads_alike(plan, leader, each, counts.shape[1] - 1)
-                left[each] = left[each] and not members[each]
-            ideal = _find_ideal(plan[leader], counts)
-            slots = _find_cuts(plan, members, run, ideal.relevant, cuts, lasts)
-            _score_columns(plan, members, leader, run, ideal, work, slots, lasts, table)
-
-
-@njit
-def _reads_alike(plan: Any, one: Any, other: Any, levels: Any) -> Any:
-    """Whether two metrics are under the same threshold and gain setting."""
-    return plan[one, REL] == plan[other, REL] and _same(plan, one, other, ADJUSTED, FIXED + levels)
-
-
-@njit
-def mean(geometric: Any, table: Any, means: Any) -> None:
-    """Fills `means` float64 [metrics, runs] from `table` float64 [metrics, runs, topics]."""
-    kept = np.empty(table.shape[2])
-    for metric in range(table.shape[0]):
-        for run in range(table.shape[1]):
-            scores, defined = table[metric, run], 0
-            for topic in range(len(kept)):
-                score = scores[topic]
-                defined += score == score
-                kept[topic] = score if score == score else 0.0
-            if geometric[metric]:
-                for topic in range(len(kept)):
-                    kept[topic] = np.log(max(scores[topic], _FLOOR)) if scores[topic] == scores[topic] else 0.0
-            mean = _sum(kept) / defined
-            means[metric, run] = np.exp(mean) if geometric[metric] else mean
+    """Fills `table` float64 [metrics, rankings] with the scores of a program, as `instructions` writes it."""
+    runs, topics = Runs(first, size, missing, rank, level, topic_class), Topics(last, best_level, harmonic)
+    tables = Tables(
+        numbers, gain, step, rel, by_level, weights, sums, starts, depth, sizes, recipes, system, distance, documents
+    )
+    single, levels = np.empty(registers[0]), np.empty((registers[_LEVEL], last.size))
+    classes = np.empty((registers[_TOPIC], len(last)))
+    most = 1
+    for each in sizes:
+        most = max(most, each)
+    reciprocals, beyond = np.empty((len(recipes), most)), np.empty((len(recipes), len(last)))
+    _take_first(first_steps, topics, tables, single, levels, classes, reciprocals, beyond)
+    counts = registers[_RANKING:]
+    _take_rest(rest_steps, runs, topics, tables, single, levels, classes, reciprocals, beyond, counts, table)

@@ -13,8 +13,10 @@ from gainboard.errors import BadExpression
 from gainboard.metrics.gains import FORMS, parse_gains
 from gainboard.metrics.numbers import format_number, read_number
 from gainboard.metrics.rankings import Scale
+from gainboard.metrics.values import Number, Space, Value
 
 _LARGEST = 1e100
+_HIGHEST_LEVEL = 127
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,9 @@ class Parameter:
     always_shown: bool = False
     default: str | float | bool | None = None
     default_on: Callable[[Scale], Any] | None = None
+    space: Space | None = None
+    """Of the value that formulas have in its place; None where a metric's function is called with the parameter's own
+    value, which then decides what the formula is."""
 
     def read(self, text: str, scale: Scale) -> Any:
         """The typed value of `text`. Raises BadExpression (BadGains for gains) with the limits."""
@@ -72,6 +77,7 @@ def number(name: str, description: str, *, least: float | None = None, above: fl
         read_text=read,
         write=format_number,
         always_shown=True,
+        space=Space.NUMBER,
     )
 
 
@@ -100,6 +106,11 @@ def _read_penalties(text: str, scale: Scale) -> tuple[float, ...] | None:
     well_formed = len(values) == text.count(":") + 1 == scale.highest_level
     fits = well_formed and values == sorted(values) and values[0] > 1 and values[-1] <= _LARGEST
     return tuple(values) if fits else None
+
+
+def _read_stop_scale(text: str, scale: Scale) -> int | None:
+    level = int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else 0
+    return level if scale.highest_level <= level <= _HIGHEST_LEVEL else None
 
 
 def _write_penalties(values: tuple[float, ...]) -> str:
@@ -149,16 +160,27 @@ _PENALTIES: Final = Parameter(
     write=_write_penalties,
     always_shown=True,
     default_on=lambda scale: tuple(float(value) for value in range(2, scale.highest_level + 2)),
+    space=Space.LEVEL,
+)
+
+_STOP_SCALE: Final = Parameter(
+    name="stop_scale",
+    description="The level h' whose gain H would stop a user with probability H/(H+1); by default the highest level.",
+    limits="a whole number from h, the highest level of the collection, to 127",
+    schema={"type": "integer", "minimum": 1, "maximum": _HIGHEST_LEVEL},
+    read_text=_read_stop_scale,
+    write=str,
+    default_on=lambda scale: scale.highest_level,
 )
 
 Beta = Annotated[
-    float, number("beta", "How much cumulative gain counts against the number of relevant documents.", least=0)
+    Number, number("beta", "How much cumulative gain counts against the number of relevant documents.", least=0)
 ]
 Base = Annotated[
-    float,
+    Number,
     number("base", "The logarithm base of the discount; ranks up to it are not discounted.", above=1),
 ]
-Penalties = Annotated[tuple[float, ...], _PENALTIES]
+Penalties = Annotated[Value, _PENALTIES]
 RecallBase = Annotated[
     str,
     choice(
@@ -175,5 +197,6 @@ SystemScores = Annotated[
     str,
     choice("srs", "System scores: scaled to [0, 1] within the topic's ranking, or as they are.", "minmax", "raw"),
 ]
+StopScale = Annotated[int, _STOP_SCALE]
 Cutoff = int | None
 """`cutoff: Cutoff = None` is a metric of the whole ranking unless cut; `cutoff: int` one that always is."""

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from gainboard.metrics.arrays import Scores
 from gainboard.metrics.catalogue import metric
-from gainboard.metrics.found import Found
 from gainboard.metrics.parameters import Cutoff, RecallBase
+from gainboard.metrics.values import Value, minimum
 from gainboard.metrics.views import BinaryRankings
 
 
-def precision_at(found: Found) -> Scores:
-    """count(r)/r at each document found."""
-    return found.count / found.rank
-
-
-def reciprocal_of(found: Found) -> Scores:
-    """1/r of each document found."""
-    return 1.0 / found.rank
-
-
-def recall_divisor(rankings: BinaryRankings, recall_base: str, cutoff: Cutoff) -> Scores:
-    """What a sum over relevant documents is divided by: R, or min(l, R) if so wished and there is a cut-off."""
+def recall_divisor(rankings: BinaryRankings, recall_base: str, cutoff: Cutoff) -> Value:
+    """Return what a sum over relevant documents is divided by: R, or min(l, R) if so wished and there is a cut-off."""
     if recall_base == "cutoff" and cutoff is not None:
-        return np.minimum(rankings.relevant_count, cutoff)
+        return minimum(rankings.relevant_count, cutoff)
     return rankings.relevant_count
 
 
@@ -36,9 +23,10 @@ def recall_divisor(rankings: BinaryRankings, recall_base: str, cutoff: Cutoff) -
 )
 def average_precision(
     rankings: BinaryRankings, *, recall_base: RecallBase = "relevant", cutoff: Cutoff = None
-) -> Scores:
-    """Precision at each relevant document retrieved, averaged over all that are relevant."""
-    return rankings.sum(precision_at, upto=cutoff) / recall_divisor(rankings, recall_base, cutoff)
+) -> Value:
+    """Average Precision is the precision at each relevant document retrieved, averaged over all relevant documents."""
+    found = rankings.relevant(upto=cutoff)
+    return found.sum(found.count / found.rank) / recall_divisor(rankings, recall_base, cutoff)
 
 
 @metric(
@@ -47,8 +35,8 @@ def average_precision(
     title="R-Precision",
     reference="Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000",
 )
-def r_precision(rankings: BinaryRankings) -> Scores:
-    """Precision at rank R, where R is the number of relevant documents of the topic."""
+def r_precision(rankings: BinaryRankings) -> Value:
+    """R-Precision is the precision at rank R, where R is the number of relevant documents of the topic."""
     return rankings.relevant(upto=rankings.relevant_count).number / rankings.relevant_count
 
 
@@ -58,8 +46,11 @@ def r_precision(rankings: BinaryRankings) -> Scores:
     title="Precision at a document cut-off",
     reference="van Rijsbergen, Information Retrieval, 1979",
 )
-def precision(rankings: BinaryRankings, *, cutoff: int) -> Scores:
-    """The share of the first l ranks that hold a relevant document; ranks that a short list lacks hold none."""
+def precision(rankings: BinaryRankings, *, cutoff: int) -> Value:
+    """P@l is the share of the first l ranks that hold a relevant document.
+
+    A ranking of fewer than l documents holds nothing at the ranks that it lacks.
+    """
     return rankings.relevant(upto=cutoff).number / cutoff
 
 
@@ -69,8 +60,8 @@ def precision(rankings: BinaryRankings, *, cutoff: int) -> Scores:
     title="Recall at a document cut-off",
     reference="van Rijsbergen, Information Retrieval, 1979",
 )
-def recall(rankings: BinaryRankings, *, cutoff: int) -> Scores:
-    """The share of the relevant documents that are among the first l."""
+def recall(rankings: BinaryRankings, *, cutoff: int) -> Value:
+    """Recall@l is the share of the relevant documents that are among the first l documents retrieved."""
     return rankings.relevant(upto=cutoff).number / rankings.relevant_count
 
 
@@ -80,6 +71,7 @@ def recall(rankings: BinaryRankings, *, cutoff: int) -> Scores:
     title="Reciprocal Rank",
     reference="Voorhees, The TREC-8 question answering track report, TREC-8, 1999",
 )
-def reciprocal_rank(rankings: BinaryRankings, *, cutoff: Cutoff = None) -> Scores:
-    """One over the rank of the first relevant document, 0 if none is retrieved."""
-    return rankings.at_first(reciprocal_of, upto=cutoff)
+def reciprocal_rank(rankings: BinaryRankings, *, cutoff: Cutoff = None) -> Value:
+    """Reciprocal Rank is one over the rank of the first relevant document, or 0 if none is retrieved."""
+    found = rankings.relevant(upto=cutoff)
+    return found.at_first(1.0 / found.rank)

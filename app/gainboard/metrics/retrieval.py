@@ -2,63 +2,61 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.arrays import Scores
-from gainboard.metrics.segments import Segments
-
-_REMEMBERED: Final = 9
-"""Numbers by topic: three sums, and three to scale scores by over either ranking."""
 
 
-class SystemScores:
-    """The scores of the judged documents retrieved, as user scores are compared with them.
+class SystemColumns(NamedTuple):
+    """Retrieval scores on one scale: raw, or scaled to [0, 1] over the topic's ranking.
 
-    Either `raw`, as they are, or scaled to [0, 1] over the topic's ranking, which `condensed` leaves only judged
-    documents in. What sums over them all is remembered, for no gain setting changes it.
+    `system` float64 [rows] has those of the relevant documents retrieved. By ranking, float64: `distance`, the sum of
+    |score| over all documents retrieved (over the judged ones, where rankings are condensed), which is how far off
+    scores are if no document is worth anything; and `documents`, how many are judged or retrieved.
     """
 
-    def __init__(self, scores: Scores, lowest: Scores, highest: Scores, counts: NDArray[np.int64]) -> None:
-        """`scores` float64 [rows], `counts` of them by topic; the extremes of each topic are over all retrieved."""
-        self._scores = scores
-        self._extremes = lowest, highest
-        self._counts = counts
-        self._distances: dict[tuple[bool, bool], Scores] = {}
+    system: Scores
+    distance: Scores
+    documents: Scores
 
-    @staticmethod
-    def remembered(topics: int) -> int:
-        """The bytes that may be remembered of so many topics."""
-        return _REMEMBERED * 8 * topics
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        counts: NDArray[np.int64],
+        row: NDArray[np.intp],
+        unjudged: Scores | float,
+        documents: NDArray[np.int64],
+    ) -> SystemColumns:
+        """Return the columns of `scores` float64 [judged] of one run, of which topics have `counts` int64 [n]."""
+        with np.errstate(over="ignore"):
+            distance = _by_topic(np.add, np.abs(scores), counts) + unjudged
+        return cls(scores.take(row), distance, documents.astype(np.float64))
 
-    def at(self, row: NDArray[np.intp], topic: NDArray[np.intp], raw: bool, condensed: bool) -> Scores:
-        """Those of some rows, each of its topic: float64 [m]."""
-        scores = self._scores.take(row)
-        if raw:
-            return scores
-        scaling = self._condensed_scaling if condensed else self._scaling
-        return scaled(scores, Scaling(*(each.take(topic) for each in scaling)))
+    @classmethod
+    def joined(cls, columns: Sequence[SystemColumns], topics: int) -> SystemColumns:
+        """Return the columns of several runs, one behind the other; those by ranking are float64 [runs, topics]."""
+        system = np.concatenate([each.system for each in columns]) if columns else np.zeros(0)
+        shape = (len(columns), topics)
+        distance = np.array([each.distance for each in columns]).reshape(shape)
+        return cls(system, distance, np.array([each.documents for each in columns]).reshape(shape))
 
-    def distance(self, raw: bool, condensed: bool) -> Scores:
-        """The sum of their absolute values, float64 [n]: how far off they are if no document is worth anything."""
-        key = (raw, condensed and not raw)
-        if key not in self._distances:
-            judged = Segments(self._counts)
-            with np.errstate(over="ignore"):
-                scores = self.at(np.arange(len(judged.topic)), judged.topic, *key)
-                self._distances[key] = judged.sum(np.abs(scores))
-        return self._distances[key]
 
-    @cached_property
-    def _scaling(self) -> Scaling:
-        return Scaling.between(*self._extremes)
+def ranked_scaling(scores: Scores, counts: NDArray[np.int64], lowest: Scores, highest: Scores) -> Scores:
+    """Return `scores` float64 [judged] scaled to [0, 1] by each topic's lowest and highest score, float64 [n]."""
+    scaling = Scaling.between(lowest, highest)
+    with np.errstate(over="ignore"):
+        return scaled(scores, Scaling(*(np.repeat(each, counts) for each in scaling)))
 
-    @cached_property
-    def _condensed_scaling(self) -> Scaling:
-        return Scaling.between(*Segments(self._counts).extremes(self._scores))
+
+def condensed_scaling(scores: Scores, counts: NDArray[np.int64]) -> Scores:
+    """Return the scores scaled by each topic's extremes among them: those of a ranking of judged documents alone."""
+    lowest, highest = _by_topic(np.minimum, scores, counts), _by_topic(np.maximum, scores, counts)
+    return ranked_scaling(scores, counts, lowest, highest)
 
 
 class Scaling(NamedTuple):
@@ -70,7 +68,7 @@ class Scaling(NamedTuple):
 
     @classmethod
     def between(cls, lowest: Scores | float, highest: Scores | float) -> Scaling:
-        """From `lowest` to `highest`, finite both, to 0 and 1; where they are equal, all to 1."""
+        """Return the scaling from `lowest` to `highest`, finite both, to 0 and 1; where they are equal, all to 1."""
         with np.errstate(over="ignore"):
             # Two finite scores may be further apart than the largest number; their halves are not.
             unit = np.where(np.isinf(np.subtract(highest, lowest)), 0.5, 1.0)
@@ -81,10 +79,20 @@ class Scaling(NamedTuple):
 
 
 def scaled(scores: Scores, scaling: Scaling) -> Scores:
-    """The scores, each by its scaling."""
+    """Return the scores, each by its scaling."""
     return (scores * scaling.unit - scaling.shift) / scaling.spread
 
 
 def min_max(scores: Scores, lowest: float, highest: float) -> Scores:
-    """`scores` float64 [m] scaled so that `lowest` becomes 0 and `highest` 1; all 1 where those two are equal."""
+    """Return `scores` float64 [m] scaled so that `lowest` becomes 0 and `highest` 1; all 1 where the two are equal."""
     return scaled(scores, Scaling.between(lowest, highest))
+
+
+def _by_topic(operation: np.ufunc, values: Scores, counts: NDArray[np.int64]) -> Scores:
+    """Return what the operation makes of the values of each topic, float64 [n]; 0 of none."""
+    reduced = np.zeros(len(counts))
+    filled = counts.nonzero()[0]
+    if len(filled):
+        starts = np.cumsum(counts) - counts
+        reduced[filled] = operation.reduceat(values, starts[filled])
+    return reduced

@@ -1,187 +1,209 @@
-"""How a metric reads a judged run. A kernel says by the type of its first parameter what it may look at."""
+"""What a metric may look at: a judged run as values. A metric says by the type of its first parameter which view it
+wants: relevant or not (`BinaryRankings`), with gains (`GradedRankings`), or with the run's own scores as well."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
-
-from gainboard.metrics.arrays import Scores
-from gainboard.metrics.found import Found, GradedFound, RowGains
-from gainboard.metrics.gains import FLAT, GainSetting
-from gainboard.metrics.ideal import IdealRankings
-from gainboard.metrics.rankings import JudgedRun, Judgments, RetrievalScores
-from gainboard.metrics.remembered import RunRows, rows_of
-from gainboard.metrics.rows import Columns, Cuts, Upto
-
-
-class Reading(NamedTuple):
-    """The parameters that say how a run is read, before any metric computes on it."""
-
-    gains: GainSetting = FLAT
-    rel: int = 1
-    condensed: bool = False
-
-
-Values = Callable[..., Scores]
-"""A formula that takes the relevant documents found, and whatever else it needs, and gives each a value."""
+from gainboard.metrics.discounts import Discount
+from gainboard.metrics.values import Number, Setting, Space, Value, spread, value
 
 
 class BinaryRankings:
-    """A run as metrics of binary relevance read it: documents are relevant (level >= `rel`) or not."""
+    """A run as metrics of binary relevance see it: documents are relevant (level >= `rel`) or not."""
 
-    def __init__(self, rankings: JudgedRankings, reading: Reading) -> None:
-        self._found: dict[int | None, Found] = {}
-        self._columns: dict[tuple[Any, ...], Scores] = {}
-        self._sums: dict[tuple[Any, ...], Scores] = {}
-        self._cuts = rankings.cuts(reading.rel, reading.condensed)
-        self.reading = reading
-        self.run = rankings.run
-        self.judgments = rankings.judgments
-        self.relevant_count: Scores = self.judgments.relevant_count(reading.rel)
-        """R: the relevant documents of each topic, retrieved or not, float64 [n]."""
+    def __init__(self, rel: int, condensed: bool) -> None:
+        self.rel = rel
+        self.condensed = condensed
 
-    @cached_property
-    def undefined(self) -> NDArray[np.intp]:
-        """The indices of the topics for which nothing of this kind is defined."""
-        return np.flatnonzero(self.relevant_count == 0)
+    @property
+    def relevant_count(self) -> Value:
+        """R, the relevant documents of each topic, retrieved or not."""
+        return value("relevant_count", Space.TOPIC, fixed=(self.rel,))
 
-    def relevant(self, *, upto: Upto = None) -> Found:
-        """The relevant documents retrieved at ranks <= `upto` (all of them if None)."""
-        # No cut-off is 0, which stands for R, to which several metrics read.
-        key = 0 if upto is self.relevant_count else upto
-        if isinstance(key, np.ndarray):
-            return self._find(key)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = self._find(upto)
-        return found
+    @property
+    def worth(self) -> Value:
+        """What must not be 0 for a topic's score to be defined: R."""
+        return self.relevant_count
 
-    def sum(self, values: Values, *settings: Hashable, upto: Upto = None) -> Scores:
-        """The sum of `values` over the relevant documents retrieved at ranks <= `upto`: float64 [n], for all to read.
+    def relevant(self, *, upto: Number | None = None) -> Found:
+        """Return the relevant documents retrieved at ranks <= `upto`; all that are retrieved if it is None."""
+        return Found(self, self._rows(upto))
 
-        `values(found, *settings)` is worked out once for all of them, and so for all cut-offs.
-        """
-        found = self.relevant(upto=upto)
-        key = (found, values, *settings)
-        sums = self._sums.get(key)
-        if sums is None:
-            sums = self._sums[key] = found.sum_by_topic(found.pick(self.column(values, *settings)))
-        return sums
+    def at_highest_level(self, by_level: Value) -> Value:
+        """Return, of a value by level, the number of the highest level at which a document of the topic is judged."""
+        return value("at_highest_level", Space.TOPIC, by_level)
 
-    def at_first(self, values: Values, *settings: Hashable, upto: Upto = None) -> Scores:
-        """`values` at the first relevant document, 0 if none is retrieved at ranks <= `upto`: float64 [n]."""
-        found = self.relevant(upto=upto)
-        return found.at_first(found.pick(self.column(values, *settings)))
-
-    def at_preferred(self, values: Values, *settings: Hashable, upto: Upto = None) -> Scores:
-        """`values` at the topmost among the documents of the highest level retrieved at ranks <= `upto`, 0 if no
-        relevant one is: float64 [n]."""
-        found = self.relevant(upto=upto)
-        return found.at_preferred(found.pick(self.column(values, *settings)))
-
-    def column(self, values: Values, *settings: Hashable) -> Scores:
-        """`values(found, *settings)` for all relevant documents retrieved."""
-        key = (values, *settings)
-        column = self._columns.get(key)
-        if column is None:
-            column = self._columns[key] = values(self.relevant(), *settings)
-        return column
-
-    def _find(self, upto: Upto) -> Found:
-        return Found(self._cut(upto))
-
-    def _cut(self, upto: Upto) -> Columns:
-        return self._cuts.to_relevant_count if upto is self.relevant_count else self._cuts.to(upto)
+    def _rows(self, upto: Number | None) -> Value:
+        if upto is None:
+            return value("all_rows", Space.RANKING)
+        return value("rows_upto", Space.RANKING, spread(upto, Space.RANKING), fixed=(int(self.condensed),))
 
 
 class GradedRankings(BinaryRankings):
-    """A run as metrics of graded relevance read it: each relevant document is worth a gain."""
-
-    def __init__(self, rankings: JudgedRankings, reading: Reading) -> None:
-        super().__init__(rankings, reading)
-        self._gains = rankings.row_gains(reading.gains, reading.rel)
-        self.ideal: IdealRankings = self.judgments.ideal(reading.gains, reading.rel)
-        """The ideal rankings of the same topics."""
+    """A run as metrics of graded relevance see it: each relevant document is worth a gain."""
 
     @property
-    def highest_gain(self) -> float:
-        """The gain of the scale's highest level before any adjustment, H."""
-        return self.reading.gains.highest
+    def ideal(self) -> IdealRankings:
+        """The ideal ranking of each topic."""
+        return IdealRankings(self.rel)
 
-    @cached_property
-    def undefined(self) -> NDArray[np.intp]:
-        """The indices of the topics whose ideal ranking is worth nothing."""
-        return np.flatnonzero(self.ideal.total == 0)
+    @property
+    def worth(self) -> Value:
+        """What must not be 0 for a topic's score to be defined: the gain of the whole ideal ranking."""
+        return self.ideal.total
 
-    def relevant(self, *, upto: Upto = None) -> GradedFound:
-        """The relevant documents retrieved at ranks <= `upto` (all of them if None)."""
-        found = super().relevant(upto=upto)
-        assert isinstance(found, GradedFound)
-        return found
+    @property
+    def gains(self) -> Value:
+        """The gain of each level; levels below the relevance threshold are worth 0."""
+        return value("gains", Space.LEVEL, open=(gains_above(self.rel),))
 
-    def _find(self, upto: Upto) -> GradedFound:
-        return GradedFound(self._cut(upto), self._gains, self.ideal)
+    def highest_gain(self, level: int | None = None) -> Value:
+        """Return H, the gain before any adjustment of the scale's highest level, or of the level that is given."""
+        return value("number", Space.NUMBER, open=(("highest_gain", level),))
+
+    def relevant(self, *, upto: Number | None = None) -> GradedFound:
+        """Return the relevant documents retrieved at ranks <= `upto`; all that are retrieved if it is None."""
+        return GradedFound(self, self._rows(upto))
 
 
 class ScoredRankings(GradedRankings):
-    """A run as a metric reads it that needs the run's own retrieval scores too."""
+    """A run as a metric sees it that needs the run's own retrieval scores too."""
+
+    def system_scores(self, *, raw: bool) -> Value:
+        """Return the run's score of each relevant document retrieved, `raw` or scaled to [0, 1] over its ranking."""
+        return value("system_score", Space.ROW, fixed=self._scale(raw))
+
+    def system_distance(self, *, raw: bool) -> Value:
+        """Return the sum of |score| over the documents retrieved, in a condensed ranking over the judged ones."""
+        return value("system_distance", Space.RANKING, fixed=self._scale(raw))
 
     @property
-    def retrieval_scores(self) -> RetrievalScores:
-        """The scores that the run gave its documents; ValueError if they were not loaded."""
-        return self.run.loaded_scores
+    def documents(self) -> Value:
+        """The number of documents judged or retrieved; where rankings are condensed, of documents judged."""
+        return value("documents", Space.RANKING, fixed=(int(self.condensed),))
 
-    def system_scores(self, found: Found, *, raw: bool) -> Scores:
-        """The run's scores of the documents found, `raw` or scaled to [0, 1] over their ranking."""
-        return self.run.system_scores.at(found.row, found.topic, raw, self.reading.condensed)
-
-    def system_distance(self, *, raw: bool) -> Scores:
-        """The sum of |score| over all judged documents retrieved, float64 [n]."""
-        return self.run.system_distance(raw, self.reading.condensed)
+    def _scale(self, raw: bool) -> tuple[int, int]:
+        return int(raw), int(self.condensed)
 
 
-View = TypeVar("View", bound=BinaryRankings)
+class Found:
+    """The relevant documents of a ranking retrieved at some rank or above it: values by document, and sums of them."""
+
+    def __init__(self, rankings: BinaryRankings, rows: Value) -> None:
+        self._rankings = rankings
+        self._rows = rows
+
+    @property
+    def rank(self) -> Value:
+        """r, from 1; in a condensed ranking, among the judged documents."""
+        return value("rank", Space.ROW, fixed=(int(self._rankings.condensed),))
+
+    @property
+    def count(self) -> Value:
+        """count(r), the relevant documents at this rank and above it."""
+        return value("count", Space.ROW, fixed=(self._rankings.rel,))
+
+    def by_level(self, by_level: Value) -> Value:
+        """Return, of a value by level, the number of the document's level."""
+        return value("by_level", Space.ROW, by_level)
+
+    def product_above(self, by_level: Value) -> Value:
+        """Return the product, over the documents retrieved above this one, of the numbers of their levels.
+
+        Documents that are not relevant count as 1.
+        """
+        return value("product_above", Space.ROW, by_level, fixed=(self._rankings.rel,))
+
+    @property
+    def number(self) -> Value:
+        """How many there are in each ranking."""
+        return value("at_last", Space.RANKING, self.count, self._rows)
+
+    def sum(self, by_document: Value) -> Value:
+        """Return the sum over the documents of each ranking."""
+        return value("sum", Space.RANKING, self._relevant_only(by_document), self._rows)
+
+    def at_first(self, by_document: Value) -> Value:
+        """Return the number of each ranking's topmost relevant document, 0 if there is none."""
+        return value("at_first", Space.RANKING, by_document, self._rows, fixed=(self._rankings.rel,))
+
+    def at_preferred(self, by_document: Value) -> Value:
+        """Return the number of the topmost document among those of the highest level found, 0 if there is none."""
+        return value("at_preferred", Space.RANKING, by_document, self._rows, fixed=(self._rankings.rel,))
+
+    @property
+    def preferred_rank(self) -> Value:
+        """The rank of the topmost document among those of the highest level found, 0 if there is none."""
+        return self.at_preferred(self.rank)
+
+    def _relevant_only(self, by_document: Value) -> Value:
+        # Documents below the threshold stay among the rows, where they add nothing.
+        rel = self._rankings.rel
+        return by_document if rel == 1 else value("relevant_only", Space.ROW, by_document, fixed=(rel,))
 
 
-class JudgedRankings:
-    """One run against one qrels version, for the time of one request.
+class GradedFound(Found):
+    """The relevant documents of a ranking retrieved at some rank or above it, with what they are worth."""
 
-    Metrics share through it whatever does not depend on the metric, so score all of them on one object.
-    """
+    def __init__(self, rankings: GradedRankings, rows: Value) -> None:
+        super().__init__(rankings, rows)
+        self._graded = rankings
 
-    def __init__(self, run: JudgedRun, judgments: Judgments) -> None:
-        self.run = run
-        self.judgments = judgments
-        self._views: dict[tuple[type[BinaryRankings], Reading], BinaryRankings] = {}
-        self._gains: dict[tuple[GainSetting, int], RowGains] = {}
+    @property
+    def gain(self) -> Value:
+        """g(r)."""
+        return self.by_level(self._graded.gains)
 
-    @cached_property
-    def _rows(self) -> RunRows:
-        return rows_of(self.run, self.judgments)
+    @property
+    def cumulative_gain(self) -> Value:
+        """cg(r), the gain of this document and of those above it."""
+        return value("cumulative_gain", Space.ROW, open=(gains_above(self._graded.rel),))
 
-    @cached_property
-    def missing(self) -> NDArray[np.intp]:
-        """The indices of the topics that the run lacks."""
-        return np.flatnonzero(self.run.retrieved == 0)
+    @property
+    def ideal_cumulative_gain(self) -> Value:
+        """cg_I(r), the gain of the first r documents of the ideal ranking."""
+        rel, condensed = self._graded.rel, int(self._graded.condensed)
+        return value("ideal_cumulative_gain", Space.ROW, fixed=(condensed,), open=(gains_above(rel),))
 
-    def view(self, kind: type[View], reading: Reading) -> View:
-        """The run as `kind` reads it."""
-        view = self._views.get((kind, reading))
-        if not isinstance(view, kind):
-            view = self._views[kind, reading] = kind(self, reading)
-        return view
+    def discount(self, discount: Discount) -> Value:
+        """Return the weight of the rank under the discount."""
+        condensed = int(self._graded.condensed)
+        return value("weight", Space.ROW, fixed=(condensed,), open=(weights_of(discount),))
 
-    def cuts(self, rel: int, condensed: bool) -> Cuts:
-        """The rows of level >= `rel` by rank, shared by all gain settings."""
-        return self._rows.cuts(self.run, rel, condensed)
+    def reciprocals(self, discount: Discount, upto: int) -> Value:
+        """Return the sum of 1/cg_I(i), discounted, over the ranks i from this document's to `upto`."""
+        settings = (gains_above(self._graded.rel), weights_of(discount))
+        return value("reciprocals", Space.ROW, fixed=(int(self._graded.condensed), upto), open=settings)
 
-    def row_gains(self, gains: GainSetting, rel: int) -> RowGains:
-        """What the rows of level >= `rel` are worth, condensed or not."""
-        if (gains, rel) not in self._gains:
-            rows = self._rows.relevant(self.run, rel)
-            self._gains[gains, rel] = RowGains(rows, self.judgments.ideal(gains, rel))
-        return self._gains[gains, rel]
+
+class IdealRankings:
+    """The ideal ranking of each topic, all its relevant documents with the highest gain first: values by topic."""
+
+    def __init__(self, rel: int) -> None:
+        self._rel = rel
+
+    @property
+    def total(self) -> Value:
+        """The gain of all relevant documents."""
+        return value("ideal_total", Space.TOPIC, open=(gains_above(self._rel),))
+
+    @property
+    def generalised_precision_sum(self) -> Value:
+        """The sum of cg_I(r)/r over the ranks r = 1..R."""
+        return value("ideal_precisions", Space.TOPIC, fixed=(self._rel,), open=(gains_above(self._rel),))
+
+    def cumulative_gain(self, upto: int, discount: Discount) -> Value:
+        """Return the discounted gain of the first `upto` ranks."""
+        settings = (gains_above(self._rel), weights_of(discount))
+        return value("ideal_gain", Space.TOPIC, fixed=(upto,), open=settings)
+
+
+def gains_above(rel: int) -> Setting:
+    """Return the setting of the gains where levels from `rel` up are relevant."""
+    return ("gains", rel)
+
+
+def weights_of(discount: Discount) -> Setting:
+    """Return the setting of the weights of ranks; the base may be a parameter."""
+    base = discount.base
+    named = base.open[0] if isinstance(base, Value) else ("constant", base)
+    return ("discount", named, discount.shift)

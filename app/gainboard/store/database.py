@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, TimeoutError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from gainboard.errors import BadSetting, DatabaseBusy
 
@@ -42,12 +42,15 @@ class Database:
 
     def __init__(self, url: str, busy_seconds: float = BUSY_SECONDS) -> None:
         try:
-            self.engine = _engine(url, busy_seconds)
+            self.engine = _pooled_engine(url, busy_seconds)
         except ModuleNotFoundError as error:
             raise BadSetting(f"No driver for PostgreSQL: pip install 'gainboard[postgres]' ({error})") from error
         self._reads = self.engine.execution_options(**_READS.get(self.engine.dialect.name, {}))
         self._writes = self.engine.execution_options(**_WRITES)
         self._hurries = self.engine.execution_options(**_HURRIES)
+        # An engine of its own, for each statement of one that has listeners on transactions takes a quarter longer.
+        # It must not share the pool: an engine's isolation level becomes that of every new connection of its pool.
+        self._plain = _engine(url, 0, NullPool, isolation_level="AUTOCOMMIT")
         self._had_file = False
 
     @contextmanager
@@ -85,6 +88,14 @@ class Database:
                 yield connection
         except (DBAPIError, TimeoutError) as error:
             raise DatabaseBusy("Nothing was written, for others are.") from error
+
+    def connected(self) -> Connection:
+        """Return a connection for whoever keeps it: without transactions, each statement sees the newest state.
+
+        On SQLite it waits for nobody, as all who wait for its holder would wait too.
+        """
+        with self.translated():
+            return self._plain.connect()
 
     @property
     def path(self) -> Path | None:
@@ -163,16 +174,23 @@ def _is_sqlite(url: str) -> bool:
     return backend == "sqlite"
 
 
-def _engine(url: str, busy_seconds: float) -> Engine:
+def _pooled_engine(url: str, busy_seconds: float) -> Engine:
+    engine = _engine(url, busy_seconds, QueuePool, pool_size=_POOLED, max_overflow=20, pool_timeout=busy_seconds)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _engine(url: str, busy_seconds: float, pool: type[Pool], **options: Any) -> Engine:
     # Parameters of statements are what people uploaded: they stay out of error texts, and so out of the log.
-    options = {"pool_size": _POOLED, "max_overflow": 20, "pool_timeout": busy_seconds, "hide_parameters": True}
     if not _is_sqlite(url):
         # A host that vanishes closes no connection: without a bound of ours, TCP waits for a quarter of an hour.
         patience = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": int(BUSY_SECONDS * 1000)}
-        return create_engine(url, pool_pre_ping=True, connect_args=patience, **options)
-    engine = create_engine(url, poolclass=QueuePool, connect_args={"timeout": busy_seconds}, **options)
+        return create_engine(
+            url, poolclass=pool, pool_pre_ping=True, connect_args=patience, hide_parameters=True, **options
+        )
+    engine = create_engine(url, poolclass=pool, connect_args={"timeout": busy_seconds}, hide_parameters=True, **options)
     event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 

@@ -27,6 +27,7 @@ def _select() -> Select[Any]:
     return kept.join(qrels, qrels.c.id == table.c.qrels_id)
 
 
+_AMONG = _select().where(table.c.id.in_(bindparam("ids", expanding=True)))
 _BY_ID = _select().where(table.c.id == bindparam("id"), qrels.c.discarded_at.is_(None))
 
 
@@ -42,7 +43,7 @@ def find(tx: Transaction, identity: str) -> StoredJob | None:
 
 def among(tx: Transaction, identities: Container[str]) -> dict[str, StoredJob]:
     """Those of the jobs that there are, by id."""
-    return {row.id: _record(row) for row in tx.execute(_select().where(table.c.id.in_(identities)))}
+    return {row.id: _record(row) for row in tx.execute(_AMONG, {"ids": list(identities)})}
 
 
 def of_numbers(tx: Transaction, numbers: Container[int]) -> dict[int, StoredJob]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
 
 from gainboard.store.database import Transaction
-from gainboard.store.records import Qrels
+from gainboard.store.records import OrderBy, Qrels
 from gainboard.store.tables import judged_runs
 from gainboard.store.tables import qrels as table
 
@@ -34,10 +35,20 @@ def _record(row: Row[Any]) -> Qrels:
 
 def add(tx: Transaction, collection_id: int, **values: Any) -> Qrels:
     """The next version. The collection is locked by the caller, so the number is free."""
-    newest = select(func.max(table.c.version)).where(table.c.collection_id == collection_id)
-    version = (tx.execute(newest).scalar() or 0) + 1
-    query = insert(table).values(collection_id=collection_id, version=version, **values)
+    query = insert(table).values(collection_id=collection_id, version=next_version(tx, collection_id), **values)
     return _record(tx.execute(query.returning(*_RECORD)).one())
+
+
+def add_again(tx: Transaction, version: Qrels, **values: Any) -> Qrels:
+    """Add the same judgments as the next version, with these values instead of their own."""
+    own = {name: value for name, value in asdict(version).items() if name not in ("id", "collection_id", "version")}
+    return add(tx, version.collection_id, **own | {"counts": counts(tx, version.id)} | values)
+
+
+def next_version(tx: Transaction, collection_id: int) -> int:
+    """Return the number that the next version gets; those of discarded drafts are not given again."""
+    newest = select(func.max(table.c.version)).where(table.c.collection_id == collection_id)
+    return (tx.execute(newest).scalar() or 0) + 1
 
 
 def find(tx: Transaction, collection_id: int, version: int | None = None) -> Qrels | None:
@@ -50,11 +61,18 @@ def find(tx: Transaction, collection_id: int, version: int | None = None) -> Qre
     return _record(row) if row else None
 
 
-def find_draft(tx: Transaction, collection_id: int, sha256: str, columns: str) -> Qrels | None:
-    """The first draft with exactly this content, read in this layout."""
-    same = (table.c.published_at.is_(None), table.c.sha256 == sha256, table.c.columns == columns)
+def find_draft(tx: Transaction, collection_id: int, sha256: str, columns: str, order_by: OrderBy) -> Qrels | None:
+    """The first draft with exactly this content, read in this layout, whose runs are in this order."""
+    content = (table.c.sha256 == sha256, table.c.columns == columns)
+    same = (table.c.published_at.is_(None), *content, table.c.order_by == order_by)
     row = tx.execute(_select(collection_id).where(*same).order_by(table.c.version).limit(1)).first()
     return _record(row) if row else None
+
+
+def drafts(tx: Transaction, collection_id: int) -> list[Qrels]:
+    """Return all drafts, by number."""
+    query = _select(collection_id).where(table.c.published_at.is_(None)).order_by(table.c.version)
+    return [_record(row) for row in tx.execute(query)]
 
 
 def exist(tx: Transaction, collection_id: int) -> bool:

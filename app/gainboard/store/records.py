@@ -34,7 +34,7 @@ Action = Literal[
 ]
 MOST_PRESETS: Final = 5
 Warnings = list[dict[str, Any]]
-FIXED_BY_DATA = ("highest_level", "level_names", "depth", "order_by")
+FIXED_BY_DATA = ("highest_level", "level_names", "depth")
 """Settings of a collection under which files are read: they stay what they are once one is stored."""
 
 
@@ -110,7 +110,8 @@ class Token:
 class Qrels:
     """One immutable version of a collection's judgments; the file itself is a blob.
 
-    `published_at` is None for a draft, which its organisers look at before anybody is answered by it.
+    `published_at` is None for a draft, which its organisers look at before anybody is answered by it. `order_by` is
+    the order of the runs that are joined with it: the collection's, when the version was made.
     """
 
     id: int
@@ -125,6 +126,7 @@ class Qrels:
     warnings: Warnings
     created_at: datetime
     published_at: datetime | None
+    order_by: OrderBy
 
 
 @dataclass(frozen=True, slots=True)

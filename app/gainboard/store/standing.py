@@ -1,39 +1,91 @@
-"""How things stand, read at one glance: what decides whether an answer that was given before is given again."""
+"""How things stand, each read in one statement: for a request, and for an answer that may be given again."""
 
 from __future__ import annotations
 
-import sqlite3
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import bindparam, select
-from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy import Connection, bindparam, select
 
-from gainboard.errors import DatabaseBusy
-from gainboard.store.database import Database
+from gainboard.store.database import Database, Transaction
 from gainboard.store.job_records import JobState
 from gainboard.store.job_tables import jobs
-from gainboard.store.metadata import UtcTime
-from gainboard.store.records import Token
-from gainboard.store.tables import collections, teams, tokens
+from gainboard.store.records import Collection, Qrels, Token
+from gainboard.store.tables import collections, qrels, teams, tokens
 from gainboard.store.tokens import digest
 
-_TOKEN = [column for column in tokens.c if column.name != "hash"]
-_NAMES = [column.name for column in _TOKEN]
-_TIMES = [column.name for column in _TOKEN if isinstance(column.type, UtcTime)]
-_JOB = select(jobs.c.state).where(jobs.c.id == bindparam("job")).scalar_subquery()
-_QUERY = (
-    select(collections.c.id, collections.c.revision, _JOB, teams.c.name, *_TOKEN)
-    .select_from(collections.outerjoin(tokens, tokens.c.hash == bindparam("hash")))
-    .outerjoin(teams, teams.c.id == tokens.c.team_id)
-    .where(collections.c.name == bindparam("name"), collections.c.deleted_at.is_(None))
+R = TypeVar("R", Collection, Qrels, Token)
+
+
+def _names(record: type[R]) -> list[str]:
+    return [field.name for field in fields(record)]
+
+
+_TOKEN = [teams.c.name if name == "team" else tokens.c[name] for name in _names(Token)]
+_COLLECTION = [collections.c[name] for name in _names(Collection)]
+_QRELS = [qrels.c[name] for name in _names(Qrels)]
+_IS_LIVE = (collections.c.name == bindparam("name"), collections.c.deleted_at.is_(None))
+_WITH_TOKEN = collections.outerjoin(tokens, tokens.c.hash == bindparam("hash")).outerjoin(
+    teams, teams.c.id == tokens.c.team_id
 )
 
+_other = qrels.alias()
+_NEWEST = (
+    select(_other.c.id)
+    .where(
+        _other.c.collection_id == collections.c.id, _other.c.published_at.is_not(None), _other.c.discarded_at.is_(None)
+    )
+    .order_by(_other.c.published_at.desc(), _other.c.version.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_NUMBERED = (
+    (qrels.c.collection_id == collections.c.id)
+    & (qrels.c.version == bindparam("version"))
+    & qrels.c.discarded_at.is_(None)
+)
+_BY_NEWEST, _BY_VERSION = (
+    select(*_COLLECTION, *_TOKEN, *_QRELS).select_from(_WITH_TOKEN.outerjoin(qrels, chosen)).where(*_IS_LIVE)
+    for chosen in (qrels.c.id == _NEWEST, _NUMBERED)
+)
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A live collection's id and revision, the record of a token (valid or not), and the state of a job."""
+_JOB = select(jobs.c.state).where(jobs.c.id == bindparam("job")).scalar_subquery()
+_CHECK = select(collections.c.id, collections.c.revision, _JOB, *_TOKEN).select_from(_WITH_TOKEN).where(*_IS_LIVE)
+
+
+def _record(record: type[R], values: Sequence[Any]) -> R | None:
+    return record(*values) if values[0] is not None else None
+
+
+class Opened(NamedTuple):
+    """A live collection, the record of a token (valid or not), and a qrels version."""
+
+    collection: Collection
+    token: Token | None
+    qrels: Qrels | None
+
+
+def find(tx: Transaction, name: str, token: str | None, version: int | None) -> Opened | None:
+    """Return the live collection of this name with this token, and its version of this number or the newest."""
+    query, asked = (_BY_VERSION, {"version": version}) if version else (_BY_NEWEST, {})
+    row = tx.execute(query, {"name": name, "hash": digest(token) if token is not None else None, **asked}).first()
+    if row is None:
+        return None
+    first, second = len(_COLLECTION), len(_COLLECTION) + len(_TOKEN)
+    return Opened(Collection(*row[:first]), _record(Token, row[first:second]), _record(Qrels, row[second:]))
+
+
+class Checked(NamedTuple):
+    """What an answer depends on: the name of a collection, a token, and the id of a job."""
+
+    collection: str
+    token: str | None
+    job: str | None
+
+
+class Standing(NamedTuple):
+    """A live collection's id and revision, the state of a job, and the record of a token (valid or not)."""
 
     collection_id: int
     revision: int
@@ -42,63 +94,42 @@ class Standing:
 
 
 class Standings:
-    """Reads `Standing` in one statement, which sees one consistent state without a transaction around it.
+    """Reads how things stand on a connection of its own, for one thread at a time.
 
-    `at_once` says that it takes microseconds: SQLite is asked on a connection of its own, by one thread at a time and
-    past SQLAlchemy, whose ways into and out of a transaction would cost twenty times what the statement does.
+    There is no transaction around the statement, and so no way into it and out of it: the database is asked once, by
+    a statement that PostgreSQL has prepared.
     """
 
     def __init__(self, database: Database) -> None:
-        self._engine = database.engine.execution_options(isolation_level="AUTOCOMMIT")
-        dialect = self._engine.dialect
-        self.at_once = dialect.name == "sqlite"
-        compiled = _QUERY.compile(dialect=dialect)
-        assert isinstance(compiled, SQLCompiler)
-        self._text, self._order = str(compiled), compiled.positiontup or ()
-        as_time = UtcTime().dialect_impl(dialect).result_processor(dialect, None)
-        assert as_time is not None
-        self._as_time = lru_cache(maxsize=1000)(as_time)  # the same ones again and again
-        self._own: sqlite3.Connection | None = None
+        self._database = database
+        self._connection: Connection | None = None
 
-    def find(self, collection: str, token: str | None, job: str | None) -> Standing | None:
-        """How things stand with the live collection of this name, this token and the job of this id."""
-        asked = {"name": collection, "hash": digest(token) if token is not None else None, "job": job}
-        row = self._read_own(asked) if self.at_once else self._read(asked)
+    @property
+    def is_quick(self) -> bool:
+        """Return whether an answer takes microseconds, for which no thread is worth its price."""
+        return self._database.engine.dialect.name == "sqlite"
+
+    def find(self, asked: Iterable[Checked]) -> dict[Checked, Standing | None]:
+        """Return how each of these stands now; None where there is no such collection. Raises DatabaseBusy."""
+        try:
+            with Database.translated():
+                return {each: self._find(each) for each in asked}
+        except BaseException:
+            self.close()
+            raise
+
+    def _find(self, asked: Checked) -> Standing | None:
+        if self._connection is None:
+            self._connection = self._database.connected()
+        hashed = digest(asked.token) if asked.token is not None else None
+        row = self._connection.execute(_CHECK, {"name": asked.collection, "hash": hashed, "job": asked.job}).first()
         if row is None:
             return None
-        identity, revision, job_state, team, *of_token = row
-        return Standing(identity, revision, job_state, self._token(team, of_token) if of_token[0] is not None else None)
+        identity, revision, job_state, *of_token = row
+        return Standing(identity, revision, job_state, _record(Token, of_token))
 
     def close(self) -> None:
-        """Gives its connection up."""
-        if self._own is not None:
-            self._own.close()
-            self._own = None
-
-    def _read_own(self, asked: dict[str, str | None]) -> Any:
-        try:
-            if self._own is None:
-                self._own = self._connect()
-            return self._own.execute(self._text, [asked[name] for name in self._order]).fetchone()
-        except sqlite3.Error as error:
-            self.close()
-            raise DatabaseBusy("The database did not answer.") from error
-
-    def _connect(self) -> sqlite3.Connection:
-        with Database.translated():
-            pooled = self._engine.raw_connection()
-        connection = pooled.driver_connection
-        assert isinstance(connection, sqlite3.Connection)
-        pooled.detach()
-        connection.execute("PRAGMA busy_timeout = 0")  # all other requests would wait as well
-        return connection
-
-    def _read(self, asked: dict[str, str | None]) -> Any:
-        with Database.translated(), self._engine.connect() as connection:
-            return connection.execute(_QUERY, asked).first()
-
-    def _token(self, team: str | None, values: list[Any]) -> Token:
-        kept = dict(zip(_NAMES, values, strict=True))
-        if self.at_once:  # past SQLAlchemy, times are as they are stored
-            kept |= {name: self._as_time(kept[name]) for name in _TIMES}
-        return Token(**kept, team=team)
+        """Give the connection up."""
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            connection.close()

@@ -113,6 +113,7 @@ qrels = Table(
     Column("created_at", UtcTime, nullable=False),
     Column("published_at", UtcTime),  # null: a draft, by which nobody is answered
     Column("discarded_at", UtcTime),  # of a draft; its row stays, for neither its id nor its number comes again
+    Column("order_by", String(16), nullable=False, server_default="score"),  # of the runs that are joined with it
     UniqueConstraint("collection_id", "version"),
 )
 

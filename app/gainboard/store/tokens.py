@@ -74,6 +74,11 @@ def find(tx: Transaction, token: str) -> Token | None:
     return _record(row) if row else None
 
 
+def of_id(tx: Transaction, identity: str) -> Token:
+    """Return the record of the token of this id, valid or not."""
+    return _record(tx.execute(_select().where(table.c.id == identity)).one())
+
+
 def find_by_id(tx: Transaction, collection_id: int | None, identity: str) -> Token | None:
     """The record of a collection's token by its public id; without a collection, of an instance organiser's."""
     row = tx.execute(_select().where(table.c.id == identity, table.c.collection_id == collection_id)).first()

@@ -70,7 +70,7 @@ def _load() -> _ReadingKernels:
     return loaded
 
 
-READING = Twin("reading", _load)
+READING = Twin("reading", _load, kernels="gainboard.trec.kernels")
 """The compiled functions, if the `fast` extra is installed."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ TUKEY = {"test": "randomised-tukey-hsd", "resamples": 5000, "alphas": [0.05], "s
 
 Groups = Mapping[str, list[str]]
 """The letters of each run by its name: runs that share one do not differ significantly."""
+IDENTITIES: Cache[tuple[int, int, int, int, str], Sequence[str]] = Cache(1000)
+"""By collection, revision, qrels version, version of the kind, and label: the ids that the groups' job has or had."""
 GROUPS: Cache[str, Groups] = Cache(256)
 """By the id of the job that computed them."""
 
@@ -48,16 +50,10 @@ def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
         return None
     if len(board.by) > MOST_CHARACTERS:
         return None  # the gains of a hundred levels: nobody could ask for it
-    kind = find_kind(KIND)
     asked = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}
-    settled = settle(scores.collection, kind.params.model_validate(asked))
-    key = identity(kind, settled, scores.collection, scores.qrels, scores.runs)
+    key, *earlier = _identities(workspace, board, asked)
     if (known := GROUPS.of(workspace).find(key)) is not None:
         return GroupsJob(KIND, asked, key, "succeeded", known, outdated=False)
-    earlier = [
-        identity(kind, settled, scores.collection, scores.qrels, scores.runs, engine_version=version)
-        for version in range(1, kind.engine_version)
-    ]
     with workspace.database.reading() as tx:
         found = jobs.among(tx, [key, *earlier])
     job = found.pop(key, None)
@@ -65,6 +61,19 @@ def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
     groups = GROUPS.of(workspace).get(key, lambda: _groups(workspace, job)) if job and done else None
     outdated = not done and any(each.state == "succeeded" for each in found.values())
     return GroupsJob(KIND, asked, key, job.state if job else None, groups, outdated)
+
+
+def _identities(workspace: Workspace, board: RankedRuns, asked: Mapping[str, Any]) -> Sequence[str]:
+    """The id of the job, and after it those that earlier versions of its kind gave it."""
+    scores, kind = board.scores, find_kind(KIND)
+    here, version = scores.collection, scores.qrels
+
+    def derive() -> Sequence[str]:
+        settled = settle(here, kind.params.model_validate(asked))
+        versions = (kind.engine_version, *range(1, kind.engine_version))
+        return [identity(kind, settled, here, version, scores.runs, engine_version=each) for each in versions]
+
+    return IDENTITIES.of(workspace).get((here.id, here.revision, version.id, kind.engine_version, board.by), derive)
 
 
 def _groups(workspace: Workspace, job: StoredJob) -> Groups:

@@ -8,12 +8,16 @@ from typing import Any, TypeVar
 
 from gainboard.evaluation.analyses import Analysis
 from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.visibility import View
 from gainboard.exhibits import Figure, LongTable, Table
 from gainboard.metrics import SCORING_VERSION
+from gainboard.store.database import Transaction
+from gainboard.store.job_records import StoredJob
+from gainboard.store.records import Collection
 from gainboard.work.catalogue import AnyKind, KindCatalogue
-from gainboard.work.params import Params
+from gainboard.work.params import AnyParams
 
-P = TypeVar("P", bound=Params)
+P = TypeVar("P", bound=AnyParams)
 Result = Mapping[str, Any]
 """The JSON of a result, which alone must suffice for its tables and figures."""
 
@@ -30,6 +34,23 @@ class JobKind(AnyKind[P]):
     analysis: Callable[[Matrices, P], Analysis]
     tables: Callable[[Result], Sequence[Table | LongTable]]
     figures: Callable[[Result], Sequence[Figure]]
+    find_same: Callable[[Transaction, Collection, P], StoredJob | None] | None = None
+    """None but for a kind that changes its collection: `analysis` makes a `Change` then, and organisers alone ask for
+    it. Returns the job, under whatever id, that makes the very change, or has made the last one. Raises Conflict where
+    nothing is to be changed.
+    """
+
+    @property
+    def is_change(self) -> bool:
+        """Tell whether it changes its collection."""
+        return self.find_same is not None
+
+    def admit(self, view: View) -> None:
+        """Raise what the principal is to be told who may not ask for it."""
+        if self.is_change:
+            view.require_organiser()
+        else:
+            view.require_free_scores()
 
     @property
     def engine_version(self) -> int:

@@ -26,7 +26,7 @@ from gainboard.store.job_records import StoredJob
 from gainboard.store.records import Collection, Qrels, Run, Token
 from gainboard.work.job_kinds import JobKind
 from gainboard.work.labels import Labels, located
-from gainboard.work.params import Params
+from gainboard.work.params import AnyParams
 
 CHUNK_SECONDS = 8.0
 """Estimated seconds of one core in a chunk: what is lost when a process dies, and how long others wait at most."""
@@ -43,7 +43,7 @@ class Order:
 
     workspace: Workspace = field(repr=False)
     kind: JobKind[Any]
-    params: Params
+    params: AnyParams
     collection: Collection
     version: JudgedVersion
     others: Mapping[int, JudgedVersion]
@@ -69,7 +69,7 @@ class Order:
 
 def identity(
     kind: JobKind[Any],
-    settled: Params,
+    settled: AnyParams,
     collection: Collection,
     version: Qrels,
     candidates: Sequence[Run],
@@ -82,12 +82,15 @@ def identity(
     """
     files = [[run.name, run.team, run.sha256] for run in candidates]
     judgments = [version.version, version.sha256, *sorted([other.version, other.sha256] for other in others)]
+    if kind.is_change:
+        # Where the version is published once more, what replaced it may be wanted once more.
+        judgments.append(str(version.published_at))
     asked = [kind.name, settled.shown()]
     known = [engine_version or kind.engine_version, collection.uuid, collection.name, *asked, judgments, files]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
-def settle(collection: Collection, params: Params) -> Params:
+def settle(collection: Collection, params: AnyParams) -> AnyParams:
     """The settled request, which may be asked as it is. Raises BadExpression or BadGains, with the place of what
     cannot be read, and InvalidRequest for what is within its limits only until it is settled."""
     defaults = params.defaults()
@@ -99,7 +102,7 @@ def settle(collection: Collection, params: Params) -> Params:
         raise located(error, labels, params.model_dump(), defaults, scale) from error
 
 
-def _askable(settled: Params) -> Params:
+def _askable(settled: AnyParams) -> AnyParams:
     # Who works the job reads it as a request: a baseline may be one metric too many, and a label longer than its text.
     try:
         type(settled).model_validate(settled.shown())
@@ -110,12 +113,12 @@ def _askable(settled: Params) -> Params:
     return settled
 
 
-def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any], params: Params) -> Order:
-    """Settles a request for whoever may see the judgments; raises BadInput on what is asked."""
-    view.require_free_scores()
+def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any], params: AnyParams) -> Order:
+    """Settles a request of whoever may ask for the kind; raises BadInput on what is asked."""
+    kind.admit(view)
     collection = view.collection
     settled = settle(collection, params)
-    version = select(tx, view, params.qrels)
+    version = select(tx, view, params.version())
     others = published_versions(workspace, tx, collection, params.versions())
     stored = runs.page(tx, collection.id, team_id=view.only_team)
     candidates = settled.selection().candidates(stored, collection.name)
@@ -128,13 +131,16 @@ def launch(
     principal: Principal,
     name: str,
     kind: JobKind[Any],
-    params: Params,
+    params: AnyParams,
     chunk_seconds: float = CHUNK_SECONDS,
 ) -> StoredJob:
     """The job that answers this request: a new one, or that of an equal request on the same data."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         token = principal.require_token()
+        kind.admit(view)
+        if kind.find_same is not None and (same := kind.find_same(tx, view.collection, params)):
+            return same
         asked = order(workspace, tx, view, kind, params)
         if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
             return known
@@ -183,14 +189,14 @@ def matrices_of(
     version: JudgedVersion,
     others: Mapping[int, JudgedVersion],
     candidates: Sequence[Run],
-    settled: Params,
+    settled: AnyParams,
 ) -> Matrices:
     """What the request's analysis starts from. `others` are the versions that it names beside its own, by number.
 
     It reads runs where identical ones are to be left out: outside of transactions.
     """
-    drop = settled.drop_identical
-    left_out = identical_runs(workspace, collection, version.qrels, candidates) if drop else {}
+    drop = settled.leaves_out_identical()
+    left_out = identical_runs(workspace, collection, version, candidates) if drop else {}
     kept = [run for run in candidates if run.name not in left_out]
     selection = settled.selection()
     return Matrices(workspace, collection, version.qrels, version.topics, kept, selection, others, left_out)

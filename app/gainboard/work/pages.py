@@ -40,7 +40,7 @@ def renewed(page: str) -> str:
 
 def _kinds() -> str:
     common = Params.model_json_schema()
-    lines = ["Every kind takes:\n", *_table(common["properties"], common), ""]
+    lines = ["Every kind of analysis takes:\n", *_table(common["properties"], common), ""]
     return "\n".join([*lines, *(line for kind in every_kind() for line in _kind(kind))])
 
 

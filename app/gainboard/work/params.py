@@ -49,10 +49,43 @@ class Best(BaseModel):
 Names = Annotated[list[Annotated[str, StringConstraints(max_length=128)]], Field(min_length=1, max_length=MOST_RUNS)]
 
 
-class Params(BaseModel):
-    """Parameters of every kind of job."""
+class AnyParams(BaseModel):
+    """Parameters of any kind of job. As they are here, it is about all runs and the version that answers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def version(self) -> int | None:
+        """Return the number of the qrels version that is asked for; None for the newest."""
+        return None
+
+    def versions(self) -> dict[str, int]:
+        """Return the qrels versions that are named beside that one, each under its place: those of kinds that compare
+        versions."""
+        return {}
+
+    def selection(self) -> Selection:
+        """Return the runs that are asked for."""
+        return AllRuns()
+
+    def leaves_out_identical(self) -> bool:
+        """Tell whether runs that rank as another one of their team are left out."""
+        return False
+
+    def defaults(self) -> dict[str, str]:
+        """Return the defaults that are given for metrics' parameters, as text: the metric parser knows the limits."""
+        return {}
+
+    def settled(self, label: Labels) -> Self:
+        """Return the same request with every metric expression as its label, and no defaults left to apply."""
+        return self
+
+    def shown(self) -> dict[str, JsonValue]:
+        """Return the settled request as JSON: the job shows it, and is known by it."""
+        return self.model_dump(mode="json")
+
+
+class Params(AnyParams):
+    """Parameters of every kind of analysis."""
 
     runs: Literal["all"] | Names | Top | Best = Field(
         "all", description='`"all"`, names, `{"top": 30, "by": "AP"}` or `{"best_per_team": "AP"}`'
@@ -68,13 +101,17 @@ class Params(BaseModel):
     base: Default | None = Field(None, description="Default log base of the metrics")
     rel: Default | None = Field(None, description="Default relevance threshold of the metrics")
 
+    def version(self) -> int | None:
+        return self.qrels
+
+    def leaves_out_identical(self) -> bool:
+        return self.drop_identical
+
     def defaults(self) -> dict[str, str]:
-        """The defaults given for parameters of metrics, as text for the metric parser, which knows the limits."""
         given = {name: getattr(self, name) for name in ("gains", "beta", "base", "rel")}
         return {name: as_text(value) for name, value in given.items() if value is not None}
 
     def settled(self, label: Labels) -> Self:
-        """The same request with every metric expression as its label, and no defaults left to apply."""
         none = dict.fromkeys(("qrels", "gains", "beta", "base", "rel"))
         return self.model_copy(update=none | self.expressions(label))
 
@@ -88,15 +125,9 @@ class Params(BaseModel):
         return {"runs": self.runs if self.runs == "all" else list(dict.fromkeys(self.runs))}
 
     def shown(self) -> dict[str, JsonValue]:
-        """The settled request as JSON: what the job shows, and is known by."""
         return self.model_dump(mode="json", exclude={"qrels", "gains", "beta", "base", "rel"})
 
-    def versions(self) -> dict[str, int]:
-        """The qrels versions that are named beside `qrels`, each under its place. Kinds that compare versions do."""
-        return {}
-
     def selection(self) -> Selection:
-        """The runs that are asked for."""
         if isinstance(self.runs, Top):
             return TopRuns(self.runs.top, self.runs.by)
         if isinstance(self.runs, Best):

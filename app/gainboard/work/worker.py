@@ -5,17 +5,20 @@ from __future__ import annotations
 import gc
 import hashlib
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 from pydantic_core import to_json
 
 from gainboard.errors import InvalidRequest, Unavailable
-from gainboard.evaluation.analyses import Analysis, Arrays
+from gainboard.evaluation.analyses import Analysis, Arrays, Change
+from gainboard.evaluation.principals import Principal, holder
 from gainboard.evaluation.versions import JudgedVersion, published_versions
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import blobs, claims, collections, jobs, qrels, runs
+from gainboard.store import blobs, claims, collections, jobs, qrels, runs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
+from gainboard.store.database import Transaction
 from gainboard.store.job_records import CHORES, Claim, StoredJob
 from gainboard.trec.zstd import compress
 from gainboard.work.chores import do_chore, enqueue_layouts
@@ -94,6 +97,12 @@ def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Anal
     with workspace.database.reading() as tx:
         packed = claims.results_of_chunks(tx, job.number)
     found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
+    while not _is_ended(workspace, claim, job, analysis, found):
+        pass  # what the change rests on has become another meanwhile
+
+
+def _is_ended(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis, found: Sequence[Arrays]) -> bool:
+    """Put the result together and end the job; False where a change is to be made anew, and nothing was stored."""
     result = analysis.result(found)
     tested = list_pairs(result)
     body = to_json(_headed(job, analysis, result), inf_nan_mode="null")
@@ -105,11 +114,27 @@ def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Anal
     write_pairs(writer, tested)
     write_summary(writer, body, tested)
     with workspace.database.writing() as tx:
-        if claims.holds(tx, claim):
-            blobs.put(tx, sha256, len(body), blobs.cut(compressed))
-            writer.keep(tx)
-            claims.finish(tx, claim, sha256, workspace.now(), names_of(made, tested))
-            enqueue_layouts(tx, workspace.now(), job.number)
+        asker = _lock_for_change(workspace, tx, job, analysis)
+        if not claims.holds(tx, claim):
+            return True
+        if isinstance(analysis, Change) and not analysis.apply(tx, asker):
+            return False
+        blobs.put(tx, sha256, len(body), blobs.cut(compressed))
+        writer.keep(tx)
+        claims.finish(tx, claim, sha256, workspace.now(), names_of(made, tested))
+        enqueue_layouts(tx, workspace.now(), job.number)
+        return True
+
+
+def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, analysis: Analysis) -> Principal:
+    """Return who asked for a job, as a principal of now, with the collection locked where it is to be changed.
+
+    Collections are locked before their jobs by everybody who locks both.
+    """
+    asker = holder(tokens.of_id(tx, job.token_id) if job.token_id else None, workspace.now())
+    if isinstance(analysis, Change):
+        analysis.lock(tx, asker)
+    return asker
 
 
 def _headed(job: StoredJob, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from gainboard.cli import main
-from tests.api.campaign import OTHER_QRELS, QRELS, Campaign
+from tests.api.campaign import OTHER_QRELS, QRELS, Campaign, judged
 from tests.conftest import Service
 
 pytestmark = pytest.mark.outer
@@ -53,6 +53,18 @@ def test_a_collection_is_made_changed_shown_and_deleted(shared: Service, folder:
     assert "--yes" in capsys.readouterr().err
     assert printed(capsys, "collection", "delete", name, "--yes") == f"{name}: deleted\n"
     assert shared.organiser.get(f"/v1/collections/{name}").status_code == 404
+
+
+def test_another_order_of_judged_runs_is_said_to_take_a_job(shared: Service, folder: Path, capsys: Captured) -> None:
+    campaign = judged(shared)
+    assert main(["collection", "change", campaign.name, "--order-by", "score32"]) == 0
+    said = capsys.readouterr()
+    assert "order_by" in said.out
+    assert f"gainboard job list -c {campaign.name} --kind rejudge" in said.err
+    assert main(["job", "run", "rejudge", "-c", campaign.name, "--set", "order_by=score32", "--wait"]) == 0
+    assert "topics reordered" in capsys.readouterr().out
+    assert main(["collection", "change", campaign.name, "--order-by", "score32"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_one_level_may_have_a_name(shared: Service, folder: Path, capsys: Captured) -> None:

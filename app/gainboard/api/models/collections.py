@@ -88,7 +88,8 @@ class NewCollection(BaseModel):
 
 
 class CollectionChange(BaseModel):
-    """The settings to change; `levels`, `depth` and `order_by` only while nothing is stored."""
+    """The settings to change; `levels` and `depth` only while nothing is stored, and `order_by` by a job once runs are
+    judged, alone."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -119,7 +120,7 @@ class ShownCollection(Model):
     levels: list[str] | int
     gains: str
     depth: int
-    order_by: OrderBy
+    order_by: OrderBy = Field(description="That of the qrels version that answers")
     topics: list[str] | None
     metrics: list[str] | None
     policy: Policy

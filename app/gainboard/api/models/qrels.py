@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from gainboard.api.models.answers import Model, ShownWarning
+from gainboard.store.records import OrderBy
 
 Columns = Literal["trec", "topic-document-level", "topic-level-document"]
 
@@ -24,5 +25,6 @@ class ShownQrels(Model):
     per_level: dict[str, int]
     columns: Columns
     sha256: str
+    order_by: OrderBy = Field(description="What decides a document's rank in the runs that are judged by this version")
     created_at: datetime
     warnings: list[ShownWarning]

@@ -39,10 +39,14 @@ def _show(parsed: argparse.Namespace) -> int:
 
 
 def _change(parsed: argparse.Namespace) -> int:
-    """Change settings of a collection; what is not named stays (organisers). Levels, depth and order only while nothing
-    is stored."""
+    """Change settings of a collection; what is not named stays (organisers). Levels and depth only while nothing is
+    stored. Once runs are judged, a job changes the order, which is then the only setting of the command."""
     with connect_server(parsed) as server:
-        print_one(server.gainboard.change_collection(server.collection, **_settings(parsed)), "table")
+        changed = server.gainboard.change_collection(server.collection, **_settings(parsed))
+        print_one(changed, "table")
+    if parsed.order_by not in (None, changed.order_by):
+        again = f"gainboard job list -c {changed.name} --kind rejudge"
+        print(f"runs are read again to order them by {parsed.order_by}; to follow it: {again}", file=sys.stderr)
     return 0
 
 

@@ -61,12 +61,12 @@ def _interrupt(signum: int, frame: object) -> None:
 
 def _load(workspace: Workspace, token: str) -> None:
     from gainboard import demo  # noqa: PLC0415
-    from gainboard.evaluation.principals import authenticate  # noqa: PLC0415
+    from gainboard.evaluation.principals import Sender, authenticate  # noqa: PLC0415
 
     began = time.monotonic()
     is_terminal = sys.stderr.isatty()
     print("making and loading a campaign of 45 runs, which takes some seconds", file=sys.stderr, flush=True)
-    for line in demo.load(workspace, authenticate(workspace, token)):
+    for line in demo.load(workspace, authenticate(workspace, Sender(token))):
         # On a terminal one line that changes; in a log only the ends, not 45 lines.
         if is_terminal:
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gainboard.api.models.impact import ImpactAnswer, ShownMetricImpact
     from gainboard.api.models.qrels import ShownQrels
 
-COLUMNS = ("version", "state", "topics", "judged", "relevant", "created_at", "published_at")
+COLUMNS = ("version", "state", "topics", "judged", "relevant", "order_by", "created_at", "published_at")
 
 
 def _put(parsed: argparse.Namespace) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
+from gainboard import compiled
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.files import FileReader, reading_options, short_names, total_size
+from gainboard.cli.files import FileReader, reading_options, short_names, text_size, total_size
 from gainboard.cli.options import (
     STANDARD_INPUT,
     metric_option,
@@ -25,6 +27,9 @@ from gainboard.evaluation.binding import undefined
 from gainboard.evaluation.reading import NO_LIMITS
 from gainboard.metrics import BoundMetric, Scale
 from gainboard.trec import QrelsFile
+
+WORTH_COMPILED = 32 << 20
+"""Bytes of text from which compiled code gains more than the second that it takes to load."""
 
 
 def _score(parsed: argparse.Namespace) -> int:
@@ -52,6 +57,7 @@ def _score_files(parsed: argparse.Namespace, reading: FileReader, qrels: QrelsFi
     metrics, asked = bind_metrics(parsed.metrics, scale, query)
     by = _find_label(metrics, parsed.sort, scale, query) if parsed.sort else None
     index = reading.index(qrels)
+    _load_compiled(parsed.runs)
     work, size = FileScoring(reading, parsed.qrels, index, metrics), total_size(parsed.runs)
     done = process_files(work, parsed.runs, label="scoring", size=size, processes=choose_processes(parsed.runs, size))
     runs: list[tuple[str, str, ScoredFile]] = []
@@ -66,6 +72,14 @@ def _score_files(parsed: argparse.Namespace, reading: FileReader, qrels: QrelsFi
     missing, topics = undefined(metrics, index.topics), index.topics.topics
     found = ScoredFiles(parsed.qrels, scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
     return found.best_first(by) if by else found
+
+
+def _load_compiled(names: Sequence[str]) -> None:
+    """Load compiled reading and scoring where files are large enough and `gainboard warm` has compiled them."""
+    if text_size(names) >= WORTH_COMPILED and compiled.is_warm(None):
+        # Plain code gives the same answer, so whatever goes wrong is not worth a word.
+        with suppress(Exception):
+            compiled.warm(None)
 
 
 def _find_label(metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str]) -> str:

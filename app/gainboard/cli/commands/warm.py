@@ -11,7 +11,9 @@ from gainboard.cli.options import data_option, read_settings
 
 
 def _warm(parsed: argparse.Namespace) -> int:
-    """Compile now what a server would compile at its first start, for images and before a benchmark."""
+    """Compile now what a server over a folder would compile at its first start (`--data`), for images for example.
+
+    Without a folder, compile for `gainboard score`, which then reads and scores large files faster."""
     from gainboard.main import warm_compiled  # noqa: PLC0415
 
     began = time.monotonic()

@@ -1,5 +1,5 @@
 """The analyses of the papers, on score matrices of stored runs. `Analysis` says what one is."""
 
-from gainboard.evaluation.analyses.analysis import Analysis, Arrays
+from gainboard.evaluation.analyses.analysis import Analysis, Arrays, Change
 
-__all__ = ["Analysis", "Arrays"]
+__all__ = ["Analysis", "Arrays", "Change"]

@@ -9,6 +9,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from gainboard.evaluation.matrices import Matrices
+from gainboard.evaluation.principals import Principal
+from gainboard.store.database import Transaction
 
 Arrays = Mapping[str, NDArray[Any]]
 """What a part found: arrays by name."""
@@ -36,3 +38,22 @@ class Analysis(ABC):
     @abstractmethod
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         """The answer, of JSON values (NaN for undefined), from what all parts found, in their order."""
+
+
+class Change(Analysis):
+    """An analysis whose result is a change of the collection, made in the transaction that ends the job.
+
+    So either the change is there and the job has succeeded, or neither. `result` says what will be changed, and may
+    do what the parts could not: it depends on what is stored by then, too.
+    """
+
+    @abstractmethod
+    def lock(self, tx: Transaction, principal: Principal) -> None:
+        """Lock the collection. Raises what the principal who asked is to be told, who may no longer change it."""
+
+    @abstractmethod
+    def apply(self, tx: Transaction, principal: Principal) -> bool:
+        """Make the change that the last `result` has said, in a transaction that has locked the collection.
+
+        Return False, and change nothing, where that no longer holds: then `result` is to be made again.
+        """

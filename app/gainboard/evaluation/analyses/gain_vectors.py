@@ -10,7 +10,6 @@ import numpy as np
 from gainboard.evaluation.analyses.analysis import Analysis, Arrays
 from gainboard.evaluation.analyses.common import refuse, require_at_most
 from gainboard.evaluation.matrices import Matrices
-from gainboard.metrics import gain_curves, precision_recall
 
 SECONDS_A_TOPIC = 2e-5
 MOST_RANKS = 500_000
@@ -38,9 +37,10 @@ class GainVectors(Analysis):
     def work(self, part: int) -> Arrays:
         cutoff = self._metric.cutoff
         assert cutoff is not None
-        rankings, reading = self.matrices.rankings(part), self._metric.reading
-        curves = gain_curves(rankings, reading, self._metric.parameters["base"], cutoff)
-        return {**curves, "precision_recall": precision_recall(rankings, reading)}
+        settled = self._metric.parameters
+        curves = self.matrices.curves(part, settled["rel"], settled["condensed"])
+        gained = curves.gain(settled["gains"], settled["base"], cutoff)
+        return {**gained, "precision_recall": curves.precision_recall()}
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         missing = [self.matrices.topics[topic] for topic in np.flatnonzero(~self._defined)]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.metrics import BoundMetric
+from gainboard.metrics import BoundMetric, mean_of
 
 _LABEL = re.compile(r"(.+) \(qrels ([1-9][0-9]{0,9})\)")
 
@@ -62,7 +62,7 @@ class MixedMatrices:
 
     def means(self, label: str) -> Floats:
         """float64 [runs]: each run's mean score over those of the topics for which the metric is defined."""
-        return self.metric(label).means(self.scores(label))
+        return mean_of(self.metric(label), self.scores(label))
 
     def described(self) -> dict[str, Any]:
         """For a result: which topics count for which metric, and where versions are named, which for none, and why."""

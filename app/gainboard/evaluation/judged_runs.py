@@ -1,0 +1,168 @@
+"""Judged rankings of stored runs, kept in memory in slices: what runs are scored from.
+
+The runs of a collection, as they are joined with one qrels version, stand behind each other in a few slices, so that
+one call scores all runs of a slice. All slices together take no more memory than `GAINBOARD_SCORING_MEMORY`. Where
+there is no room, the slices longest unused make room, but none that the same request has used: of a collection larger
+than the memory, and of collections that are asked for in turn, as much stays as there is room for, and only the rest
+is read again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final, NamedTuple
+
+from gainboard.evaluation.judging import judge, unpack_run
+from gainboard.evaluation.rereading import reread
+from gainboard.evaluation.versions import JudgedVersion, index_of
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import JudgedRun, JudgedRuns
+from gainboard.store import runs
+from gainboard.store.records import Collection, Run
+
+SLICE_BYTES: Final = 8 << 20
+"""What a slice grows to before the next one is begun."""
+_AT_ONCE: Final = 16
+"""Runs that are read from the database at once."""
+
+
+class Slice(NamedTuple):
+    """Some of the runs that were asked for: their positions among all of them, and where in `runs` they are."""
+
+    positions: Sequence[int]
+    runs: JudgedRuns
+    places: Sequence[int]
+
+
+def judged_slices(
+    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
+) -> Iterator[Slice]:
+    """Yield the runs joined with the version; `exact`: with their retrieval scores, which are not kept in memory."""
+    position = {run.id: number for number, run in enumerate(chosen)}
+    memory, found, used = _memory(workspace), set[int](), set[int]()
+    for kept in memory.find(version.qrels.id, position) if not exact else ():
+        own = [run_id for run_id in kept.places if run_id in position]
+        found.update(own)
+        used.add(kept.number)
+        yield Slice([position[run_id] for run_id in own], kept.runs, [kept.places[run_id] for run_id in own])
+    missing = [run for run in chosen if run.id not in found]
+    judgments = version.topics.judgments
+    for start in range(0, len(missing), _AT_ONCE):
+        some = missing[start : start + _AT_ONCE]
+        part = JudgedRuns.of(list(judged_runs(workspace, collection, version, some, exact)), judgments)
+        yield Slice([position[run.id] for run in some], part, range(len(some)))
+        if not exact:
+            used.add(memory.keep(version, [run.id for run in some], part, used))
+
+
+def judged_runs(
+    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
+) -> Iterator[JudgedRun]:
+    """Yield the runs joined with the version, in the order given; `exact`: with their retrieval scores."""
+    for start in range(0, len(chosen), _AT_ONCE):
+        some = chosen[start : start + _AT_ONCE]
+        ids = [run.id for run in some]
+        with workspace.database.reading() as tx:
+            packed = runs.rankings(tx, ids, version.qrels.id)
+            scores = runs.retrieval_scores(tx, ids, version.qrels.id) if exact else {}
+        for run in some:
+            if run.id in packed:
+                yield unpack_run(packed[run.id], scores.get(run.id))
+            else:
+                # Runs that came after an older version was replaced were not judged by it until somebody asks.
+                yield _judge_late(workspace, collection, run, version)
+
+
+def _judge_late(workspace: Workspace, collection: Collection, run: Run, version: JudgedVersion) -> JudgedRun:
+    index = index_of(workspace, collection, version.qrels)
+    order = version.qrels.order_by
+    return reread(workspace, collection, run, order, lambda rankings: judge(rankings, index)).run
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A slice of one version: where each run is, by its id."""
+
+    number: int
+    version: int
+    places: dict[int, int]
+    runs: JudgedRuns
+
+
+class _Memory:
+    """The slices, the longest unused first. None is ever changed, so that they are read without a lock."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._slices: OrderedDict[int, _Kept] = OrderedDict()
+        self._bytes = 0
+        self._numbers = 0
+        self._lock = Lock()
+
+    def find(self, version: int, run_ids: dict[int, int]) -> list[_Kept]:
+        """Return the version's slices that hold some of these runs."""
+        with self._lock:
+            found = [
+                kept
+                for kept in self._slices.values()
+                if kept.version == version and not kept.places.keys().isdisjoint(run_ids)
+            ]
+            for kept in found:
+                self._slices.move_to_end(kept.number)
+            return found
+
+    def keep(self, version: JudgedVersion, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
+        """Keep the runs, in the version's last slice or in a new one, if there is room beside the slices `used`; return
+        the number of the slice, -1 if there is no room."""
+        with self._lock:
+            own = [kept for kept in self._slices.values() if kept.version == version.qrels.id]
+            for kept in own:
+                if not kept.places.keys().isdisjoint(run_ids):
+                    return kept.number  # another request has kept them meanwhile
+            last = max(own, key=lambda kept: kept.number, default=None)
+            if last is not None and last.runs.nbytes + part.nbytes <= SLICE_BYTES:
+                return self._extend(last, run_ids, part, used)
+            return self._add(version.qrels.id, run_ids, part, used)
+
+    def _extend(self, last: _Kept, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
+        if not self._make_room(part.nbytes, used | {last.number}):
+            return -1
+        places = last.places | {run_id: len(last.places) + place for place, run_id in enumerate(run_ids)}
+        joined = JudgedRuns.joined([last.runs, part], last.runs.judgments)
+        self._put(_Kept(last.number, last.version, places, joined), joined.nbytes - last.runs.nbytes)
+        return last.number
+
+    def _add(self, version: int, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
+        if not self._make_room(part.nbytes, used):
+            return -1
+        self._numbers += 1
+        places = {run_id: place for place, run_id in enumerate(run_ids)}
+        self._put(_Kept(self._numbers, version, places, part), part.nbytes)
+        return self._numbers
+
+    def _put(self, kept: _Kept, more: int) -> None:
+        self._slices[kept.number] = kept
+        self._slices.move_to_end(kept.number)
+        self._bytes += more
+
+    def _make_room(self, wanted: int, used: set[int]) -> bool:
+        others = [kept for kept in self._slices.values() if kept.number not in used]
+        if self._bytes + wanted - sum(kept.runs.nbytes for kept in others) > self._most:
+            return False
+        for kept in others:
+            if self._bytes + wanted <= self._most:
+                break
+            del self._slices[kept.number]
+            self._bytes -= kept.runs.nbytes
+        return True
+
+
+def _memory(workspace: Workspace) -> _Memory:
+    found: _Memory | None = workspace.kept.get(_Memory)
+    if found is None:
+        # Of two threads that come first at once, one finds what the other has put in.
+        found = workspace.kept.setdefault(_Memory, _Memory(workspace.scoring_memory))
+    return found

@@ -1,0 +1,178 @@
+"""Another order of a collection's runs: stored files are read again, and the same judgments get new versions.
+
+No version ever changes. The one that answers, and every draft, is followed by a version of the same judgments whose
+runs are in the new order; drafts under the old order are discarded then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gainboard.errors import Conflict, FaultyFile
+from gainboard.evaluation import audit
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.publication import after_all, discard_draft, set_order, store_judged
+from gainboard.evaluation.rereading import read_again
+from gainboard.evaluation.versions import index_of
+from gainboard.evaluation.visibility import open_collection, open_locked
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import collections, qrels, runs
+from gainboard.store.database import Transaction
+from gainboard.store.records import Action, Collection, OrderBy, Qrels, Run
+
+FAULTY_NAMED = 5
+"""Runs that one message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejoined:
+    """A run in another order: the columns of its join with a version, or why its file cannot be read so."""
+
+    row: Mapping[str, Any] = field(default_factory=dict)
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A change of order, and all that it rests on: equal plans replace the same versions, whose runs are the same."""
+
+    newest: Qrels | None
+    replaced: tuple[Qrels, ...]
+    """Versions that new ones follow, each with the order that it has now: the one that answers comes first."""
+    runs: tuple[Run, ...]
+    next_version: int
+
+    @classmethod
+    def of(cls, tx: Transaction, collection: Collection, order_by: OrderBy) -> Plan:
+        """Return what is to be done as things are now."""
+        newest, drafts = qrels.find(tx, collection.id), qrels.drafts(tx, collection.id)
+        present = [*([newest] if newest else []), *drafts]
+        return cls(
+            newest,
+            tuple(version for version in present if version.order_by != order_by),
+            tuple(runs.page(tx, collection.id)),
+            qrels.next_version(tx, collection.id),
+        )
+
+    @property
+    def joined(self) -> Sequence[Qrels | None]:
+        """Return the versions with which the runs are joined; None among them where runs are only read, for want of
+        judgments."""
+        return self.replaced or ((None,) if self.newest is None else ())
+
+    @property
+    def published_version(self) -> int | None:
+        """Return the number of the version that answers once the plan is carried out."""
+        if self.newest is None:
+            return None
+        return self.next_version if self.newest in self.replaced else self.newest.version
+
+
+@dataclass
+class OrderChange:
+    """A collection's way to another order: `prepare` reads runs, outside of transactions, and `apply` publishes."""
+
+    workspace: Workspace
+    collection: Collection
+    order_by: OrderBy
+    joins: dict[tuple[int, int], Rejoined] = field(default_factory=dict)
+    """By the ids of version and run, which never change: what was joined for an earlier plan serves the next one."""
+    plan: Plan | None = None
+
+    def join(self, version: Qrels | None, run: Run) -> Rejoined:
+        """Return the join of a run in the new order with the judgments of a version; without one, it is only read."""
+        try:
+            index = index_of(self.workspace, self.collection, version) if version is not None else None
+            joined = read_again(self.workspace, self.collection, run, self.order_by, index).joined
+        except FaultyFile as error:
+            return Rejoined(fault=error.message)
+        return Rejoined(joined.row() if joined is not None else {})
+
+    def prepare(self) -> Plan:
+        """Return the plan, once every run is joined as it asks. Raises Conflict where files cannot be read so."""
+        with self.workspace.database.reading() as tx:
+            self.plan = plan = Plan.of(tx, self.collection, self.order_by)
+        for version in plan.joined:
+            for run in plan.runs:
+                if (key := _key(version, run)) not in self.joins:
+                    self.joins[key] = self.join(version, run)
+            self._refuse_faulty(plan.runs, [self.joins[_key(version, run)].fault for run in plan.runs])
+        return plan
+
+    def _refuse_faulty(self, chosen: Sequence[Run], faults: Sequence[str | None]) -> None:
+        pairs = zip(chosen, faults, strict=True)
+        faulty = [f"{run.name!r} of {run.team!r}, {fault}" for run, fault in pairs if fault is not None]
+        if faulty:
+            more = f"; and {len(faulty) - FAULTY_NAMED} more" if len(faulty) > FAULTY_NAMED else ""
+            raise Conflict(
+                f"{len(faulty)} of {len(chosen)} runs cannot be ordered by {self.order_by}, so nothing was changed: "
+                f"{'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw them, or have their teams send them corrected, "
+                "and ask again."
+            )
+
+    def apply(self, tx: Transaction, principal: Principal) -> bool:
+        """Publish, in a transaction that has locked the collection.
+
+        Return False, and change nothing, where the last plan no longer holds: runs or versions came in between.
+        """
+        plan = Plan.of(tx, self.collection, self.order_by)
+        if plan != self.plan:
+            return False
+        for version in plan.replaced:
+            self._replace(tx, principal, plan, version)
+        set_order(tx, principal, collections.of_id(tx, self.collection.id), self.order_by)
+        return True
+
+    def _replace(self, tx: Transaction, principal: Principal, plan: Plan, version: Qrels) -> None:
+        now, is_draft = self.workspace.now(), version.published_at is None
+        published_at = None if is_draft else after_all(tx, self.collection, now)
+        added = qrels.add_again(tx, version, order_by=self.order_by, created_at=now, published_at=published_at)
+        rows = {run.id: dict(self.joins[_key(version, run)].row) for run in plan.runs}
+        store_judged(tx, self.collection, rows, added.id)
+        action: Action = "qrels-drafted" if is_draft else "qrels-published"
+        details = {"sha256": added.sha256, "judged": added.judged, "order_by": self.order_by}
+        audit.record(
+            tx, principal, action, str(added.version), self.collection, **details, rejudged_from=version.version
+        )
+        if is_draft:
+            discard_draft(tx, principal, self.collection, version, now)
+
+
+def _key(version: Qrels | None, run: Run) -> tuple[int, int]:
+    return (version.id if version is not None else 0, run.id)
+
+
+def is_in_order(tx: Transaction, collection: Collection, order_by: OrderBy) -> bool:
+    """Tell whether the collection and all of its versions that are not replaced are in this order already."""
+    return collection.order_by == order_by and not Plan.of(tx, collection, order_by).replaced
+
+
+def change_unpublished(workspace: Workspace, principal: Principal, name: str, order_by: OrderBy) -> bool:
+    """Change the order of a collection by whose judgments nobody is answered yet.
+
+    Return False, and change nothing, where somebody is: then it takes a job. Raises Conflict where a run cannot be
+    read so.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        change = OrderChange(workspace, view.collection, order_by)
+        if qrels.find(tx, view.collection.id) is not None:
+            return False
+    while True:
+        if change.prepare().newest is not None:  # published meanwhile
+            return False
+        with workspace.database.writing() as tx:
+            lock_for_change(tx, principal, change.collection)
+            if change.apply(tx, principal):
+                return True
+
+
+def lock_for_change(tx: Transaction, principal: Principal, collection: Collection) -> None:
+    """Lock the collection for a change of it. Raises what the principal is to be told who may not, or no longer."""
+    view = open_locked(tx, principal, collection.name)
+    view.require_organiser()
+    if view.collection.id != collection.id:
+        raise Conflict(f"{collection.name!r} is another collection by now; ask again.")

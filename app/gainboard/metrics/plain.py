@@ -1,0 +1,335 @@
+"""Programs worked out by NumPy, one operation on whole arrays after the other.
+
+This is what each operation means; `kernels` gives the same bits. Sums over the documents of a ranking are added in
+the order of `np.add.reduceat`: the first number, plus NumPy's pairwise sum of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.metrics.arrays import Scores
+from gainboard.metrics.columns import Rankings, Rows
+from gainboard.metrics.ideal import LevelGains, ReciprocalSums, TopicClasses
+from gainboard.metrics.program import MOST_PROGRAMS, BoundSetting, Program, Step
+from gainboard.metrics.rankings import JudgedRuns
+from gainboard.metrics.values import Space
+
+MOST_ROWS: Final = 1 << 15
+"""Rows that are worked on at once, as long as one run has no more: a quarter of a megabyte for each value."""
+
+
+def work_out(
+    program: Program, settings: Sequence[BoundSetting], runs: JudgedRuns, chosen: NDArray[np.intp], table: Scores
+) -> None:
+    """Fill `table` float64 [metrics, chosen, n] with the scores of the `chosen` runs, intp [chosen]."""
+    topics = table.shape[2]
+    with np.errstate(all="ignore"):
+        first, rest, deepest = _prepared(program)
+        work = _Work(settings, runs, deepest)
+        work.take(first)
+        for begin, end in _pieces(runs, chosen):
+            work.rankings = Rankings(runs, chosen[begin:end])
+            work.scores = table[:, begin:end].reshape(len(table), (end - begin) * topics, copy=False)
+            work.take(rest)
+            work.settle()
+
+
+def _pieces(runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[tuple[int, int]]:
+    """Yield where successive chosen runs begin and end that have few enough rows together."""
+    rows = np.cumsum(runs.first[chosen, -1] - runs.first[chosen, 0])
+    begin, before = 0, 0
+    while begin < len(rows):
+        end = max(begin + 1, int(np.searchsorted(rows, before + MOST_ROWS, side="right")))
+        yield begin, end
+        begin, before = end, int(rows[end - 1])
+
+
+class _Work:
+    """The registers by space, what they are of, and where scores go."""
+
+    rankings: Rankings
+    scores: Scores
+
+    def __init__(
+        self, settings: Sequence[BoundSetting], runs: JudgedRuns, deepest: Mapping[tuple[int, ...], int]
+    ) -> None:
+        self.settings = [setting.value for setting in settings]
+        self.classes: TopicClasses = runs.judgments.classes
+        self._registers: dict[tuple[int, int], Any] = {}
+        self._deepest = deepest
+        self._tables: dict[tuple[int, ...], ReciprocalSums] = {}
+        self._worths: dict[int, tuple[Scores, list[int]]] = {}
+        self._gains: dict[int, LevelGains] = {}
+
+    def take(self, steps: Sequence[_Prepared]) -> None:
+        """Take the steps, one after the other."""
+        registers = self._registers
+        for operation, step, operands, target in steps:
+            values = [registers[operand] for operand in operands]
+            registers[target] = operation(*values) if step is None else operation(self, step, *values)
+
+    def note(self, metric: int, worth: Scores) -> None:
+        """Remember what must not be 0 for the scores of a metric to be defined."""
+        self._worths.setdefault(id(worth), (worth, []))[1].append(metric)
+
+    def settle(self) -> None:
+        """Let the scores of rankings that are missing be 0, and those of topics that are not defined be NaN."""
+        self.scores[:, self.rankings.missing] = 0.0
+        for worth, metrics in self._worths.values():
+            if len(nothing := np.flatnonzero(worth.take(self.rankings.ranking_class) == 0.0)):
+                self.scores[np.array(metrics)[:, np.newaxis], nothing] = np.nan
+        self._worths.clear()
+
+    def gains(self, step: Step) -> LevelGains:
+        """Return the gains under the step's first setting."""
+        number = step.settings[0]
+        if (found := self._gains.get(number)) is None:
+            found = self._gains[number] = LevelGains.of(self.settings[number], self.classes)
+        return found
+
+    def reciprocals(self, step: Step) -> ReciprocalSums:
+        """Return the sums of reciprocals to the deepest cut-off of all steps under the same settings."""
+        if (found := self._tables.get(step.settings)) is None:
+            discount = self.settings[step.settings[1]]
+            upto = min(self._deepest[step.settings], self.classes.deepest)
+            found = self._tables[step.settings] = ReciprocalSums.of(self.gains(step), self.classes, discount, upto)
+        return found
+
+
+def _number(work: _Work, step: Step) -> Any:
+    return np.float64(work.settings[step.settings[0]])
+
+
+def _levels(work: _Work, step: Step) -> Any:
+    return np.array([[0.0, *work.settings[step.settings[0]]]])
+
+
+def _spread(work: _Work, step: Step, values: Any) -> Any:
+    if step.operand_spaces[0] is Space.NUMBER:
+        return values  # arithmetic with one number needs no array of it
+    if step.space is Space.RANKING:
+        return values.take(work.rankings.ranking_class)
+    if step.operand_spaces[0] is Space.TOPIC:
+        return values.take(work.rankings.row_class)
+    return values.take(work.rankings.ranking)
+
+
+def _gains(work: _Work, step: Step) -> Any:
+    return work.gains(step).gain
+
+
+def _relevant_count(work: _Work, step: Step) -> Any:
+    return work.classes.last[:, step.fixed[0]].astype(np.float64)
+
+
+def _at_highest_level(work: _Work, step: Step, values: Any) -> Any:
+    return np.broadcast_to(values, work.classes.counts.shape)[
+        np.arange(len(work.classes.last)), work.classes.best_level
+    ]
+
+
+def _ideal_total(work: _Work, step: Step) -> Any:
+    return work.gains(step).worth(work.classes.last)
+
+
+def _ideal_precisions(work: _Work, step: Step) -> Any:
+    return work.gains(step).ideal_precisions(work.classes)
+
+
+def _ideal_gain(work: _Work, step: Step) -> Any:
+    return work.gains(step).ideal_gain(work.classes, step.fixed[0], work.settings[step.settings[1]])
+
+
+def _rank(work: _Work, step: Step) -> Any:
+    return work.rankings.float_ranks[step.fixed[0]]
+
+
+def _count(work: _Work, step: Step) -> Any:
+    return work.rankings.counts[step.fixed[0]]
+
+
+def _by_level(work: _Work, step: Step, values: Any) -> Any:
+    if len(values) == 1:
+        return values[0].take(work.rankings.level)
+    return values[work.rankings.row_class, work.rankings.level]
+
+
+def _cumulative_gain(work: _Work, step: Step) -> Any:
+    gains = work.gains(step)
+    return _gained(work, gains, work.rankings.counts)
+
+
+def _ideal_cumulative_gain(work: _Work, step: Step) -> Any:
+    gains, rank = work.gains(step), work.rankings.float_ranks[step.fixed[0]]
+    last = work.classes.last.take(work.rankings.row_class, axis=0)
+    return _gained(work, gains, np.minimum(rank, last.T))
+
+
+def _gained(work: _Work, gains: LevelGains, counts: Any) -> Any:
+    """Return the gain of `counts` documents of each level or a higher one, by row; whole counts, lowest level first."""
+    steps = gains.step if len(gains.step) == 1 else gains.step.take(work.rankings.row_class, axis=0)
+    total = steps[:, gains.rel] * counts[gains.rel]
+    for level in range(gains.rel + 1, work.classes.highest_level + 1):
+        total = total + steps[:, level] * counts[level]
+    return total
+
+
+def _product_above(work: _Work, step: Step, values: Any) -> Any:
+    rankings, rel, highest = work.rankings, step.fixed[0], work.classes.highest_level
+    powers = np.ones((*np.shape(values), int(rankings.size.max(initial=0)) + 1))
+    np.cumprod(
+        np.broadcast_to(np.asarray(values)[..., np.newaxis], (*np.shape(values), powers.shape[2] - 1)),
+        axis=2,
+        out=powers[..., 1:],
+    )
+    row_class = rankings.row_class if len(values) > 1 else 0
+    product = np.ones(len(rankings.level))
+    for level in range(rel, highest + 1):
+        above = rankings.counts[level] - (rankings.counts[level + 1] if level < highest else 0.0)
+        product = product * powers[row_class, level, (above - (rankings.level == level)).astype(np.intp)]
+    return product
+
+
+def _weight(work: _Work, step: Step) -> Any:
+    return work.settings[step.settings[0]].at(work.rankings.ranks[step.fixed[0]])
+
+
+def _reciprocals(work: _Work, step: Step) -> Any:
+    sums, (condensed, upto) = work.reciprocals(step), step.fixed
+    whole = sums.at(np.arange(len(sums.beyond)), np.array(upto))
+    classes = work.rankings.row_class
+    return whole.take(classes) - sums.at(classes, work.rankings.ranks[condensed] - 1)
+
+
+def _system_score(work: _Work, step: Step) -> Any:
+    return work.rankings.system_columns(*step.fixed)[0]
+
+
+def _system_distance(work: _Work, step: Step) -> Any:
+    return work.rankings.system_columns(*step.fixed)[1]
+
+
+def _documents(work: _Work, step: Step) -> Any:
+    return work.rankings.system_columns(1, step.fixed[0])[2]
+
+
+def _relevant_only(work: _Work, step: Step, values: Any) -> Any:
+    return np.where(work.rankings.level >= step.fixed[0], values, 0.0)
+
+
+def _all_rows(work: _Work, step: Step) -> Any:
+    return work.rankings.all_rows
+
+
+def _rows_upto(work: _Work, step: Step, limit: Any) -> Any:
+    return work.rankings.upto(limit, step.fixed[0])
+
+
+def _sum(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
+    return rows.placed(rows.reduced(np.add, values))
+
+
+def _at_last(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
+    return rows.placed(values.take(rows.last))
+
+
+def _at_first(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
+    if step.fixed[0] == 1:
+        return rows.placed(values.take(rows.first))
+    relevant, start = work.rankings.relevant_rows(step.fixed[0]), work.rankings.start
+    place = np.searchsorted(relevant, start)
+    first = np.append(relevant, len(values)).take(place)
+    found = (first < start + rows.number).nonzero()[0]
+    return _scattered(values, first.take(found), found, len(start))
+
+
+def _at_preferred(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
+    # The higher the level and, of one level, the fewer the rows above, the greater the number.
+    level = work.rankings.level
+    preference = level.astype(np.intp) * len(level) - np.arange(len(level))
+    place = -rows.reduced(np.maximum, preference) % max(len(level), 1)
+    relevant = level.take(place) >= step.fixed[0]
+    return _scattered(values, place[relevant], rows.filled[relevant], len(rows.number))
+
+
+def _scattered(values: Any, place: NDArray[np.intp], ranking: NDArray[np.intp], rankings: int) -> Scores:
+    found = np.zeros(rankings)
+    found[ranking] = values.take(place)
+    return found
+
+
+def _score(work: _Work, step: Step, values: Any, worth: Any) -> Any:
+    work.scores[step.fixed[0]] = values
+    work.note(step.fixed[0], worth)
+
+
+_ARITHMETIC: Final[Mapping[str, Callable[..., Any]]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+    "absolute": np.abs,
+}
+"""What each operation of arithmetic does: it is handed its operands alone."""
+_OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "number": _number,
+    "levels": _levels,
+    "spread": _spread,
+    "gains": _gains,
+    "relevant_count": _relevant_count,
+    "at_highest_level": _at_highest_level,
+    "ideal_total": _ideal_total,
+    "ideal_precisions": _ideal_precisions,
+    "ideal_gain": _ideal_gain,
+    "rank": _rank,
+    "count": _count,
+    "by_level": _by_level,
+    "cumulative_gain": _cumulative_gain,
+    "ideal_cumulative_gain": _ideal_cumulative_gain,
+    "product_above": _product_above,
+    "weight": _weight,
+    "reciprocals": _reciprocals,
+    "system_score": _system_score,
+    "system_distance": _system_distance,
+    "documents": _documents,
+    "relevant_only": _relevant_only,
+    "all_rows": _all_rows,
+    "rows_upto": _rows_upto,
+    "sum": _sum,
+    "at_last": _at_last,
+    "at_first": _at_first,
+    "at_preferred": _at_preferred,
+    "score": _score,
+}
+"""What each other operation does, by name: it is handed the work, the step and its operands."""
+OPERATIONS: Final = frozenset((*_ARITHMETIC, *_OTHERS))
+"""The operations that there are."""
+
+_Prepared = tuple[Callable[..., Any], Step | None, Sequence[tuple[int, int]], tuple[int, int]]
+"""A step with what it does, the registers that it reads and the one that it writes; no step for arithmetic."""
+
+
+@lru_cache(maxsize=MOST_PROGRAMS)
+def _prepared(program: Program) -> tuple[list[_Prepared], list[_Prepared], Mapping[tuple[int, ...], int]]:
+    """Return the steps, ready to be taken, and the deepest cut-off of sums of reciprocals by their settings."""
+    deepest: dict[tuple[int, ...], int] = {}
+    for step in (*program.first, *program.rest):
+        if step.operation == "reciprocals":
+            deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
+    return [_prepare(step) for step in program.first], [_prepare(step) for step in program.rest], deepest
+
+
+def _prepare(step: Step) -> _Prepared:
+    # Spaces as plain numbers, which are looked up faster than members of an enumeration.
+    operands = [(int(space), place) for space, place in zip(step.operand_spaces, step.operands, strict=True)]
+    target = int(step.space), step.target
+    arithmetic = _ARITHMETIC.get(step.operation)
+    return (arithmetic, None, operands, target) if arithmetic else (_OTHERS[step.operation], step, operands, target)

@@ -1,0 +1,171 @@
+"""Scores of many runs under many metrics in one call, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.compiled import Twin
+from gainboard.metrics import plain
+from gainboard.metrics.arrays import Scores
+from gainboard.metrics.bound import BoundMetric
+from gainboard.metrics.ideal import LevelGains, TopicClasses
+from gainboard.metrics.program import BoundSetting, Formula, Program, program_of
+from gainboard.metrics.rankings import JudgedRun, JudgedRuns, Judgments
+
+if TYPE_CHECKING:
+    from gainboard.metrics.instructions import Instructions
+
+_FLOOR: Final = 1e-5
+"""What a score below it counts as in a geometric mean, as in trec_eval's gm_map."""
+
+
+def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence[int] | None = None) -> Scores:
+    """Return the scores of the runs, or of those at the `chosen` places: float64 [metrics, runs, n].
+
+    A score is 0 where the run lacks the topic, and NaN where the metric is undefined, because no document is relevant
+    or, for graded metrics, because the ideal ranking is worth nothing. A score has the same bits whichever runs and
+    metrics are scored with it, compiled or not. Raises ValueError where a metric needs retrieval scores that were not
+    loaded.
+    """
+    places = np.arange(len(runs)) if chosen is None else np.array(chosen, np.intp)
+    table = np.empty((len(metrics), len(places), runs.judgments.topics))
+    kernels = SCORING.get()
+    # Ranks below 65,536 take two bytes; for deeper runs nothing is compiled.
+    may_be = kernels is not None and runs.rank.dtype == np.uint16
+    compiled = [may_be and _is_compiled(kernels, metric.formula) for metric in metrics]
+    if kernels is not None and all(compiled):
+        _score_compiled(kernels, metrics, runs, places, table)
+    elif kernels is None or not any(compiled):
+        _score_plainly(metrics, runs, places, table)
+    else:
+        for way in (True, False):
+            numbers = [number for number, is_compiled in enumerate(compiled) if is_compiled is way]
+            part, own = [metrics[number] for number in numbers], np.empty((len(numbers), *table.shape[1:]))
+            if way:
+                _score_compiled(kernels, part, runs, places, own)
+            else:
+                _score_plainly(part, runs, places, own)
+            table[numbers] = own
+    return table
+
+
+def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
+    """Return the means of each metric's scores, float64 [metrics, ..., n], over the topics for which it is defined:
+    float64 [metrics, ...], NaN where it is defined for none."""
+    geometric = [row for row, metric in enumerate(metrics) if metric.is_geometric]
+    if geometric:
+        table = table.copy()
+        table[geometric] = np.log(np.maximum(table[geometric], _FLOOR))
+    # Along the last axis of a contiguous table, so that one run's means do not depend on the others.
+    table = np.ascontiguousarray(table)
+    with np.errstate(invalid="ignore"):
+        means = np.asarray(table.sum(axis=-1) / np.float64(table.shape[-1]))
+        if (some := np.isnan(means)).any():
+            scores = table[some]
+            undefined = np.isnan(scores)
+            means[some] = np.where(undefined, 0.0, scores).sum(axis=-1) / (~undefined).sum(axis=-1)
+    if geometric:
+        means[geometric] = np.exp(means[geometric])
+    return means
+
+
+def mean_of(metric: BoundMetric, scores: Scores) -> Scores:
+    """Return the means of one metric's scores, float64 [..., n], as `mean_all` takes them: float64 [...]."""
+    return np.asarray(mean_all([metric], scores[np.newaxis])[0])
+
+
+def _score_plainly(metrics: Sequence[BoundMetric], runs: JudgedRuns, places: NDArray[np.intp], table: Scores) -> None:
+    program, settings = program_of([metric.formula for metric in metrics], [metric.settings for metric in metrics])
+    plain.work_out(program, settings, runs, places, table)
+
+
+@lru_cache(maxsize=4096)
+def _is_compiled(kernels: _Kernels, formula: Formula) -> bool:
+    return formula.operations <= kernels.operations
+
+
+def _score_compiled(
+    kernels: _Kernels,
+    metrics: Sequence[BoundMetric],
+    runs: JudgedRuns,
+    places: NDArray[np.intp],
+    table: Scores,
+) -> None:
+    program, settings = program_of([metric.formula for metric in metrics], [metric.settings for metric in metrics])
+    instructions, classes = kernels.written(program), runs.judgments.classes
+    kernels.score(
+        *(instructions.first, instructions.rest, instructions.registers),
+        *runs.spans(places),
+        *(runs.rank, runs.level, classes.topic_class, classes.last, classes.best_level, classes.harmonic),
+        *_settings(settings, classes, runs.deepest),
+        *_recipes(instructions, classes),
+        *_scales(instructions, runs, places),
+        table.reshape(len(table), len(places) * runs.judgments.topics),
+    )
+
+
+def _settings(settings: Sequence[BoundSetting], classes: TopicClasses, deepest: int) -> tuple[NDArray[Any], ...]:
+    """Return the settings as arrays, each under its number."""
+    count, shape = len(settings), classes.counts.shape
+    numbers, by_level, rel = np.zeros(count), np.zeros((count, shape[1])), np.zeros(count, np.int64)
+    gain, step = np.empty((count, *shape)), np.empty((count, *shape))
+    # Of the ranks of the runs and of the ideal rankings, whichever reach deeper.
+    deepest = max(deepest, classes.deepest)
+    weights, sums = np.empty((count, deepest + 1)), np.empty((count, classes.deepest + 1))
+    for number, setting in enumerate(settings):
+        kind, value = setting.kind, setting.value
+        if kind == "number":
+            numbers[number] = value
+        elif kind == "levels":
+            by_level[number, 1:] = value
+        elif kind == "gains":
+            gain[number], step[number], rel[number] = LevelGains.of(value, classes)
+        else:
+            weights[number], sums[number] = value.weights(deepest), value.sums(classes.deepest)
+    return numbers, gain, step, rel, by_level, weights, sums
+
+
+def _recipes(instructions: Instructions, classes: TopicClasses) -> tuple[NDArray[np.int64], ...]:
+    """Return where the sums of reciprocals of each class stand, how many there are, and which they are."""
+    ranks = [classes.ranks(min(upto, classes.deepest)) for _, _, upto in instructions.recipes]
+    shape = (len(ranks), len(classes.counts))
+    starts = np.array([each.starts for each in ranks], np.int64).reshape(shape)
+    depth = np.array([each.depth for each in ranks], np.int64).reshape(shape)
+    sizes = np.array([each.size for each in ranks], np.int64)
+    return starts, depth, sizes, np.array(instructions.recipes, np.int64).reshape(len(ranks), 3)
+
+
+def _scales(instructions: Instructions, runs: JudgedRuns, places: NDArray[np.intp]) -> tuple[Scores, Scores, Scores]:
+    """Return the runs' own scores by row on each scale, and by chosen ranking the distances and documents."""
+    if not instructions.scales:
+        return np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
+    columns = [runs.system_columns(*scale) for scale in instructions.scales]
+    system, distance, documents = (np.stack(part) for part in zip(*columns, strict=True))
+    return system, distance[:, places].reshape(len(columns), -1), documents[:, places].reshape(len(columns), -1)
+
+
+class _Kernels(NamedTuple):
+    """What is compiled: `score` takes a program as it is `written`, made of these `operations`."""
+
+    score: Callable[..., None]
+    written: Callable[[Program], Instructions]
+    operations: frozenset[str]
+
+
+def _load() -> _Kernels:
+    from gainboard.metrics import instructions, kernels  # noqa: PLC0415 (they import the compiler)
+
+    loaded = _Kernels(kernels.score, instructions.instructions_of, instructions.COMPILED)
+    judgments = Judgments(np.ones((1, 2), np.int64), np.zeros(1, np.int64))
+    run = JudgedRun(np.array([0, 1]), np.ones(1, np.uint16), np.ones(1, np.int8), np.ones(1, np.int64))
+    _score_compiled(loaded, [], JudgedRuns.of([run], judgments), np.zeros(1, np.intp), np.empty((0, 1, 1)))
+    return loaded
+
+
+SCORING: Final = Twin("scoring", _load, kernels="gainboard.metrics.kernels")
+"""What is compiled of this, if it is."""

@@ -1,0 +1,134 @@
+"""Values as formulas: what a metric is made of.
+
+A metric's function is called once, with values that stand for numbers not known yet, and returns the formula of its
+score. Formulas are worked out elsewhere, in one of two ways that give the same bits: operation by operation on whole
+arrays (`plain`), or by one compiled loop that reads the same operations (`kernels`). So each formula is written once.
+
+A value belongs to a `Space`, which says how many numbers it stands for. Values are made of others by arithmetic;
+where two spaces meet, the coarser value is spread over the finer space.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+
+class Space(IntEnum):
+    """How many numbers a value stands for, from coarse to fine."""
+
+    NUMBER = 0
+    """One number: a parameter or a constant."""
+    LEVEL = 1
+    """A number for each relevance level, of each class of topics with the same judgments."""
+    TOPIC = 2
+    """A number for each class of topics with the same judgments."""
+    RANKING = 3
+    """A number for each ranking: each topic of each run."""
+    ROW = 4
+    """A number for each relevant document retrieved."""
+
+
+Setting: TypeAlias = tuple[Any, ...]
+"""What a formula leaves open until a metric is bound: ("beta",), ("gains", rel), ("discount", base, shift)."""
+
+
+class Value:
+    """A number for each member of a space, as an operation on other values.
+
+    `fixed` are whole numbers that are part of the operation, as a cut-off is; `open` are settings, which the bound
+    metric fills in. Equal values are one object, which is why metrics share what they have in common.
+    """
+
+    __slots__ = ("fixed", "open", "operands", "operation", "space")
+
+    def __init__(
+        self,
+        operation: str,
+        space: Space,
+        operands: tuple[Value, ...],
+        fixed: tuple[int, ...],
+        open: tuple[Setting, ...],
+    ) -> None:
+        self.operation = operation
+        self.space = space
+        self.operands = operands
+        self.fixed = fixed
+        self.open = open
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(map(str, (*self.operands, *self.fixed, *self.open)))
+        return f"{self.operation}({arguments})"
+
+    def __add__(self, other: Number) -> Value:
+        return _combined("add", self, other)
+
+    def __radd__(self, other: Number) -> Value:
+        return _combined("add", other, self)
+
+    def __sub__(self, other: Number) -> Value:
+        return _combined("subtract", self, other)
+
+    def __rsub__(self, other: Number) -> Value:
+        return _combined("subtract", other, self)
+
+    def __mul__(self, other: Number) -> Value:
+        return _combined("multiply", self, other)
+
+    def __rmul__(self, other: Number) -> Value:
+        return _combined("multiply", other, self)
+
+    def __truediv__(self, other: Number) -> Value:
+        return _combined("divide", self, other)
+
+    def __rtruediv__(self, other: Number) -> Value:
+        return _combined("divide", other, self)
+
+    def __abs__(self) -> Value:
+        return value("absolute", self.space, self)
+
+
+Number: TypeAlias = Value | float
+
+
+def minimum(one: Number, other: Number) -> Value:
+    """Return the smaller of the two, number by number."""
+    return _combined("minimum", one, other)
+
+
+def maximum(one: Number, other: Number) -> Value:
+    """Return the larger of the two, number by number."""
+    return _combined("maximum", one, other)
+
+
+_MOST_VALUES: Final = 1 << 14
+"""Values that are remembered, so that equal ones are one object."""
+
+
+@lru_cache(maxsize=_MOST_VALUES)
+def value(
+    operation: str, space: Space, *operands: Value, fixed: tuple[int, ...] = (), open: tuple[Setting, ...] = ()
+) -> Value:
+    """Return the value of this operation, the same object for equal arguments."""
+    return Value(operation, space, operands, fixed, open)
+
+
+def parameter(name: str, space: Space = Space.NUMBER) -> Value:
+    """Return the value of a parameter of this name: one number, or one for each level."""
+    return value("levels" if space is Space.LEVEL else "number", space, open=((name,),))
+
+
+def spread(number: Number, space: Space) -> Value:
+    """Return the value in a finer space, whose members each have the number of the coarser member they belong to."""
+    coarse = number if isinstance(number, Value) else value("number", Space.NUMBER, open=(("constant", float(number)),))
+    if coarse.space is space:
+        return coarse
+    if coarse.space > space or coarse.space is Space.LEVEL:
+        raise TypeError(f"a value by {coarse.space.name.lower()} cannot be spread by {space.name.lower()}")
+    return value("spread", space, coarse)
+
+
+def _combined(operation: str, one: Number, other: Number) -> Value:
+    space = max(each.space for each in (one, other) if isinstance(each, Value))
+    return value(operation, space, spread(one, space), spread(other, space))

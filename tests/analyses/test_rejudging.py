@@ -1,0 +1,218 @@
+"""Another order of runs, worked chunk by chunk on both databases, with something else happening in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from gainboard.errors import Conflict, NotAuthenticated
+from gainboard.evaluation import publication, qrels, runs
+from gainboard.evaluation.analyses.rejudging import Rejudging
+from gainboard.evaluation.collections import create
+from gainboard.evaluation.principals import Sender, authenticate
+from gainboard.evaluation.rejudging import change_unpublished
+from gainboard.evaluation.runs import RunDetails
+from gainboard.evaluation.tokens import Wish, revoke
+from gainboard.evaluation.tokens import create as create_token
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
+from gainboard.store import claims, jobs
+from gainboard.store import qrels as stored_qrels
+from gainboard.store import runs as stored_runs
+from gainboard.store.job_records import Claim
+from gainboard.work.worker import Worker
+from tests.analyses.laboratory import NAME, SETTINGS, Laboratory
+from tests.api.test_publication import Overtaken, body
+from tests.api.test_rejudging import near
+from tests.conftest import ADMIN
+
+QRELS = "1 0 good 1\n2 0 good 1\n"
+NEW_QRELS = "1 0 good 1\n2 0 zebra 1\n"
+
+
+@pytest.fixture
+def lab(database_url: str) -> Iterator[Laboratory]:
+    """Two runs, joined with qrels in the order of double precision."""
+    workspace, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
+    with closing(workspace.database):
+        laboratory = Laboratory(workspace, authenticate(workspace, Sender(ADMIN)))
+        create(workspace, laboratory.principal, SETTINGS)
+        qrels.publish(workspace, laboratory.principal, NAME, body(QRELS))
+        for tag in ("one", "two"):
+            send(laboratory, tag)
+        yield laboratory
+
+
+def send(lab: Laboratory, tag: str, workspace: Workspace | None = None) -> None:
+    """Submits a run."""
+    runs.submit(workspace or lab.workspace, lab.principal, NAME, body(near(tag)), RunDetails("lemur"))
+
+
+def rank_joined(lab: Laboratory) -> dict[str, list[float]]:
+    """The reciprocal ranks of each run under the version that answers, whose joins are all stored."""
+    with lab.workspace.database.reading() as tx:
+        collection = lab.collection()
+        newest = stored_qrels.find(tx, collection.id)
+        assert newest is not None
+        assert newest.order_by == collection.order_by
+        stored = stored_runs.page(tx, collection.id)
+        assert stored_runs.judgings(tx, [run.id for run in stored], newest.id).keys() == {run.id for run in stored}
+    (by_run,) = lab.scores("RR").values()
+    return {run: [value or 0.0 for value in row.values()] for run, row in by_run.items()}
+
+
+def versions(lab: Laboratory) -> list[tuple[int, str]]:
+    """Number and order of each version."""
+    found = qrels.versions(lab.workspace, lab.principal, NAME, None, 100)
+    return [(version.version, version.order_by) for version in found]
+
+
+def last_claim(lab: Laboratory) -> Claim:
+    """Works all chunks but the one that publishes, each in a worker of its own, and claims that."""
+    while True:
+        (claim, *others) = lab.claims()
+        if claim.is_last:
+            return claim
+        for each in (claim, *others):
+            Worker(lab.workspace).work(each)
+
+
+def test_runs_and_qrels_that_come_while_it_works_are_taken_along(lab: Laboratory) -> None:
+    lab.launch("rejudge", chunk_seconds=1e-9, order_by="score32")
+    claim = last_claim(lab)
+    send(lab, "three")
+    qrels.publish(lab.workspace, lab.principal, NAME, body(NEW_QRELS))
+    Worker(lab.workspace).work(claim)
+    assert versions(lab) == [(1, "score"), (2, "score"), (3, "score32")]
+    assert rank_joined(lab) == {tag: [0.5, 1.0] for tag in ("one", "three", "two")}
+
+
+def test_what_comes_just_before_the_publication_is_taken_along(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send_and_draft() -> None:
+        send(lab, "three")
+        qrels.publish(lab.workspace, lab.principal, NAME, body(NEW_QRELS), draft=True)
+
+    meanwhile(monkeypatch, send_and_draft)
+    lab.launch("rejudge", order_by="score32")
+    lab.work()
+    assert versions(lab) == [(1, "score"), (3, "score32"), (4, "score32")]
+    assert rank_joined(lab) == {tag: [0.5, 0.5] for tag in ("one", "three", "two")}
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Has something happen once, when the result is there and nothing is published yet."""
+    result, waiting = Rejudging.result, [happens]
+
+    def interrupted(self: Rejudging, found: Any) -> dict[str, Any]:
+        made = result(self, found)
+        while waiting:
+            waiting.pop()()
+        return made
+
+    monkeypatch.setattr(Rejudging, "result", interrupted)
+
+
+def test_a_worker_that_was_taken_for_dead_publishes_nothing(lab: Laboratory) -> None:
+    lab.launch("rejudge", order_by="score32")
+    slow = last_claim(lab)
+    with lab.workspace.database.writing() as tx:
+        claims.put_back_all(tx, "the tests")
+    again = last_claim(lab)
+    Worker(lab.workspace).work(slow)
+    assert versions(lab) == [(1, "score")]
+    Worker(lab.workspace).work(again)
+    assert versions(lab) == [(1, "score"), (2, "score32")]
+
+
+def test_a_job_that_is_cancelled_before_its_end_changes_nothing(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cancel() -> None:
+        with lab.workspace.database.writing() as tx:
+            jobs.cancel(tx, job.id, lab.workspace.now())
+
+    meanwhile(monkeypatch, cancel)
+    job = lab.launch("rejudge", order_by="score32")
+    lab.work()
+    assert versions(lab) == [(1, "score")]
+    assert lab.collection().order_by == "score"
+    assert lab.launch("rejudge", order_by="score32").id == job.id
+    lab.work()
+    assert versions(lab) == [(1, "score"), (2, "score32")]
+
+
+def test_two_orders_that_are_asked_for_at_once_come_one_after_the_other(lab: Laboratory) -> None:
+    for order_by in ("score32", "rank"):
+        lab.launch("rejudge", order_by=order_by)
+    lab.work(backwards=True)
+    first, *others = [order for _, order in versions(lab)]
+    assert (first, sorted(others)) == ("score", ["rank", "score32"])
+    rank_joined(lab)
+
+
+def test_an_equal_request_finds_the_open_job_though_a_run_has_come(lab: Laboratory) -> None:
+    job = lab.launch("rejudge", order_by="score32")
+    send(lab, "three")
+    assert lab.launch("rejudge", order_by="score32").id == job.id
+
+
+def test_whoever_asked_must_still_be_an_organiser_when_it_publishes(lab: Laboratory) -> None:
+    made = create_token(lab.workspace, lab.principal, NAME, Wish("organiser"))
+    Laboratory(lab.workspace, authenticate(lab.workspace, Sender(made.token))).launch("rejudge", order_by="score32")
+    claim = last_claim(lab)
+    revoke(lab.workspace, lab.principal, NAME, made.record.id)
+    with pytest.raises(NotAuthenticated, match="revoked"):
+        Worker(lab.workspace).work(claim)
+    assert versions(lab) == [(1, "score")]
+
+
+def test_a_run_that_was_read_in_the_old_order_is_read_again(database_url: str) -> None:
+    workspace, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
+    lab = Laboratory(workspace, authenticate(workspace, Sender(ADMIN)))
+    create(workspace, lab.principal, SETTINGS)
+
+    def reorder() -> None:
+        assert change_unpublished(workspace, lab.principal, NAME, "rank")
+
+    with closing(Overtaken(database_url, reorder)) as database:
+        send(lab, "one", Workspace(database))
+    qrels.publish(workspace, lab.principal, NAME, body(QRELS))
+    assert rank_joined(lab) == {"one": [0.5, 1.0]}
+    workspace.database.close()
+
+
+def test_qrels_that_were_joined_in_the_old_order_are_to_be_sent_again(lab: Laboratory) -> None:
+    def reorder() -> None:
+        lab.launch("rejudge", order_by="rank")
+        lab.work()
+
+    with closing(Overtaken(lab.workspace.database.url, reorder)) as database, pytest.raises(Conflict, match="again"):
+        qrels.publish(Workspace(database), lab.principal, NAME, body(NEW_QRELS))
+    assert versions(lab) == [(1, "score"), (2, "rank")]
+
+
+def test_runs_are_identical_in_the_order_of_the_version(lab: Laboratory) -> None:
+    turned = near("three").replace("0.50000000001", "0.49999999999")
+    runs.submit(lab.workspace, lab.principal, NAME, body(turned), RunDetails("lemur"))
+    lab.launch("rejudge", order_by="score32")
+    lab.work()
+    kept = {
+        version: lab.answer("gain-vectors", cutoff=3, drop_identical=True, qrels=version)["runs_left_out"]
+        for version in (1, 2)
+    }
+    assert [each["run"] for each in kept[1]] == ["two"]
+    assert [each["run"] for each in kept[2]] == ["three", "two"]
+
+
+def test_a_published_version_is_compared_with_its_successor(lab: Laboratory) -> None:
+    lab.launch("rejudge", order_by="rank")
+    lab.work()
+    publication.publish(lab.workspace, lab.principal, NAME, 1)
+    assert lab.collection().order_by == "score"
+    assert lab.scores("RR", version=1) != lab.scores("RR", version=2)

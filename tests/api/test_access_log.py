@@ -1,0 +1,77 @@
+"""The access log: a line for each request, in order, none lost when the service stops, and none where it is off."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gainboard.api.access_log import AccessLog
+from gainboard.logs import ACCESS, JsonLines
+from gainboard.settings import Settings
+from tests.conftest import ADMIN, serving
+
+
+def _lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """What was logged, as it is written to standard error."""
+    records = [record for record in caplog.records if record.name == ACCESS]
+    return [json.loads(line) for record in records for line in JsonLines().format(record).split("\n")]
+
+
+def _note(access: AccessLog, number: int) -> None:
+    access.note(f"id-{number}", "GET", "/healthz", 200, 0.25)
+
+
+def test_every_request_before_a_stop_has_its_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "gainboard")
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        for number in range(50):
+            service.anonymous.get(f"/v1/me?secret={ADMIN}", headers={"X-Request-ID": f"mine-{number}"})
+    lines = [line for line in _lines(caplog) if line["path"] == "/v1/me"]
+    assert [line["request_id"] for line in lines] == [f"mine-{number}" for number in range(50)]
+    assert list(lines[0])[:4] == ["time", "level", "logger", "message"]
+    assert {(line["method"], line["status"], line["message"]) for line in lines} == {("GET", 422, "request")}
+    assert ADMIN not in caplog.text
+
+
+def test_it_is_switched_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "gainboard")
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, access_log="off")) as service:
+        assert service.anonymous.get("/healthz").status_code == 200
+    assert _lines(caplog) == []
+
+
+def test_a_name_with_a_line_break_is_still_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "gainboard")
+    access = AccessLog()
+    access.note("id", "GET", "/v1/collections/a\nb\u2028é", 404, 0.0)
+    assert json.loads(caplog.messages[0])["path"] == "/v1/collections/a\nb\u2028é"
+    assert caplog.messages[0].count("\n") == 0
+
+
+def test_lines_that_too_many_wait_for_are_written_by_who_brings_the_next(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, "gainboard")
+    monkeypatch.setattr(AccessLog, "SECONDS", 60.0)
+    monkeypatch.setattr(AccessLog, "MOST_WAITING", 3)
+    access = AccessLog()
+    access.start()
+    for number in range(5):
+        _note(access, number)
+    assert [line["request_id"] for line in _lines(caplog)] == [f"id-{number}" for number in range(4)]
+    access.stop()
+    _note(access, 5)
+    assert [line["request_id"] for line in _lines(caplog)] == [f"id-{number}" for number in range(6)]
+
+
+def test_nothing_is_kept_for_a_log_that_takes_no_such_lines(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "gainboard")
+    access = AccessLog()
+    _note(access, 1)
+    caplog.set_level(logging.INFO, "gainboard")
+    access.stop()
+    assert _lines(caplog) == []

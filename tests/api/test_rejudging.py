@@ -1,0 +1,277 @@
+"""Another order of a collection's runs: asked for, published as a new version, and the old one under its number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.campaign import QRELS, Campaign, codes, judged, refused
+from tests.conftest import Service
+
+pytestmark = pytest.mark.outer
+
+DOUBLE, SINGLE, RANK = [1.0, 1.0], [0.5, 0.5], [0.5, 1.0]
+"""Reciprocal ranks on both topics of the run below, by what decides a document's rank."""
+
+
+def near(tag: str) -> str:
+    """A run whose scores differ beyond single precision only, so that ties go by id; and its ranks on topic 1."""
+    rows = (("1", "good", 2, "0.50000000001"), ("1", "zebra", 1, "0.5"), ("2", "good", 1, "0.7000000000001"))
+    lines = [f"{topic} Q0 {document} {rank} {score} {tag}\n" for topic, document, rank, score in rows]
+    return "".join([*lines, f"2 Q0 zebra 2 0.7 {tag}\n"])
+
+
+def unranked(tag: str) -> str:
+    """A run that says one rank twice."""
+    return f"1 Q0 good 1 0.9 {tag}\n1 Q0 bad 1 0.8 {tag}\n"
+
+
+def near_campaign(service: Service, **settings: Any) -> Campaign:
+    """A campaign with qrels and the run `near`."""
+    campaign = Campaign(service, **settings)
+    assert campaign.put_qrels().status_code == 201
+    assert campaign.submit(near("near")).status_code == 201
+    return campaign
+
+
+def ask(campaign: Campaign, order_by: str = "score32", client: httpx.Client | None = None) -> httpx.Response:
+    """Asks for the job."""
+    sent = {"kind": "rejudge", "params": {"order_by": order_by}}
+    return (client or campaign.organiser).post(f"{campaign.path}/jobs", json=sent)
+
+
+def over(campaign: Campaign, asked: httpx.Response) -> Any:
+    """The job that an answer leads to, once it is over."""
+    assert asked.status_code in (200, 202), asked.text
+    return campaign.organiser.get(asked.headers["location"], params={"wait": 30}).json()
+
+
+def done(campaign: Campaign, asked: httpx.Response) -> Any:
+    """The result of the job, which has succeeded."""
+    job = over(campaign, asked)
+    assert job["state"] == "succeeded", job["error"]
+    return campaign.organiser.get(job["result_url"]).json()
+
+
+def ranks(campaign: Campaign, run: str = "near", **query: Any) -> Sequence[float]:
+    """The reciprocal ranks of a run."""
+    found = campaign.scores("RR", run=run, topics="all", **query)["runs"][0]
+    (by_topic,) = found["topics"].values()
+    return list(by_topic.values())
+
+
+def versions(campaign: Campaign) -> Mapping[int, tuple[str, str]]:
+    """State and order of each version."""
+    return {each["version"]: (each["state"], each["order_by"]) for each in campaign.get("/qrels").json()["items"]}
+
+
+def entries(campaign: Campaign) -> list[tuple[str, str]]:
+    """Action and subject of each entry of the audit log about qrels and settings."""
+    found = campaign.get("/audit", limit=500).json()["items"]
+    return [(each["action"], each["subject"]) for each in found if each["action"].startswith(("qrels", "collection"))]
+
+
+def test_the_order_changes_and_no_run_is_sent_again(service: Service) -> None:
+    campaign = near_campaign(service)
+    assert ranks(campaign) == DOUBLE
+    result = done(campaign, ask(campaign))
+    assert (result["order_by"], result["qrels_version"], result["published_version"]) == ("score32", 1, 2)
+    assert result["reordered"] == [{"name": "near", "team": "lemur", "topics": 2}]
+    assert versions(campaign) == {1: ("published", "score"), 2: ("published", "score32")}
+    assert campaign.get("").json()["order_by"] == "score32"
+    assert (ranks(campaign), ranks(campaign, qrels=1)) == (SINGLE, DOUBLE)
+    assert campaign.get("/qrels/2").json()["sha256"] == campaign.get("/qrels/1").json()["sha256"]
+
+
+def test_its_impact_is_that_of_any_other_version(shared: Service) -> None:
+    campaign = near_campaign(shared)
+    done(campaign, ask(campaign))
+    found = campaign.get("/qrels/2/impact", against=1, metric="RR").json()
+    assert found["judgments"]["changed"] == 0
+    (metric,) = found["impact"]
+    assert [(run["mean_before"], run["mean_after"]) for run in metric["runs"]] == [(1.0, 0.5)]
+
+
+def test_a_version_keeps_its_order_for_runs_that_come_later_too(service: Service) -> None:
+    campaign = near_campaign(service)
+    done(campaign, ask(campaign))
+    assert campaign.submit(near("late")).status_code == 201
+    assert ranks(campaign, "late") == SINGLE
+    assert ranks(campaign, "late", qrels=1) == DOUBLE
+
+
+def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwhile(service: Service) -> None:
+    campaign = near_campaign(service)
+    answer = campaign.change(order_by="rank")
+    assert (answer.status_code, answer.json()["order_by"]) == (202, "score")
+    assert done(campaign, answer)["order_by"] == "rank"
+    assert campaign.get("").json()["order_by"] == "rank"
+    assert ranks(campaign) == RANK
+    assert campaign.change(order_by="rank").status_code == 200
+
+
+def test_until_a_version_is_published_the_order_changes_at_once(service: Service) -> None:
+    campaign = Campaign(service)
+    assert campaign.submit(near("near")).status_code == 201
+    assert campaign.change(order_by="rank").json()["order_by"] == "rank"
+    campaign.draft(QRELS)
+    assert ranks(campaign, qrels=1) == RANK
+    assert campaign.change(order_by="score32").status_code == 200
+    assert versions(campaign) == {2: ("draft", "score32")}
+    assert ranks(campaign, qrels=2) == SINGLE
+    assert refused(ask(campaign, "rank")) == (409, "no-qrels")
+
+
+def test_drafts_are_followed_by_drafts_in_the_new_order(service: Service) -> None:
+    campaign = near_campaign(service)
+    campaign.draft("1 0 zebra 1\n2 0 good 1\n")
+    done(campaign, ask(campaign))
+    assert versions(campaign) == {1: ("published", "score"), 3: ("published", "score32"), 4: ("draft", "score32")}
+    assert ranks(campaign, qrels=4) == [1.0, 0.5]
+    assert campaign.publish(4).status_code == 200
+    assert ranks(campaign) == [1.0, 0.5]
+    assert campaign.get("").json()["order_by"] == "score32"
+
+
+def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(service: Service) -> None:
+    campaign = near_campaign(service)
+    assert campaign.submit(unranked("twice")).status_code == 201
+    job = over(campaign, ask(campaign, "rank"))
+    assert job["state"] == "failed"
+    assert job["error"].startswith("1 of 2 runs cannot be ordered by rank, so nothing was changed: 'twice' of 'lemur',")
+    assert "line 2" in job["error"]
+    assert versions(campaign) == {1: ("published", "score")}
+    assert (campaign.get("").json()["order_by"], ranks(campaign)) == ("score", DOUBLE)
+    assert campaign.organiser.delete(f"{campaign.path}/runs/twice").status_code == 204
+    done(campaign, ask(campaign, "rank"))
+    assert ranks(campaign) == RANK
+
+
+def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(service: Service) -> None:
+    campaign = Campaign(service)
+    assert campaign.submit(unranked("twice")).status_code == 201
+    answer = campaign.change(order_by="rank")
+    assert refused(answer) == (409, "conflict")
+    assert "'twice' of 'lemur', line 2" in answer.json()["detail"]
+    assert campaign.get("").json()["order_by"] == "score"
+
+
+def test_a_later_run_without_the_order_of_an_older_version_is_named(service: Service) -> None:
+    campaign = near_campaign(service, order_by="rank")
+    done(campaign, ask(campaign, "score"))
+    assert campaign.submit(unranked("twice")).status_code == 201
+    for answer in (campaign.get("/scores", metric="RR", qrels=1), campaign.publish(1)):
+        assert refused(answer) == (409, "conflict")
+        assert "'twice' of 'lemur' cannot be ordered by rank" in answer.json()["detail"]
+    assert ranks(campaign, qrels=1) == RANK
+    assert ranks(campaign, "twice") == [1.0, 0.0]
+
+
+def test_a_collection_without_runs_changes_its_order_too(service: Service) -> None:
+    campaign = Campaign(service)
+    campaign.put_qrels()
+    assert done(campaign, ask(campaign))["reordered"] == []
+    assert campaign.get("").json()["order_by"] == "score32"
+
+
+def test_asking_again_finds_the_job_that_has_done_it(shared: Service) -> None:
+    campaign = near_campaign(shared)
+    first = ask(campaign)
+    done(campaign, first)
+    again = ask(campaign)
+    assert (again.status_code, again.json()["id"]) == (200, first.json()["id"])
+    assert versions(campaign).keys() == {1, 2}
+
+
+def test_an_order_that_has_always_been_is_a_conflict(shared: Service) -> None:
+    campaign = near_campaign(shared)
+    answer = ask(campaign, "score")
+    assert refused(answer) == (409, "conflict")
+    assert "ordered by score already" in answer.json()["detail"]
+    assert campaign.change(order_by="score").status_code == 200
+
+
+def test_the_order_goes_there_and_back(shared: Service) -> None:
+    campaign, asked = near_campaign(shared), []
+    for order_by in ("score32", "score", "score32"):
+        asked.append(ask(campaign, order_by))
+        done(campaign, asked[-1])
+    assert len({job.json()["id"] for job in asked}) == 3
+    assert [order for _, order in versions(campaign).values()] == ["score", "score32", "score", "score32"]
+
+
+def test_publishing_an_older_version_brings_its_order_back(service: Service) -> None:
+    campaign = near_campaign(service)
+    first = ask(campaign)
+    done(campaign, first)
+    assert campaign.publish(1).json()["order_by"] == "score"
+    assert (campaign.get("").json()["order_by"], ranks(campaign)) == ("score", DOUBLE)
+    assert campaign.submit(near("late")).status_code == 201
+    assert ranks(campaign, "late") == DOUBLE
+    second = ask(campaign)
+    assert second.json()["id"] != first.json()["id"]
+    assert done(campaign, second)["published_version"] == 3
+    assert (ranks(campaign, "late"), versions(campaign)[3]) == (SINGLE, ("published", "score32"))
+
+
+def test_only_organisers_ask_for_it(shared: Service) -> None:
+    campaign = near_campaign(shared)
+    own, reader = campaign.client("participant", "lemur"), campaign.client("reader")
+    for client in (own, reader):
+        assert refused(ask(campaign, client=client)) == (403, "forbidden")
+    campaign.release(public=True)
+    for client in (own, reader):
+        assert refused(ask(campaign, client=client)) == (403, "forbidden")
+        assert refused(client.patch(campaign.path, json={"order_by": "rank"})) == (403, "forbidden")
+    assert refused(ask(campaign, client=shared.anonymous)) == (401, "not-authenticated")
+
+
+def test_nobody_else_sees_the_job_while_the_judgments_are_hidden(shared: Service) -> None:
+    campaign = near_campaign(shared)
+    asked = ask(campaign)
+    done(campaign, asked)
+    own = campaign.client("participant", "lemur")
+    assert refused(own.get(asked.headers["location"])) == (404, "not-found")
+    assert own.get(campaign.path).json()["qrels_version"] is None
+
+
+def test_the_audit_log_says_what_was_replaced_by_what(shared: Service) -> None:
+    campaign = near_campaign(shared)
+    campaign.draft()
+    done(campaign, ask(campaign))
+    assert entries(campaign)[-4:] == [
+        ("qrels-published", "3"),
+        ("qrels-drafted", "4"),
+        ("qrels-discarded", "2"),
+        ("collection-changed", campaign.name),
+    ]
+    details = {each["subject"]: each["details"] for each in campaign.get("/audit", limit=500).json()["items"]}
+    assert (details["3"]["rejudged_from"], details["3"]["order_by"]) == (1, "score32")
+    assert details[campaign.name]["settings"] == {"order_by": {"old": "score", "new": "score32"}}
+
+
+def test_a_change_of_order_is_a_request_of_its_own(shared: Service) -> None:
+    campaign = judged(shared)
+    answer = campaign.change(order_by="rank", title="new")
+    assert refused(answer) == (409, "setting-fixed")
+    assert 'Send {"order_by": "rank"} alone' in answer.json()["detail"]
+    assert campaign.change(order_by="score", title="new").status_code == 200
+    assert Campaign(shared).change(order_by="rank", title="new").json()["order_by"] == "rank"
+
+
+def test_it_takes_an_order_and_nothing_else(shared: Service) -> None:
+    campaign = judged(shared)
+    for params in ({"order_by": "tag"}, {}, {"order_by": "rank", "runs": ["tag"]}):
+        answer = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "rejudge", "params": params})
+        assert refused(answer) == (422, "invalid-request"), codes(answer)
+
+
+def test_new_qrels_are_joined_in_the_order_of_the_collection(shared: Service) -> None:
+    campaign = near_campaign(shared)
+    done(campaign, ask(campaign))
+    assert campaign.put_qrels().status_code == 200
+    assert campaign.put_qrels(QRELS + "2 0 zebra 0\n").json()["order_by"] == "score32"
+    assert ranks(campaign) == SINGLE

@@ -1,0 +1,220 @@
+"""A score has the same bits plainly and compiled, whatever other runs and metrics it is worked out with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gainboard.compiled import is_installed
+from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Scale, every_metric, plain, resolve, score_all
+from gainboard.metrics.scoring import SCORING
+from tests.thorough import examples
+
+from .judged import Qrels, joined, judged, judgments
+from .plain import Topic
+from .test_definitions import H, expressions, topics
+from .test_definitions import plain as by_definition
+from .test_published import GOLDEN, LATER, golden_metric
+
+pytestmark = [pytest.mark.outer, pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")]
+Scores = NDArray[np.float64]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled() -> Iterator[None]:
+    SCORING.load()
+    yield
+    SCORING.unload()
+
+
+def plainly(metrics: list[BoundMetric], runs: JudgedRuns) -> Scores:
+    SCORING.unload()
+    try:
+        return score_all(metrics, runs)
+    finally:
+        SCORING.load()
+
+
+def assert_same_bits(one: Scores, other: Scores) -> None:
+    np.testing.assert_array_equal(one.view(np.int64), other.view(np.int64))
+
+
+@settings(max_examples=examples(300))
+@given(data=st.data())
+def test_scores_are_what_the_definitions_say_and_the_same_both_ways(data: st.DataObject) -> None:
+    cases = data.draw(st.lists(topics(), min_size=1, max_size=4))
+    chosen = data.draw(st.lists(st.sampled_from(every_metric()), min_size=1, max_size=12))
+    metrics = [data.draw(expressions(metric)) for metric in chosen]
+    qrels = {f"t{number}": case[0] for number, case in enumerate(cases)}
+    run = {f"t{number}": case[1] for number, case in enumerate(cases)}
+    expected = [[[by_definition(metric, *case) for case in cases]] for metric in metrics]
+    found = score_all(metrics, judged(qrels, run))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert_same_bits(found, plainly(metrics, judged(qrels, run)))
+
+
+def campaign(runs: int = 3, seed: int = 20) -> tuple[Qrels, list[JudgedRun]]:
+    """Long lists, short ones, topics that runs lack or that have nothing to find."""
+    rng = np.random.default_rng(seed)
+    sizes = [0, 3, 9, 10, 90, 129, 260, 1500]
+    qrels = {f"t{size}": {f"d{i}": int(rng.integers(-1, H + 1)) for i in range(size)} for size in sizes}
+    qrels |= {"nothing": {"d0": 0, "d1": -1}, "lacking": {"d0": 2}}
+    found = []
+    for _ in range(runs):
+        run = {}
+        for topic, levels in qrels.items():
+            documents = rng.permutation([*levels, *(f"u{i}" for i in range(150))])
+            run[topic] = {str(document): 1000.0 - rank for rank, document in enumerate(documents)}
+        del run["lacking"]
+        found.append(joined(qrels, run))
+    return qrels, found
+
+
+def every_way(gains: str, condensed: str) -> list[BoundMetric]:
+    query = {"gains": gains, "base": "1.7", "beta": "0.3", "condensed": condensed}
+    cut = [f"{metric.name}@{cutoff}" for metric in every_metric() if metric.takes_cutoff for cutoff in (1, 300, 10**6)]
+    whole = [metric.name for metric in every_metric() if not metric.needs_cutoff]
+    options = product(("scaled", "raw"), ("minmax", "raw"))
+    distances = [f"ADM(urs={urs},srs={srs})" for urs, srs in options]
+    every = [*cut, *whole, *distances]
+    return [resolve(expression, Scale(H), query={**query, "rel": rel}) for expression in every for rel in "312"]
+
+
+@pytest.mark.parametrize("gains", ["0.3:0.2:0.1", "adjust(10:5:1)", "9:0:0", "exp"])
+@pytest.mark.parametrize("condensed", ["false", "true"])
+def test_a_score_does_not_depend_on_how_or_with_what_it_is_worked_out(
+    gains: str, condensed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics, (qrels, runs) = every_way(gains, condensed), campaign()
+    together = JudgedRuns.of(runs, judgments(qrels))
+    found = score_all(metrics, together)
+    assert_same_bits(found, plainly(metrics, together))
+    for number, run in enumerate(runs):
+        alone = JudgedRuns.of([run], judgments(qrels))
+        assert_same_bits(found[:, number], score_all(metrics, alone)[:, 0])
+        assert_same_bits(found[:, number], plainly(metrics, alone)[:, 0])
+    monkeypatch.setattr(plain, "MOST_ROWS", 1)
+    assert_same_bits(found, plainly(metrics, together))
+    single = np.array([score_all([metric], together)[0] for metric in metrics])
+    assert_same_bits(found, single)
+
+
+@pytest.mark.parametrize("way", [score_all, lambda *asked: _plainly_chosen(*asked)])
+def test_runs_may_be_chosen_in_any_order(way: Callable[..., Scores]) -> None:
+    metrics, (qrels, runs) = every_way("3:2:1", "false"), campaign(4)
+    together = JudgedRuns.of(runs, judgments(qrels))
+    found = score_all(metrics, together)
+    for chosen in ([2], [3, 0], [0, 1, 2, 3], [3, 2, 1, 0], []):
+        assert_same_bits(way(metrics, together, chosen), np.ascontiguousarray(found[:, chosen]))
+
+
+def _plainly_chosen(metrics: list[BoundMetric], runs: JudgedRuns, chosen: list[int]) -> Scores:
+    SCORING.unload()
+    try:
+        return score_all(metrics, runs, chosen)
+    finally:
+        SCORING.load()
+
+
+def test_runs_joined_later_are_scored_as_those_joined_at_once() -> None:
+    metrics, (qrels, runs) = every_way("3:2:1", "false"), campaign(4)
+    known = judgments(qrels)
+    later = JudgedRuns.joined([JudgedRuns.of(runs[:2], known), JudgedRuns.of(runs[2:], known)], known)
+    assert_same_bits(score_all(metrics, later), score_all(metrics, JudgedRuns.of(runs, known)))
+
+
+def test_discounts_of_the_deepest_ranks_are_the_plain_ones() -> None:
+    qrels = {"t": {f"d{number}": 1 + number % H for number in range(6000)}}
+    runs = judged(qrels, {"t": list(qrels["t"])})
+    expressions = ("nDCG@5500", "MSnDCG@5500", "AnDCG@5500", "DCG(base=3)@6000")
+    metrics = [resolve(expression, Scale(H, depth=6000)) for expression in expressions]
+    found = score_all(metrics, runs)
+    assert_same_bits(found, plainly(metrics, runs))
+    one = Topic(list(qrels["t"].values()), list(qrels["t"].values()), [0.0] * 6000, (1.0, 2.0, 3.0))
+    assert found[3, 0, 0] == pytest.approx(sum(one.g(r) / max(1.0, np.log(r) / np.log(3)) for r in range(1, 6001)))
+
+
+def test_a_run_of_more_ranks_than_two_bytes_hold_is_scored_alike() -> None:
+    qrels, (run, *_) = campaign(1)
+    deep = JudgedRun(run.starts, run.rank.astype(np.uint32), run.level, run.retrieved, run.retrieval_scores)
+    metrics, known = every_way("3:2:1", "false"), judgments(qrels)
+    assert_same_bits(score_all(metrics, JudgedRuns.of([deep], known)), score_all(metrics, JudgedRuns.of([run], known)))
+
+
+def test_ranks_below_every_table_have_their_discount() -> None:
+    run = JudgedRun(np.array([0, 1]), np.array([200_000], np.uint32), np.ones(1, np.int8), np.array([300_000]))
+    runs = JudgedRuns.of([run], judgments({"t": {"d": 1}}))
+    found = score_all([resolve("DCG(gains=1:1:1)@250000", Scale(H))], runs)
+    assert found[0, 0, 0] == pytest.approx(1 / np.log2(200_000))
+
+
+def test_no_runs_and_no_topics_have_no_scores() -> None:
+    metrics = every_way("3:2:1", "false")
+    for way in (score_all, plainly):
+        assert way(metrics, JudgedRuns.of([], judgments({"t": {"d": 1}}))).shape == (len(metrics), 0, 1)
+        assert way(metrics, judged({}, {})).shape == (len(metrics), 1, 0)
+
+
+def test_arrays_as_the_store_gives_them_are_scored_alike() -> None:
+    qrels, (run, *_) = campaign(1)
+    columns: dict[str, Any] = {}
+    for name in ("starts", "rank", "level", "retrieved"):
+        column = getattr(run, name)
+        columns[name] = np.frombuffer(b"x" + column.tobytes(), column.dtype, offset=1)  # read-only, and not aligned
+    stored, metrics = JudgedRun(**columns), [resolve("nDCG", Scale(H))]
+    known = judgments(qrels)
+    assert_same_bits(
+        score_all(metrics, JudgedRuns.of([stored], known)), score_all(metrics, JudgedRuns.of([run], known))
+    )
+
+
+@pytest.mark.parametrize("key", GOLDEN["values"])
+def test_worked_examples_have_their_published_values_compiled_too(key: str) -> None:
+    example, beta, base = key.split("|")
+    case = GOLDEN["examples"][example]
+    values = {name: value for name, value in GOLDEN["values"][key].items() if name.partition("@")[0] not in LATER}
+    settled = (beta.removeprefix("beta="), base.removeprefix("a="))
+    metrics = [golden_metric(name, case["gain"], *settled) for name in values]
+    table = score_all(metrics, judged({"t": case["qrels"]}, {"t": case["run"]}))
+    np.testing.assert_allclose(table[:, 0, 0], list(values.values()), rtol=1e-9, atol=1e-9)
+
+
+def test_every_operation_has_both_forms() -> None:
+    from gainboard.metrics.instructions import COMPILED  # noqa: PLC0415 (it imports the compiler)
+
+    spread = {name for name in COMPILED if name.startswith("spread ")}
+    assert COMPILED - spread == plain.OPERATIONS
+
+
+def test_a_metric_of_an_operation_without_a_compiled_form_is_worked_out_plainly_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from gainboard.metrics import scoring  # noqa: PLC0415
+
+    asked: dict[str, list[str]] = {"plainly": [], "compiled": []}
+
+    def noted(name: str, work_out: Callable[..., None]) -> Callable[..., None]:
+        def wrapped(*arguments: Any) -> None:
+            metrics = arguments[-4]
+            asked[name] += [metric.metric.name for metric in metrics]
+            work_out(*arguments)
+
+        return wrapped
+
+    metrics = [resolve(name, Scale(H)) for name in ("AP", "AWP", "Q", "nDCG@10")]
+    runs = JudgedRuns.of(campaign()[1], judgments(campaign()[0]))
+    expected = score_all(metrics, runs)
+    kernels = SCORING.load()
+    fewer = kernels._replace(operations=kernels.operations - {"cumulative_gain"})
+    monkeypatch.setattr(SCORING, "_loaded", fewer)
+    monkeypatch.setattr(scoring, "_score_plainly", noted("plainly", scoring._score_plainly))
+    monkeypatch.setattr(scoring, "_score_compiled", noted("compiled", scoring._score_compiled))
+    assert_same_bits(score_all(metrics, runs), expected)
+    assert asked == {"plainly": ["AWP", "Q"], "compiled": ["AP", "nDCG"]}
