@@ -17,7 +17,7 @@ from gainboard.statistics.draws import Draws
 from gainboard.work.job_kinds import every_kind
 from tests import real
 from tests.conftest import ADMIN, Service, serving
-from tests.waiting import until
+from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -78,12 +78,7 @@ def finished(loaded: Service) -> dict[str, dict[str, Any]]:
 
 
 def waited(service: Service, job: str) -> dict[str, Any]:
-    def over() -> dict[str, Any] | None:
-        found: dict[str, Any] = service.organiser.get(f"/v1/jobs/{job}", params={"wait": 30}).json()
-        return None if found["state"] in ("queued", "running") else found
-
-    found = until(over, 240)
-    assert found is not None
+    found: dict[str, Any] = over(service.organiser, f"/v1/jobs/{job}", 240)
     assert found["state"] == "succeeded", found
     return found
 

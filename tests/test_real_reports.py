@@ -18,7 +18,7 @@ from gainboard.work.report_kinds import every_report_kind
 from tests import real
 from tests.conftest import ADMIN, Service, running, serving
 from tests.exhibits.compiling import compiles_text
-from tests.waiting import until
+from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -46,14 +46,8 @@ def report(request: pytest.FixtureRequest, campaign: tuple[Service, str]) -> tup
     """A client, and a report that has succeeded."""
     service, name = campaign
     sent = {"name": request.param, "collections": [name]}
-    found = service.organiser.post("/v1/reports", json=sent).json()
-
-    def is_over() -> bool:
-        nonlocal found
-        found = service.organiser.get(f"/v1/reports/{found['id']}", params={"wait": 30}).json()
-        return found["state"] not in ("queued", "running")
-
-    until(is_over, 240)
+    asked = service.organiser.post("/v1/reports", json=sent)
+    found = over(service.organiser, asked.headers["location"], 240)
     assert found["state"] == "succeeded", found["error"]
     return service.organiser, found
 

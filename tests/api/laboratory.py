@@ -10,6 +10,7 @@ import httpx
 from gainboard.work.job_kinds import JobKind
 from tests.api.campaign import Campaign, run_text
 from tests.conftest import Service
+from tests.waiting import over
 
 TOPICS = [str(number) for number in range(1, 9)]
 DOCUMENTS = [f"d{number}" for number in range(7)]
@@ -41,7 +42,7 @@ class Laboratory(Campaign):
 
     def finished(self, asked: httpx.Response) -> Any:
         """The job once it has succeeded."""
-        job = self.job(asked, wait=30)
+        job = over(self.organiser, asked.headers["location"])
         assert job["state"] == "succeeded", job["error"]
         return job
 

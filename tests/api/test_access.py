@@ -12,6 +12,7 @@ import pytest
 from tests.api.campaign import Campaign, judged, run_text
 from tests.api.laboratory import LONG, REPORT, SHORT, qrels_text, rotated
 from tests.conftest import Service
+from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -198,7 +199,7 @@ class Scene:
             self.prepare_for_jobs()
             sent = self.request("bootstrap-sensitivity", metrics=["AP"], resamples=20)
             asked = self.campaign.organiser.post(f"{self.campaign.path}/jobs", json=sent).json()["id"]
-            job = self.campaign.organiser.get(f"/v1/jobs/{asked}", params={"wait": 30}).json()
+            job = over(self.campaign.organiser, f"/v1/jobs/{asked}")
             assert job["state"] == "succeeded"
             self.finished = asked
         return self.finished
@@ -215,7 +216,7 @@ class Scene:
         if not self.reported:
             self.prepare_for_jobs()
             self.reported = self.campaign.organiser.post("/v1/reports", json=self.report()).json()["id"]
-            report = self.campaign.organiser.get(f"/v1/reports/{self.reported}", params={"wait": 30}).json()
+            report = over(self.campaign.organiser, f"/v1/reports/{self.reported}")
             assert report["state"] == "succeeded"
         return self.reported
 

@@ -22,7 +22,7 @@ from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, running
-from tests.waiting import until
+from tests.waiting import over, until
 
 pytestmark = pytest.mark.outer
 
@@ -56,7 +56,7 @@ def work(workspace: Workspace) -> int:
 def test_nobody_sees_a_chore(shared: Service) -> None:
     lab = Laboratory(shared)
     job = lab.finished(lab.ask())
-    report = lab.organiser.get(lab.report().headers["location"], params={"wait": 30}).json()
+    report = over(lab.organiser, lab.report().headers["location"])
     for work in (job, report):
         assert lab.organiser.get(work["figures"][0]["svg"]).status_code == 200
     listed = lab.organiser.get("/v1/jobs", params={"limit": 500}).json()["items"]

@@ -12,6 +12,7 @@ import pytest
 from tests.api.campaign import Campaign
 from tests.api.laboratory import SHORT, qrels_text, rotated
 from tests.conftest import Service
+from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -48,7 +49,7 @@ def test_a_draft_makes_no_byte_of_difference_to_anybody_else(service: Service, s
     campaign.draft(qrels_text(shift=1))
     job = {"kind": "stability", "params": {**SHORT, "qrels": 2}}
     asked = campaign.organiser.post(f"{campaign.path}/jobs", json=job)
-    assert campaign.organiser.get(asked.headers["location"], params={"wait": 30}).json()["state"] == "succeeded"
+    assert over(campaign.organiser, asked.headers["location"])["state"] == "succeeded"
     assert [list(_answers(campaign, client)) for client in clients] == before
     theirs = [client.get(asked.headers["location"]).status_code for client in clients]
     assert theirs == [404, 404, 404, 401]

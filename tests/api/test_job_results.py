@@ -22,7 +22,7 @@ from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, rotated
 from tests.conftest import ADMIN, Service, running, serving
-from tests.waiting import until
+from tests.waiting import over, until
 
 pytestmark = pytest.mark.outer
 
@@ -160,7 +160,7 @@ def test_behind_a_proxy_every_address_begins_with_its_root_path(tmp_path: Path) 
         asked = lab.ask(**SHORT)
         location = asked.headers["location"]
         assert location.startswith("/gain/v1/jobs/")
-        job = lab.organiser.get(location.removeprefix("/gain"), params={"wait": 30}).json()
+        job = over(lab.organiser, location.removeprefix("/gain"))
         shown = [job["result_url"], job["tables"][0]["csv"], job["tables"][0]["latex"], job["figures"][0]["svg"]]
         assert all(url.startswith(f"{location}/") for url in shown)
         assert lab.get("/leaderboard").json()["groups_job"]["url"].startswith("/gain/v1/jobs/")

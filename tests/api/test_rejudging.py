@@ -10,6 +10,7 @@ import pytest
 
 from tests.api.campaign import QRELS, Campaign, codes, judged, refused
 from tests.conftest import Service
+from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -43,15 +44,15 @@ def ask(campaign: Campaign, order_by: str = "score32", client: httpx.Client | No
     return (client or campaign.organiser).post(f"{campaign.path}/jobs", json=sent)
 
 
-def over(campaign: Campaign, asked: httpx.Response) -> Any:
+def rejudged(campaign: Campaign, asked: httpx.Response) -> Any:
     """The job that an answer leads to, once it is over."""
     assert asked.status_code in (200, 202), asked.text
-    return campaign.organiser.get(asked.headers["location"], params={"wait": 30}).json()
+    return over(campaign.organiser, asked.headers["location"])
 
 
 def done(campaign: Campaign, asked: httpx.Response) -> Any:
     """The result of the job, which has succeeded."""
-    job = over(campaign, asked)
+    job = rejudged(campaign, asked)
     assert job["state"] == "succeeded", job["error"]
     return campaign.organiser.get(job["result_url"]).json()
 
@@ -139,7 +140,7 @@ def test_drafts_are_followed_by_drafts_in_the_new_order(service: Service) -> Non
 def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(service: Service) -> None:
     campaign = near_campaign(service)
     assert campaign.submit(unranked("twice")).status_code == 201
-    job = over(campaign, ask(campaign, "rank"))
+    job = rejudged(campaign, ask(campaign, "rank"))
     assert job["state"] == "failed"
     assert job["error"].startswith("1 of 2 runs cannot be ordered by rank, so nothing was changed: 'twice' of 'lemur',")
     assert "line 2" in job["error"]

@@ -16,6 +16,7 @@ from gainboard.settings import Settings
 from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
 from tests.conftest import ADMIN, Service, serving
+from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -43,7 +44,7 @@ def report(lab: Laboratory) -> Any:
 
 def finished(lab: Laboratory, asked: httpx.Response) -> Any:
     """The report that a request has made, once it has succeeded."""
-    report = lab.organiser.get(asked.headers["location"], params={"wait": 30}).json()
+    report = over(lab.organiser, asked.headers["location"])
     assert report["state"] == "succeeded", report
     return report
 

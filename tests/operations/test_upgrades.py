@@ -30,6 +30,7 @@ from tests.conftest import ADMIN, Service, serving
 from tests.operations.record import JOB, PATH, PLAIN, RECORDED, SCORES
 from tests.operations.test_backup import quiet, restored, taken
 from tests.outside import ROOT
+from tests.waiting import over
 
 VERSIONS = ROOT / "migrations" / "versions"
 REVISIONS = sorted(path.name.partition("_")[0] for path in VERSIONS.glob("0*.py"))
@@ -135,7 +136,7 @@ def assert_of_use(organiser: httpx.Client) -> None:
     assert organiser.post(f"{PATH}/runs", content=sent, params={"team": "team-1"}).status_code == 201
     assert organiser.get(f"{PATH}/scores", params={"metric": "AP", "run": "new"}).status_code == 200
     job = organiser.post(f"{PATH}/jobs", json={"kind": "rank-correlation", "params": {"metrics": ["Q", "AP"]}})
-    done = organiser.get(job.headers["location"], params={"wait": 30}).json()
+    done = over(organiser, job.headers["location"])
     assert (done["state"], done["error"]) == ("succeeded", None)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, bindparam, select
 
+from gainboard.errors import DatabaseBusy
 from gainboard.store.database import Database, Transaction
 from gainboard.store.job_records import JobState
 from gainboard.store.job_tables import jobs
@@ -103,6 +105,8 @@ class Standings:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._connection: Connection | None = None
+        self._use = Lock()
+        self._is_over = False
 
     @property
     def is_quick(self) -> bool:
@@ -111,15 +115,18 @@ class Standings:
 
     def find(self, asked: Iterable[Checked]) -> dict[Checked, Standing | None]:
         """Return how each of these stands now; None where there is no such collection. Raises DatabaseBusy."""
-        try:
-            with Database.translated():
-                return {each: self._find(each) for each in asked}
-        except BaseException:
-            self.close()
-            raise
+        with self._use:
+            try:
+                with Database.translated():
+                    return {each: self._find(each) for each in asked}
+            except BaseException:
+                self._disconnect()
+                raise
 
     def _find(self, asked: Checked) -> Standing | None:
         if self._connection is None:
+            if self._is_over:
+                raise DatabaseBusy("The server is stopping.")
             self._connection = self._database.connected()
         hashed = digest(asked.token) if asked.token is not None else None
         row = self._connection.execute(_CHECK, {"name": asked.collection, "hash": hashed, "job": asked.job}).first()
@@ -129,7 +136,12 @@ class Standings:
         return Standing(identity, revision, job_state, _record(Token, of_token))
 
     def close(self) -> None:
-        """Give the connection up."""
+        """Give the connection up for good, once nobody reads on it."""
+        with self._use:
+            self._is_over = True
+            self._disconnect()
+
+    def _disconnect(self) -> None:
         if self._connection is not None:
             connection, self._connection = self._connection, None
             connection.close()
