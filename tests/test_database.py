@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from gainboard.store.database import Database
 
@@ -14,13 +14,18 @@ def test_a_failed_write_leaves_nothing_while_a_connection_is_kept(database_url: 
         with database.connected() as kept:
             with database.writing() as tx:
                 tx.execute(text("CREATE TABLE written (number INTEGER)"))
-            with pytest.raises(ZeroDivisionError), database.writing() as tx:
-                tx.execute(text("INSERT INTO written VALUES (1)"))
-                assert kept.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
-                raise ZeroDivisionError
+            with pytest.raises(ZeroDivisionError):
+                write_and_fail(database, kept)
             assert kept.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
             with database.writing() as tx:
                 tx.execute(text("INSERT INTO written VALUES (2)"))
             assert kept.execute(text("SELECT number FROM written")).scalar_one() == 2
     finally:
         database.close()
+
+
+def write_and_fail(database: Database, other: Connection) -> None:
+    with database.writing() as tx:
+        tx.execute(text("INSERT INTO written VALUES (1)"))
+        assert other.execute(text("SELECT count(*) FROM written")).scalar_one() == 0
+        raise ZeroDivisionError
