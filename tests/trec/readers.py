@@ -7,6 +7,7 @@ from typing import Any
 
 from gainboard.trec import Joined, Limits, OrderBy, Ranking, RunReader, TopicsInterleaved, judged_documents, read_joined
 from gainboard.trec.findings import DEFAULT_LIMITS
+from gainboard.trec.judgments import PackedTopic
 
 LOWEST = -127
 CODES = 255
@@ -79,7 +80,7 @@ def compiled(chunks: Replayed, **form: Any) -> Iterator[tuple[Joined, dict[str, 
         for topic, _, document, *_ in map(bytes.split, chunks.seen.splitlines()):
             its = codes.setdefault(topic.decode(), {})
             its[document] = LOWEST + len(its) % CODES
-        documents = judged_documents(list(codes.values()))
+        documents = judged_documents([PackedTopic.of(levels) for levels in codes.values()])
         assert documents is not None
         joined = read_joined(chunks, documents, {topic: row for row, topic in enumerate(codes)}, **form)
         assert joined is not None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gainboard.compiled import is_installed
 from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
 from gainboard.metrics import JudgedRun, RetrievalScores
-from gainboard.trec import Joined, Limits, OrderBy, RunReader, joined, read_joined
+from gainboard.trec import Joined, Limits, OrderBy, PackedJudgments, RunReader, joined, read_joined
 from tests.thorough import examples
 
 pytestmark = pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")
@@ -31,7 +31,8 @@ RANKS = st.integers(-3, 12).map(str) | st.sampled_from(["+1", "007", "9" * 18])
 
 
 def index(levels: Mapping[str, Mapping[bytes, int]]) -> QrelsIndex:
-    return QrelsIndex(levels, JudgedTopics.of(levels, HIGHEST))
+    packed = PackedJudgments.of(levels)
+    return QrelsIndex(packed, JudgedTopics.of(packed, HIGHEST))
 
 
 @st.composite

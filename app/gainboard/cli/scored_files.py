@@ -73,8 +73,8 @@ class FileScoring:
 def check_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarning]:
     """Return the service's warnings about the topics of an uploaded run. Raises FaultyFile if no topic is judged."""
     assert file.joined is not None
-    if not any(topic in index.levels for topic in file.topics):
-        raise no_common_topics("run", file.topics[0], qrels, index.levels)
+    if not any(topic in index.rows for topic in file.topics):
+        raise no_common_topics("run", file.topics[0], qrels, index.rows)
     missing = int(np.count_nonzero(file.joined.run.retrieved == 0))
     return topic_warnings(file.joined.topics_unknown, missing, "qrels")
 

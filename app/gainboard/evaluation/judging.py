@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gainboard.metrics import UNJUDGED, JudgedRun, Judgments, RetrievalScores, min_max
 from gainboard.store.arrays import pack, pack_names, unpack, unpack_names
-from gainboard.trec import READING, Joined, JudgedDocuments, Ranking, judged_documents
+from gainboard.trec import READING, Joined, JudgedDocuments, PackedJudgments, Ranking, judged_documents
 
 Floats = NDArray[np.float64]
 
@@ -26,13 +26,13 @@ class JudgedTopics:
     judgments: Judgments
 
     @classmethod
-    def of(cls, levels: Mapping[str, Mapping[bytes, int]], highest_level: int) -> JudgedTopics:
+    def of(cls, file: PackedJudgments, highest_level: int) -> JudgedTopics:
         """Counts what a qrels file says."""
-        topics = sorted(levels, key=str.encode)
+        topics = sorted(file, key=str.encode)
         counts = np.zeros((len(topics), highest_level + 1), np.int64)
         negative = np.zeros(len(topics), np.int64)
         for row, topic in enumerate(topics):
-            judged = np.fromiter(levels[topic].values(), np.int64, len(levels[topic]))
+            judged = file.packed[topic].as_levels()
             counts[row] = np.bincount(judged[judged >= 0], minlength=highest_level + 1)
             negative[row] = np.count_nonzero(judged < 0)
         return cls(topics, Judgments(counts, negative))
@@ -59,8 +59,13 @@ class JudgedTopics:
 class QrelsIndex:
     """A qrels version ready for the join: from topic and document to relevance level."""
 
-    levels: Mapping[str, Mapping[bytes, int]]
+    judgments: PackedJudgments
     topics: JudgedTopics
+
+    @cached_property
+    def levels(self) -> Mapping[str, Mapping[bytes, int]]:
+        """The level of each judged document by topic and id, unpacked for all who look one up after the other."""
+        return dict(self.judgments)
 
     @property
     def judged(self) -> int:
@@ -79,7 +84,7 @@ class QrelsIndex:
 
     @cached_property
     def _documents(self) -> JudgedDocuments | None:
-        return judged_documents([self.levels[topic] for topic in self.topics.topics])
+        return judged_documents([self.judgments.packed[topic] for topic in self.topics.topics])
 
 
 @dataclass(frozen=True)

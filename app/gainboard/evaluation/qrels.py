@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -109,7 +108,7 @@ def _add(
 
 
 def _values(collection: Collection, intake: Intake, file: QrelsFile, index: QrelsIndex) -> dict[str, Any]:
-    levels = Counter(level for judged in file.judgments.values() for level in judged.values())
+    levels = file.judgments.count_levels()
     return {
         "sha256": intake.sha256,
         "columns": file.columns,

@@ -95,7 +95,7 @@ class _Upload:
     def refuse_foreign(self, view: View) -> None:
         """Raises FaultyFile where no topic is one of those judged; of those declared, if judgments are hidden."""
         declared = view.collection.topics or ()
-        known = self.index.levels if self.index is not None and view.sees_judgments else set(declared)
+        known = self.index.rows if self.index is not None and view.sees_judgments else set(declared)
         if known and not any(topic in known for topic in self.file.topics):
             raise no_common_topics("run", self.file.topics[0], view.collection.name, known)
 

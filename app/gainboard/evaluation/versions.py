@@ -21,7 +21,7 @@ from gainboard.trec import read_qrels
 JUDGED_TOPICS: Cache[int, JudgedTopics] = Cache(64)
 """By the id of the version."""
 INDEXES: Cache[int, QrelsIndex] = Cache(1_000_000, lambda index: index.judged)
-"""Ready for the join of uploads, by the id of the version: a million judgments, of about half a kilobyte each."""
+"""By the id of the version, a million judgments in all: of 25 bytes each, of 130 once runs were joined plainly."""
 
 
 @dataclass(frozen=True)

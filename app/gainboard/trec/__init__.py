@@ -4,6 +4,7 @@ from gainboard.trec.bodies import decompressed
 from gainboard.trec.findings import FileWarning, Limits
 from gainboard.trec.joined import READING, Joined, judged_documents, read_joined
 from gainboard.trec.judgment_tables import JudgedDocuments
+from gainboard.trec.judgments import PackedJudgments
 from gainboard.trec.qrels import QrelsFile, read_qrels
 from gainboard.trec.rankings import OrderBy, Ranking
 from gainboard.trec.runs import RunReader
@@ -16,6 +17,7 @@ __all__ = [
     "JudgedDocuments",
     "Limits",
     "OrderBy",
+    "PackedJudgments",
     "QrelsFile",
     "Ranking",
     "RunReader",

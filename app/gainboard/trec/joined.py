@@ -17,6 +17,7 @@ from gainboard.compiled import Twin
 from gainboard.errors import GainboardError
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, FileWarning, Limits
 from gainboard.trec.judgment_tables import SEED, JudgedDocuments
+from gainboard.trec.judgments import PackedTopic
 from gainboard.trec.numbers import decimals
 from gainboard.trec.rankings import OrderBy, single_precision
 from gainboard.trec.runs import WIDTH, order_differs
@@ -64,7 +65,7 @@ def _load() -> _ReadingKernels:
     from gainboard.trec import kernels  # noqa: PLC0415 (it imports the compiler)
 
     loaded = _ReadingKernels(kernels.fill, kernels.tokenise, kernels.join)
-    documents = JudgedDocuments.of([{b"d": 1}], loaded.fill)
+    documents = JudgedDocuments.of([PackedTopic.of({b"d": 1})], loaded.fill)
     assert documents is not None
     _Pass(loaded, documents, {"1": 0}, "rank", 1, DEFAULT_LIMITS).read([b"1 0 d 1 1 t\n"])
     return loaded
@@ -74,7 +75,7 @@ READING = Twin("reading", _load, kernels="gainboard.trec.kernels")
 """The compiled functions, if the `fast` extra is installed."""
 
 
-def judged_documents(judgments: Sequence[Mapping[bytes, int]]) -> JudgedDocuments | None:
+def judged_documents(judgments: Sequence[PackedTopic]) -> JudgedDocuments | None:
     """Return the tables that `read_joined` joins with; None if nothing is compiled, or for millions of documents."""
     kernels = READING.get()
     return JudgedDocuments.of(judgments, kernels.fill) if kernels else None

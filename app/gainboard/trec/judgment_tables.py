@@ -7,17 +7,19 @@ own.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.trec.judgments import PackedTopic
+
 SEED = np.uint64(secrets.randbits(64))
 """The seed of all hashes of this process, so that nobody can choose ids that collide."""
 EMPTY = (1 << 32) - 1
 OFFSET_BITS = 24
-LEVEL_ZERO = 128
+_LINE_FEED = 10
 
 
 class JudgedDocuments(NamedTuple):
@@ -35,13 +37,13 @@ class JudgedDocuments(NamedTuple):
     slots: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, judgments: Sequence[Mapping[bytes, int]], fill: Callable[..., None]) -> JudgedDocuments | None:
-        """Lay out the judgments of each topic, by document id; None for millions in a topic. `fill` is the kernel."""
-        counts = np.array([len(topic) for topic in judgments], np.int64)
-        records = [
-            b"%c%b\n" % (LEVEL_ZERO + level, document) for topic in judgments for document, level in topic.items()
-        ]
-        begins = _from_zero(np.fromiter(map(len, records), np.int64, len(records)))
+    def of(cls, judgments: Sequence[PackedTopic], fill: Callable[..., None]) -> JudgedDocuments | None:
+        """Lay out the judgments of each topic; None for millions in a topic. `fill` is the kernel."""
+        counts = np.array([len(topic.levels) for topic in judgments], np.int64)
+        documents = np.frombuffer(b"".join([topic.documents for topic in judgments]), np.uint8)
+        levels = np.frombuffer(b"".join([topic.levels for topic in judgments]), np.uint8)
+        lengths = np.diff(np.flatnonzero(documents == _LINE_FEED), prepend=-1)
+        begins = _from_zero(lengths + 1)
         topics = _from_zero(counts)
         bases = begins[topics]
         if np.diff(bases).max(initial=0) >= (1 << OFFSET_BITS) - 1:
@@ -50,7 +52,7 @@ class JudgedDocuments(NamedTuple):
         starts = _from_zero(1 << np.ceil(np.log2(np.maximum(2 * counts, 2))).astype(np.int64))
         slots = np.full(int(starts[-1]), EMPTY, np.uint32)
         # The last byte is there for a look at a topic without judgments.
-        text = np.frombuffer(b"".join([*records, b"\n"]), np.uint8)
+        text = np.append(np.insert(documents, _from_zero(lengths)[:-1], levels), np.uint8(_LINE_FEED))
         fill(text, begins, topics, starts, bases, SEED, slots)
         return cls(text, starts, bases, slots)
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from gainboard.compiled import njit
-from gainboard.trec.judgment_tables import EMPTY, LEVEL_ZERO, OFFSET_BITS
+from gainboard.trec.judgment_tables import EMPTY, OFFSET_BITS
+from gainboard.trec.judgments import LEVEL_ZERO
 
 MOST_DIGITS = 15  # so many are exact in float64, as the power of ten is by which they are divided
 RANK_DIGITS = 18

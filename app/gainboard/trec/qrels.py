@@ -1,15 +1,23 @@
-"""Reading a qrels file in TREC's or NTCIR's layout: every judgment with its level, every fault with its line."""
+"""Reading a qrels file in TREC's or NTCIR's layout: every judgment with its level, every fault with its line.
+
+`read_plain` defines what a file says, line by line. `read_usual` takes a file in TREC's layout that has no fault,
+block by block and in a fifth of the time, and leaves every other file to it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from gainboard.errors import InvalidRequest
-from gainboard.trec.findings import DEFAULT_LIMITS, Faults, FileWarning, Limits, note_reserved, quoted
+from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileWarning, Limits, note_reserved, quoted
+from gainboard.trec.judgments import PackedJudgments, PackedTopic, level_byte
 from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Layout, LevelNotation, Row, decide_layout
-from gainboard.trec.lines import Text
+from gainboard.trec.lines import Block, Text
+from gainboard.trec.topics import topic_lengths
 
+_TREC_WIDTH = 4
 _AMBIGUOUS = (
     "The columns fit as topic, document, level and as topic, level, document, or neither: "
     f"say which they are with ?columns=, one of {', '.join(LAYOUTS)}"
@@ -18,12 +26,12 @@ _AMBIGUOUS = (
 
 @dataclass(frozen=True)
 class QrelsFile:
-    """The judgments of a file: topic -> document id -> level, -127..h, negative levels as they were given.
+    """The judgments of a file at levels -127..h; negative levels are kept as they were given.
 
     `columns` names the layout that the file was read in: a key of `LAYOUTS`.
     """
 
-    judgments: dict[str, dict[bytes, int]]
+    judgments: PackedJudgments
     columns: str
     warnings: list[FileWarning]
 
@@ -37,9 +45,18 @@ def read_qrels(
     `LAYOUTS`; None lets the lines decide (see `decided`). Raises FaultyFile with all faults of the file,
     TooLarge where a limit is passed, InvalidRequest if there is no such layout.
     """
-    text, scale = Text(chunks, limits), LevelNotation.of(levels)
+    scale, known = LevelNotation.of(levels), _known(columns)
+    taken: list[bytes] = []
+    rest = iter(chunks)
+    if known in (None, "trec") and (found := read_usual(Text(_noted(rest, taken), limits), scale)):
+        return found
+    return read_plain(Text(chain(taken, rest), limits), scale, known)
+
+
+def read_plain(text: Text, scale: LevelNotation, columns: str | None) -> QrelsFile:
+    """Read any file, in this layout or in the one that its lines fit. Raises FaultyFile or TooLarge."""
     rows = [row for block in text.blocks() for row in text.rows(block)]
-    chosen = _known(columns) or decide_layout([row for _, row in rows], scale)
+    chosen = columns or decide_layout([row for _, row in rows], scale)
     judgments = _Judgments(LAYOUTS[chosen or "trec"], scale, text.faults)
     if not rows and not text.faults:
         text.faults.add("empty-file", "The file has no judgments")
@@ -49,7 +66,7 @@ def read_qrels(
         judgments.read(rows)
     if chosen is None or text.faults:
         raise text.faults.error()
-    return QrelsFile(judgments.levels(), chosen, [*text.warnings(), *judgments.warnings()])
+    return QrelsFile(judgments.packed(), chosen, [*text.warnings(), *judgments.warnings()])
 
 
 def _known(columns: str | None) -> str | None:
@@ -57,6 +74,80 @@ def _known(columns: str | None) -> str | None:
         message = f"{columns[:60]!r} is no layout of qrels; there are {', '.join(LAYOUTS)}"
         raise InvalidRequest.at("query.columns", "unknown-columns", message)
     return columns
+
+
+def _noted(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
+    """Yield the chunks, and add each to those that were taken."""
+    for chunk in chunks:
+        taken.append(chunk)
+        yield chunk
+
+
+def read_usual(text: Text, scale: LevelNotation) -> QrelsFile | None:
+    """Read a file in TREC's layout that has no fault; return None for any other, of which some may have been read."""
+    judged = _UsualJudgments(scale)
+    for block in text.blocks():
+        tokens = text.table(block, _TREC_WIDTH) or _table_of_odd_lines(text, block)
+        if tokens is None or not judged.add(tokens):
+            return None
+    return judged.file(text)
+
+
+def _table_of_odd_lines(text: Text, block: Block) -> list[bytes] | None:
+    """Return what `Text.table` would, of a block in which lines are skipped; None where one is at fault."""
+    rows = [row for _, row in text.rows(block)]
+    if text.faults or any(len(row) != _TREC_WIDTH for row in rows):
+        return None
+    return [token for row in rows for token in (*row, b"\x00")]
+
+
+class _UsualJudgments:
+    """Judgments that are read table by table, without the lines that they stand on."""
+
+    def __init__(self, scale: LevelNotation) -> None:
+        self._scale = scale
+        self._topics: dict[bytes, tuple[bytearray, bytearray]] = {}
+        self._level_bytes: dict[bytes, int] = {}
+
+    def add(self, tokens: list[bytes]) -> bool:
+        """Add the lines of a table; return False if the plain reader should see them."""
+        topics, iterations, documents, levels = (tokens[column :: _TREC_WIDTH + 1] for column in range(_TREC_WIDTH))
+        if not self._scale.tokens.keys().isdisjoint(iterations):
+            return False  # it may be another layout
+        for token in set(levels) - self._level_bytes.keys():
+            if (level := self._scale.numeric(token)) is None:
+                return False
+            self._level_bytes[token] = level_byte(level)
+        packed = bytes(map(self._level_bytes.__getitem__, levels))
+        start = 0
+        for topic, length in topic_lengths(topics) if topics else ():
+            judged = self._topics.setdefault(topic, (bytearray(), bytearray()))
+            judged[0].extend(b"\n".join(documents[start : start + length]) + b"\n")
+            judged[1].extend(packed[start : start + length])
+            start += length
+        return RESERVED_TOPIC not in self._topics
+
+    def file(self, text: Text) -> QrelsFile | None:
+        """Return the whole file; None if it has no judgments, or those of a document conflict."""
+        topics: dict[str, PackedTopic] = {}
+        repeated = 0
+        for topic, (documents, levels) in self._topics.items():
+            packed = PackedTopic(bytes(documents), bytes(levels))
+            ids = packed.documents.split(b"\n")[:-1]
+            if again := len(ids) - len(set(ids)):
+                repeated += again
+                if len(set(zip(ids, levels, strict=True))) != len(ids) - again:
+                    return None
+                packed = PackedTopic.of(packed.unpacked())
+            topics[topic.decode()] = packed
+        if not topics:
+            return None
+        return QrelsFile(PackedJudgments(topics), "trec", [*text.warnings(), *_repetitions(repeated)])
+
+
+def _repetitions(count: int) -> Iterator[FileWarning]:
+    if count:
+        yield FileWarning("repeated-judgment", "Documents judged again at the same level", count)
 
 
 class _Judgments:
@@ -96,12 +187,13 @@ class _Judgments:
         others = [token.decode() for token, level in self._scale.tokens.items() if token != b"L%d" % level]
         return "one of " + ", ".join([*others, f"L0 to L{self._scale.highest}"])
 
-    def levels(self) -> dict[str, dict[bytes, int]]:
-        return {
-            topic.decode(): {document: level for document, (level, _) in judged.items()}
-            for topic, judged in self._judged.items()
-        }
+    def packed(self) -> PackedJudgments:
+        return PackedJudgments(
+            {
+                topic.decode(): PackedTopic.of({document: level for document, (level, _) in judged.items()})
+                for topic, judged in self._judged.items()
+            }
+        )
 
     def warnings(self) -> Iterator[FileWarning]:
-        if self._repeated:
-            yield FileWarning("repeated-judgment", "Documents judged again at the same level", self._repeated)
+        return _repetitions(self._repeated)

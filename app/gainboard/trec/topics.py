@@ -108,12 +108,12 @@ def _stretches(parts: Iterable[LineColumns]) -> Iterator[tuple[bytes, LineColumn
     """Yield the lines of each topic that follow one another within the same part."""
     for columns in parts:
         start = 0
-        for topic, length in _lengths(columns.topics):
+        for topic, length in topic_lengths(columns.topics):
             yield topic, columns, slice(start, start + length)
             start += length
 
 
-def _lengths(topics: list[bytes]) -> list[tuple[bytes, int]]:
+def topic_lengths(topics: list[bytes]) -> list[tuple[bytes, int]]:
     """Return each topic in turn, and its number of lines; there is at least one line."""
     first, last = topics[0], topics[-1]
     # One topic or the end of one and the beginning of the next, as almost always: counted in a quarter of the time.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -128,7 +127,7 @@ def _facts_of_run(file: RunFile) -> dict[str, Any]:
 
 
 def _facts_of_qrels(file: QrelsFile) -> dict[str, Any]:
-    levels = Counter(level for judged in file.judgments.values() for level in judged.values())
+    levels = file.judgments.count_levels()
     per_level = {str(level): levels[level] for level in sorted(levels)}
     return {"columns": file.columns, "topics": len(file.judgments), "judged": levels.total(), "per_level": per_level}
 
