@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gainboard.compiled import is_installed
 from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Scale, every_metric, plain, resolve, score_all
+from gainboard.metrics.program import Program, program_of
 from gainboard.metrics.scoring import SCORING
 from tests.thorough import examples
 
@@ -198,15 +199,18 @@ def test_a_metric_of_an_operation_without_a_compiled_form_is_worked_out_plainly_
 ) -> None:
     from gainboard.metrics import scoring  # noqa: PLC0415
 
-    asked: dict[str, list[str]] = {"plainly": [], "compiled": []}
+    plainly: list[str] = []
+    programs: list[Program] = []
 
-    def noted(name: str, work_out: Callable[..., None]) -> Callable[..., None]:
-        def wrapped(*arguments: Any) -> None:
-            metrics = arguments[-4]
-            asked[name] += [metric.metric.name for metric in metrics]
-            work_out(*arguments)
+    def score_plainly(metrics: Sequence[BoundMetric], *rest: Any) -> None:
+        plainly.extend(metric.metric.name for metric in metrics)
+        really_plainly(metrics, *rest)
 
-        return wrapped
+    def score_compiled(kernels: Any, program: Program, *rest: Any) -> None:
+        programs.append(program)
+        really_compiled(kernels, program, *rest)
+
+    really_plainly, really_compiled = scoring._score_plainly, scoring._score_compiled
 
     metrics = [resolve(name, Scale(H)) for name in ("AP", "AWP", "Q", "nDCG@10")]
     runs = JudgedRuns.of(campaign()[1], judgments(campaign()[0]))
@@ -214,7 +218,9 @@ def test_a_metric_of_an_operation_without_a_compiled_form_is_worked_out_plainly_
     kernels = SCORING.load()
     fewer = kernels._replace(operations=kernels.operations - {"cumulative_gain"})
     monkeypatch.setattr(SCORING, "_loaded", fewer)
-    monkeypatch.setattr(scoring, "_score_plainly", noted("plainly", scoring._score_plainly))
-    monkeypatch.setattr(scoring, "_score_compiled", noted("compiled", scoring._score_compiled))
+    monkeypatch.setattr(scoring, "_score_plainly", score_plainly)
+    monkeypatch.setattr(scoring, "_score_compiled", score_compiled)
     assert_same_bits(score_all(metrics, runs), expected)
-    assert asked == {"plainly": ["AWP", "Q"], "compiled": ["AP", "nDCG"]}
+    assert plainly == ["AWP", "Q"]
+    own, _ = program_of(*zip(*((metrics[place].formula, metrics[place].settings) for place in (0, 3)), strict=True))
+    assert programs == [own]  # AP and nDCG@10

@@ -33,6 +33,7 @@ class TopicClasses:
         self.topic_class = np.asarray(topic_class.ravel(), np.intp)
         self.last: NDArray[np.int64] = np.ascontiguousarray(self.counts[:, ::-1].cumsum(axis=1)[:, ::-1])
         self.ranks = lru_cache(maxsize=4)(self._ranks)
+        self.starts_of = lru_cache(maxsize=4)(self._starts_of)
 
     @property
     def highest_level(self) -> int:
@@ -56,6 +57,7 @@ class TopicClasses:
         return np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, self.deepest + 1))))
 
     def _ranks(self, upto: int) -> IdealRanks:
+        upto = min(upto, self.deepest)
         # Classes of like R share a table, so that padding at most doubles the work.
         depth = np.minimum(self.last[:, 1], upto)
         widths = np.ceil(np.log2(np.maximum(depth, 1))).astype(np.int64)
@@ -67,6 +69,13 @@ class TopicClasses:
             size = table.stop
             tables.append(table)
         return IdealRanks(tuple(tables), starts, depth, size)
+
+    def _starts_of(self, depths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Of `ranks` to each of these depths: int64 `starts` [depths, c], `depth` [depths, c] and `size` [depths]."""
+        found, shape = [self.ranks(upto) for upto in depths], (len(depths), len(self.counts))
+        starts, depth = ([each.starts for each in found], [each.depth for each in found])
+        sizes = np.array([each.size for each in found], np.int64)
+        return np.array(starts, np.int64).reshape(shape), np.array(depth, np.int64).reshape(shape), sizes
 
     def _table(self, classes: NDArray[np.intp], width: int, start: int) -> RankTable:
         ranks = np.arange(1, width + 1)

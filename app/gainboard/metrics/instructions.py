@@ -5,7 +5,8 @@ Imported by `gainboard.metrics.scoring` alone, with the kernels, whose numbers o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -13,26 +14,30 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics.kernels import CODES
+from gainboard.metrics.kernels import CODES, COUNTS
 from gainboard.metrics.program import MOST_PROGRAMS, Program, Step
+from gainboard.metrics.values import Space
 
-COMPILED: Final = frozenset({*CODES, "spread"})
+COMPILED: Final = frozenset({*CODES, "spread", "rank", "count"})
 """The operations that have a compiled form. A metric that is made of others as well is worked out plainly, alone."""
 _WIDTH: Final = 9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instructions:
-    """A program for compiled code: int64 [steps, fields] `first` and `rest`, and int64 [spaces] `registers`.
+    """A program for compiled code: int64 [steps, fields] `first` and `rest`, and int64 [spaces + 2] `registers`: how
+    many there are, whether condensed ranks are read, and one more than the highest level whose counts are.
 
-    `recipes` are the sums of reciprocals that are looked up: the numbers of gains and discount, and the deepest rank.
+    `recipes` int64 [sums, 2] are the sums of reciprocals that are looked up, by the numbers of gains and discount, and
+    `depths` the deepest rank of each.
     `scales` are those of the runs' own scores: raw or not, condensed or not.
     """
 
     first: NDArray[np.int64]
     rest: NDArray[np.int64]
     registers: NDArray[np.int64]
-    recipes: Sequence[tuple[int, int, int]]
+    recipes: NDArray[np.int64]
+    depths: tuple[int, ...]
     scales: Sequence[tuple[bool, bool]]
 
 
@@ -44,30 +49,68 @@ def instructions_of(program: Program) -> Instructions:
     for step in steps:
         if step.operation == "reciprocals":
             deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
-    recipes = [(gains, discount, upto) for (gains, discount), upto in deepest.items()]
-    scales = sorted({_scale(step) for step in steps if step.operation in _SCALED})
+    recipes = np.array(list(deepest), np.int64).reshape(len(deepest), 2)
+    scales = _scales(steps)
 
-    def written(step: Step) -> list[int]:
-        operation, operands, settings = step.operation, step.operands, step.settings
+    def written(step: Step, operands: Sequence[int]) -> list[int]:
+        operation, settings = step.operation, step.settings
         if operation == "spread":
             operation = f"spread {step.operand_spaces[0].name.lower()}"
         elif operation == "reciprocals":
             settings = (list(deepest).index(settings),)
         elif operation in _SCALED:
-            settings = (scales.index(_scale(step)),)
+            settings = (next(number for number, scale in enumerate(scales) if _is_on(step, scale)),)
         padded = ((*part, 0, 0)[:2] for part in (operands, settings, step.fixed))
         return [CODES[operation], step.space, step.target, *(number for part in padded for number in part)]
 
-    def table(part: Sequence[Step]) -> NDArray[np.int64]:
-        return np.array([written(step) for step in part], np.int64).reshape(len(part), _WIDTH)
+    def table(part: Sequence[tuple[Step, Sequence[int]]]) -> NDArray[np.int64]:
+        return np.array([written(*each) for each in part], np.int64).reshape(len(part), _WIDTH)
 
-    registers = np.array(program.registers, np.int64)
-    return Instructions(table(program.first), table(program.rest), registers, recipes, scales)
+    first = [(step, step.operands) for step in program.first]
+    rest = list(_without_copies(program))
+    registers = np.array([*program.registers, _reads_condensed(program), _levels_counted(program)], np.int64)
+    return Instructions(table(first), table(rest), registers, recipes, tuple(deepest.values()), scales)
 
 
+def _without_copies(program: Program) -> Iterator[tuple[Step, Sequence[int]]]:
+    """Yield the steps by ranking and row, but for ranks and counts, and the registers that each reads."""
+    behind = program.registers[Space.ROW]
+    standing: dict[int, int] = {}
+    for step in program.rest:
+        if step.operation in ("rank", "count"):
+            standing[step.target] = behind + step.fixed[0] + (COUNTS if step.operation == "count" else 0)
+            continue
+        sources = zip(step.operands, step.operand_spaces, strict=True)
+        yield step, [standing.get(place, place) if space is Space.ROW else place for place, space in sources]
+        if step.space is Space.ROW:
+            standing.pop(step.target, None)
+
+
+def _reads_condensed(program: Program) -> bool:
+    return any(step.operation in _AT_RANKS and step.fixed[0] for step in program.rest)
+
+
+def _levels_counted(program: Program) -> int:
+    if any(step.operation == "cumulative_gain" for step in program.rest):
+        return sys.maxsize
+    return max((step.fixed[0] + 1 for step in program.rest if step.operation == "count"), default=0)
+
+
+_AT_RANKS: Final = frozenset(("rank", "weight", "ideal_cumulative_gain", "reciprocals", "rows_upto"))
+"""The operations of which the first fixed number says whether ranks are condensed."""
 _SCALED: Final = frozenset(("system_score", "system_distance", "documents"))
 
 
-def _scale(step: Step) -> tuple[bool, bool]:
-    # Documents are counted alike on either scale.
-    return (True, bool(step.fixed[0])) if step.operation == "documents" else (bool(step.fixed[0]), bool(step.fixed[1]))
+def _scales(steps: Sequence[Step]) -> list[tuple[bool, bool]]:
+    """Return the scales, raw or not and condensed or not, that the steps are on."""
+    found = {(bool(step.fixed[0]), bool(step.fixed[1])) for step in steps if step.operation in _SCALED - {"documents"}}
+    scales = sorted(found)
+    for step in steps:
+        if step.operation == "documents" and not any(_is_on(step, scale) for scale in scales):
+            scales.append((True, bool(step.fixed[0])))
+    return scales
+
+
+def _is_on(step: Step, scale: tuple[bool, bool]) -> bool:
+    # Documents are counted alike whether scores are raw or not.
+    return scale[1] == step.fixed[0] if step.operation == "documents" else scale == step.fixed

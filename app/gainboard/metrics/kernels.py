@@ -17,7 +17,7 @@ _OPERATIONS: Final = (
     *("add", "subtract", "multiply", "divide", "minimum", "maximum", "absolute"),
     *("number", "levels", "gains", "relevant_count", "at_highest_level"),
     *("ideal_total", "ideal_precisions", "ideal_gain"),
-    *("rank", "count", "by_level", "weight", "cumulative_gain", "ideal_cumulative_gain"),
+    *("by_level", "weight", "cumulative_gain", "ideal_cumulative_gain"),
     *("product_above", "reciprocals", "relevant_only", "system_score", "system_distance", "documents"),
     *("all_rows", "rows_upto", "sum", "at_last", "at_first", "at_preferred", "score"),
     *("spread number", "spread topic", "spread ranking"),
@@ -35,7 +35,7 @@ _NUMBER, _LEVELS, _GAINS = (CODES[name] for name in ("number", "levels", "gains"
 _SPREAD_NUMBER, _SPREAD_TOPIC, _SPREAD_RANKING = (CODES[f"spread {name}"] for name in ("number", "topic", "ranking"))
 _RELEVANT_COUNT, _AT_HIGHEST_LEVEL = CODES["relevant_count"], CODES["at_highest_level"]
 _IDEAL_TOTAL, _IDEAL_PRECISIONS, _IDEAL_GAIN = (CODES[f"ideal_{name}"] for name in ("total", "precisions", "gain"))
-_RANK, _COUNT, _BY_LEVEL, _WEIGHT = (CODES[name] for name in ("rank", "count", "by_level", "weight"))
+_BY_LEVEL, _WEIGHT = CODES["by_level"], CODES["weight"]
 _CUMULATIVE_GAIN, _IDEAL_CUMULATIVE_GAIN = CODES["cumulative_gain"], CODES["ideal_cumulative_gain"]
 _PRODUCT_ABOVE, _RECIPROCALS, _RELEVANT_ONLY = (
     CODES[name] for name in ("product_above", "reciprocals", "relevant_only")
@@ -46,6 +46,8 @@ _SUM, _AT_LAST, _AT_FIRST, _AT_PREFERRED, _SCORE = (
     CODES[name] for name in ("sum", "at_last", "at_first", "at_preferred", "score")
 )
 _LEVEL, _TOPIC, _RANKING, _ROW = 1, 2, 3, 4
+COUNTS: Final = 2
+"""Behind the registers by row are two ranks, retrieved and condensed, and from here on a count for each level."""
 _TOGETHER = 4096
 """Rows that are worked on at once, and rankings."""
 
@@ -269,6 +271,12 @@ def _convert(source: Any, first: Any, out: Any, start: Any, count: Any) -> None:
 
 
 @njit
+def _fill(out: Any, start: Any, stop: Any, number: Any) -> None:
+    for place in range(np.uint64(start), np.uint64(stop)):
+        out[place] = number
+
+
+@njit
 def _fill_counts(level: Any, least: Any, number: Any, start: Any, count: Any) -> None:
     """By row of one ranking: the documents of level `least` or a higher one at this rank and above it."""
     # Whole numbers, converted afterwards: these additions wait for each other, and conversions need not.
@@ -379,10 +387,12 @@ def _take_rest(
     for size in runs.size:
         most = max(most, size)
     width, topic_count = topics.last.shape[1], len(runs.topic_class)
-    by_row, by_ranking = np.empty((registers[1], most)), np.empty((registers[0], _TOGETHER))
-    rank, level = np.empty((2, most)), np.empty(most, np.int32)
+    by_row, by_ranking = np.empty((registers[1] + COUNTS + width, most)), np.empty((registers[0], _TOGETHER))
+    # What these hold is read where it stands, as any other register; only what is read is filled.
+    rank, counts = by_row[registers[1] :], by_row[registers[1] + COUNTS :]
+    is_condensed, levels_counted = registers[2], min(width, registers[3])
+    level, powers = np.empty(most, np.int32), np.empty((width, most + 1))
     last = topics.last.astype(np.float64)
-    counts, powers = np.empty((width, most)), np.empty((width, most + 1))
     places, number = np.arange(1.0, most + 1.0), np.empty(most, np.int32)
     own, at = np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER + 1, np.int64)
     begin = 0
@@ -392,10 +402,12 @@ def _take_rest(
             place, first, size = end - begin, runs.first[end], runs.size[end]
             at[place], own[place] = rows, runs.topic_class[end % topic_count]
             _convert(runs.rank[0], first, rank[0], rows, size)
-            _convert(runs.rank[1], first, rank[1], rows, size)
+            if is_condensed:
+                _convert(runs.rank[1], first, rank[1], rows, size)
             _convert(runs.level, first, level, rows, size)
-            _convert(places, 0, counts[1], rows, size)
-            for least in range(2, width):
+            if levels_counted > 1:
+                _convert(places, 0, counts[1], rows, size)
+            for least in range(2, levels_counted):
                 _fill_counts(level, least, number, rows, size)
                 _convert(number, 0, counts[least], rows, size)
             rows += size
@@ -422,26 +434,20 @@ def _take_rest(
                     out[ranking] = values[row] if row >= 0 else 0.0
             elif operation == _SPREAD_NUMBER:
                 if step[SPACE] == _ROW:
-                    by_row[target, :rows] = numbers[step[OPERAND]]
+                    _fill(by_row[target], 0, rows, numbers[step[OPERAND]])
                 else:
-                    by_ranking[target, :rankings] = numbers[step[OPERAND]]
+                    _fill(by_ranking[target], 0, rankings, numbers[step[OPERAND]])
             elif operation == _SPREAD_TOPIC:
                 values = classes[step[OPERAND]]
                 for ranking in range(rankings):
                     if step[SPACE] == _ROW:
-                        by_row[target, at[ranking] : at[ranking + 1]] = values[own[ranking]]
+                        _fill(by_row[target], at[ranking], at[ranking + 1], values[own[ranking]])
                     else:
                         by_ranking[target, ranking] = values[own[ranking]]
             elif operation == _SPREAD_RANKING:
                 values = by_ranking[step[OPERAND]]
                 for ranking in range(rankings):
-                    by_row[target, at[ranking] : at[ranking + 1]] = values[ranking]
-            elif operation == _RANK:
-                for row in range(rows):
-                    by_row[target, row] = rank[step[FIXED], row]
-            elif operation == _COUNT:
-                for row in range(rows):
-                    by_row[target, row] = counts[step[FIXED], row]
+                    _fill(by_row[target], at[ranking], at[ranking + 1], values[ranking])
             elif operation == _BY_LEVEL:
                 for ranking in range(rankings):
                     values = levels[step[OPERAND], own[ranking] * width : (own[ranking] + 1) * width]

@@ -73,11 +73,13 @@ class Step(NamedTuple):
 class Program:
     """Steps in order. `first` are those by level and by class of topics, which are taken once; `rest` are those by
     ranking and by row, which may be taken for some of the rankings after the others. The last step of each metric is
-    `score`, with the number of the metric. `registers` is how many each space needs."""
+    `score`, with the number of the metric. `registers` is how many each space needs. `operations` are those of all
+    formulas."""
 
     first: tuple[Step, ...]
     rest: tuple[Step, ...]
     registers: tuple[int, ...]
+    operations: frozenset[str]
 
 
 def _values(roots: Sequence[Value]) -> Iterator[Value]:
@@ -130,10 +132,10 @@ def _assembled(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Prog
             places[each] = numbers.setdefault(node, len(numbers))
         score = (places[formula.score], places[formula.worth])
         numbers[_Node("score", Space.RANKING, score, (), (metric,))] = len(numbers)
-    return _allocated(list(numbers))
+    return _allocated(list(numbers), frozenset().union(*(formula.operations for formula in formulas)))
 
 
-def _allocated(nodes: Sequence[_Node]) -> Program:
+def _allocated(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
     """Return the steps of these nodes. A register by ranking or row is used again once nothing reads it any more, so
     that what is worked on stays in the processor's cache."""
     last_use = {operand: place for place, node in enumerate(nodes) for operand in node.operands}
@@ -158,4 +160,4 @@ def _allocated(nodes: Sequence[_Node]) -> Program:
         for operand in {*node.operands}:
             if last_use[operand] == place and nodes[operand].space >= Space.RANKING:
                 free[nodes[operand].space].append(registers[operand])
-    return Program(tuple(first), tuple(rest), tuple(used))
+    return Program(tuple(first), tuple(rest), tuple(used), operations)

@@ -180,9 +180,10 @@ class JudgedRuns:
         """The lowest place in a ranking at which a relevant document was retrieved; 0 without any."""
         return int(self.rank[0].max(initial=0))
 
-    def spans(self, places: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Return of each ranking of the runs at these places its first row, how many it has, and if it is missing."""
-        if len(places) == len(self) and (places == np.arange(len(self))).all():
+    def spans(self, places: NDArray[np.intp] | None) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return of each ranking of the runs at these places, or of all, its first row, how many it has, and if it is
+        missing."""
+        if places is None:
             return self._spans
         first = self.first[places]
         return first[:, :-1].ravel(), np.diff(first).ravel(), self.missing[places].ravel()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from gainboard.metrics import plain
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.ideal import LevelGains, TopicClasses
-from gainboard.metrics.program import BoundSetting, Formula, Program, program_of
+from gainboard.metrics.program import BoundSetting, Program, program_of
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, Judgments
 
 if TYPE_CHECKING:
@@ -32,24 +31,28 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
     metrics are scored with it, compiled or not. Raises ValueError where a metric needs retrieval scores that were not
     loaded.
     """
-    places = np.arange(len(runs)) if chosen is None else np.array(chosen, np.intp)
+    every = np.arange(len(runs))
+    places = every if chosen is None else np.array(chosen, np.intp)
     table = np.empty((len(metrics), len(places), runs.judgments.topics))
     kernels = SCORING.get()
     # Ranks below 65,536 take two bytes; for deeper runs nothing is compiled.
-    may_be = kernels is not None and runs.rank.dtype == np.uint16
-    compiled = [may_be and _is_compiled(kernels, metric.formula) for metric in metrics]
-    if kernels is not None and all(compiled):
-        _score_compiled(kernels, metrics, runs, places, table)
-    elif kernels is None or not any(compiled):
+    if kernels is None or runs.rank.dtype != np.uint16:
         _score_plainly(metrics, runs, places, table)
-    else:
-        for way in (True, False):
-            numbers = [number for number, is_compiled in enumerate(compiled) if is_compiled is way]
-            part, own = [metrics[number] for number in numbers], np.empty((len(numbers), *table.shape[1:]))
-            if way:
-                _score_compiled(kernels, part, runs, places, own)
-            else:
-                _score_plainly(part, runs, places, own)
+        return table
+    program, settings = _program_of(metrics)
+    if program.operations <= kernels.operations:
+        are_all = chosen is None or np.array_equal(places, every)
+        _score_compiled(kernels, program, settings, runs, None if are_all else places, table)
+        return table
+    is_compiled = [metric.formula.operations <= kernels.operations for metric in metrics]
+    for way in (True, False):
+        numbers = [number for number, is_its in enumerate(is_compiled) if is_its is way]
+        part = [metrics[number] for number in numbers]
+        if way:
+            table[numbers] = score_all(part, runs, chosen)
+        else:
+            own = np.empty((len(part), *table.shape[1:]))
+            _score_plainly(part, runs, places, own)
             table[numbers] = own
     return table
 
@@ -79,33 +82,33 @@ def mean_of(metric: BoundMetric, scores: Scores) -> Scores:
     return np.asarray(mean_all([metric], scores[np.newaxis])[0])
 
 
+def _program_of(metrics: Sequence[BoundMetric]) -> tuple[Program, Sequence[BoundSetting]]:
+    return program_of([metric.formula for metric in metrics], [metric.settings for metric in metrics])
+
+
 def _score_plainly(metrics: Sequence[BoundMetric], runs: JudgedRuns, places: NDArray[np.intp], table: Scores) -> None:
-    program, settings = program_of([metric.formula for metric in metrics], [metric.settings for metric in metrics])
-    plain.work_out(program, settings, runs, places, table)
-
-
-@lru_cache(maxsize=4096)
-def _is_compiled(kernels: _Kernels, formula: Formula) -> bool:
-    return formula.operations <= kernels.operations
+    plain.work_out(*_program_of(metrics), runs, places, table)
 
 
 def _score_compiled(
     kernels: _Kernels,
-    metrics: Sequence[BoundMetric],
+    program: Program,
+    settings: Sequence[BoundSetting],
     runs: JudgedRuns,
-    places: NDArray[np.intp],
+    places: NDArray[np.intp] | None,
     table: Scores,
 ) -> None:
-    program, settings = program_of([metric.formula for metric in metrics], [metric.settings for metric in metrics])
+    """Fill the table with the scores of the runs at these places, or of all of them."""
     instructions, classes = kernels.written(program), runs.judgments.classes
     kernels.score(
         *(instructions.first, instructions.rest, instructions.registers),
         *runs.spans(places),
         *(runs.rank, runs.level, classes.topic_class, classes.last, classes.best_level, classes.harmonic),
         *_settings(settings, classes, runs.deepest),
-        *_recipes(instructions, classes),
+        *classes.starts_of(instructions.depths),
+        instructions.recipes,
         *_scales(instructions, runs, places),
-        table.reshape(len(table), len(places) * runs.judgments.topics),
+        table.reshape(len(table), table.shape[1] * table.shape[2]),
     )
 
 
@@ -130,23 +133,22 @@ def _settings(settings: Sequence[BoundSetting], classes: TopicClasses, deepest: 
     return numbers, gain, step, rel, by_level, weights, sums
 
 
-def _recipes(instructions: Instructions, classes: TopicClasses) -> tuple[NDArray[np.int64], ...]:
-    """Return where the sums of reciprocals of each class stand, how many there are, and which they are."""
-    ranks = [classes.ranks(min(upto, classes.deepest)) for _, _, upto in instructions.recipes]
-    shape = (len(ranks), len(classes.counts))
-    starts = np.array([each.starts for each in ranks], np.int64).reshape(shape)
-    depth = np.array([each.depth for each in ranks], np.int64).reshape(shape)
-    sizes = np.array([each.size for each in ranks], np.int64)
-    return starts, depth, sizes, np.array(instructions.recipes, np.int64).reshape(len(ranks), 3)
-
-
-def _scales(instructions: Instructions, runs: JudgedRuns, places: NDArray[np.intp]) -> tuple[Scores, Scores, Scores]:
+def _scales(
+    instructions: Instructions, runs: JudgedRuns, places: NDArray[np.intp] | None
+) -> tuple[Scores, Scores, Scores]:
     """Return the runs' own scores by row on each scale, and by chosen ranking the distances and documents."""
-    if not instructions.scales:
-        return np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
     columns = [runs.system_columns(*scale) for scale in instructions.scales]
-    system, distance, documents = (np.stack(part) for part in zip(*columns, strict=True))
-    return system, distance[:, places].reshape(len(columns), -1), documents[:, places].reshape(len(columns), -1)
+    if not columns:
+        return _NONE, _NONE, _NONE
+    system, distance, documents = (
+        part[0][np.newaxis] if len(part) == 1 else np.stack(part) for part in zip(*columns, strict=True)
+    )
+    if places is not None:
+        distance, documents = distance[:, places], documents[:, places]
+    return system, distance.reshape(len(columns), -1), documents.reshape(len(columns), -1)
+
+
+_NONE: Final = np.empty((0, 0))
 
 
 class _Kernels(NamedTuple):
@@ -163,7 +165,7 @@ def _load() -> _Kernels:
     loaded = _Kernels(kernels.score, instructions.instructions_of, instructions.COMPILED)
     judgments = Judgments(np.ones((1, 2), np.int64), np.zeros(1, np.int64))
     run = JudgedRun(np.array([0, 1]), np.ones(1, np.uint16), np.ones(1, np.int8), np.ones(1, np.int64))
-    _score_compiled(loaded, [], JudgedRuns.of([run], judgments), np.zeros(1, np.intp), np.empty((0, 1, 1)))
+    _score_compiled(loaded, *_program_of([]), JudgedRuns.of([run], judgments), None, np.empty((0, 1, 1)))
     return loaded
 
 
