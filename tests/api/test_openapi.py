@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 
 from gainboard.api.problems import status_of
+from gainboard.api.reference import reference_page
 from gainboard.errors import every_error
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
-from gainboard.metrics import query_parameters
 from gainboard.store.database import Database
 from tests.api.campaign import RUN, WORSE, Campaign, judged
 from tests.api.conforms import faults
 from tests.conftest import Service
+from tests.outside import ROOT
 
-SNAPSHOT = Path(__file__).with_name("openapi.txt")
+PAGE = ROOT / "docs/api.md"
 RENEW = "python -m tests.api.test_openapi"
 C = "/v1/collections/{collection}"
 
@@ -31,20 +31,8 @@ def _description() -> dict[str, Any]:
     return found
 
 
-def _lines(description: dict[str, Any]) -> Iterator[str]:
-    for path, methods in sorted(description["paths"].items()):
-        for method, operation in sorted(methods.items()):
-            # The catalogue of metrics says which parameters those are, and grows.
-            names = {f"{each['in']}:{each['name']}" for each in operation.get("parameters", ())}
-            of_metrics = {f"query:{name}" for name in query_parameters()}
-            where = [*sorted(names - of_metrics), *(["query:PARAMETERS"] if of_metrics <= names else [])]
-            body = sorted(operation.get("requestBody", {}).get("content", ()))
-            answers = ",".join(sorted(operation["responses"]))
-            yield f"{' '.join([method.upper(), path, *where, *body])} -> {answers}\n"
-
-
 def test_the_interface_is_the_one_that_was_agreed_on() -> None:
-    assert list(_lines(_description())) == SNAPSHOT.read_text().splitlines(keepends=True), f"to renew it: {RENEW}"
+    assert PAGE.read_text(encoding="utf-8") == reference_page(_description()), f"to renew it: {RENEW}"
 
 
 def _references(node: Any) -> Iterator[str]:
@@ -170,4 +158,4 @@ def test_what_a_schema_requires_is_described_for_every_upload(campaign: Campaign
 
 
 if __name__ == "__main__":
-    SNAPSHOT.write_text("".join(_lines(_description())))
+    PAGE.write_text(reference_page(_description()), encoding="utf-8")

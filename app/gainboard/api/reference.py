@@ -1,0 +1,163 @@
+"""The interface as a page, docs/api.md; `python -m tests.api.test_openapi` renews it.
+
+The page is made of the OpenAPI description, and holds all that it promises: a change of the interface shows as a change
+of the page, which a test asks for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from gainboard.metrics import query_parameters
+
+_PROBLEM: Final = "application/problem+json"
+_STRUCTURE: Final = ("$ref", "anyOf", "oneOf", "allOf", "type", "items", "prefixItems", "additionalProperties")
+_ELSEWHERE: Final = ("title", "description", "default", "examples", "discriminator", "properties", "required")
+_PREFACE: Final = """# API
+
+Every request and answer of the HTTP interface. The page is made of the server's OpenAPI description, which is served at
+`/openapi.json`, and as a page to try requests on at `/docs`.
+
+An error is `application/problem+json`: its `type` leads to a page that says what it means and what to do. The faults of
+files are described in [Formats](formats.md).
+
+Any request may be answered with these errors; a request lists those that it has besides.
+
+{everywhere}
+
+## Requests
+"""
+
+Description = Mapping[str, Any]
+
+
+def reference_page(description: Description) -> str:
+    """Return the page of an OpenAPI description, in Markdown."""
+    operations = [
+        (f"{method.upper()} {path}", operation)
+        for path, methods in sorted(description["paths"].items())
+        for method, operation in sorted(methods.items())
+    ]
+    common = set.intersection(*(_problems(operation) for _, operation in operations))
+    lines = [_PREFACE.format(everywhere="\n".join(f"- `{slug}` ({status})" for status, slug in sorted(common)))]
+    for title, operation in operations:
+        lines += _request(title, operation, common)
+    lines += ["## Parameters of metrics\n", "A request that scores runs takes these in its query.\n"]
+    lines += _parameters([each for each in _distinct(operations) if each["name"] in query_parameters()])
+    lines += ["## Objects\n", "A field with * may be left out of a request.\n"]
+    for name, schema in sorted(description["components"]["schemas"].items()):
+        lines += _object(name, schema)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _distinct(operations: Iterable[tuple[str, Description]]) -> list[Description]:
+    """Return the parameters of queries, each name once."""
+    found = {each["name"]: each for _, operation in operations for each in operation.get("parameters", ())}
+    return [found[name] for name in sorted(found)]
+
+
+def _request(title: str, operation: Description, common: set[tuple[str, str]]) -> Iterator[str]:
+    yield f"### {title}\n"
+    yield f"{_text(operation['description'])}\n"
+    parameters = operation.get("parameters", ())
+    of_metrics = {each["name"] for each in parameters} & query_parameters().keys()
+    yield from _parameters([each for each in parameters if each["name"] not in of_metrics])
+    if of_metrics:
+        yield "The query may hold the [parameters of metrics](#parameters-of-metrics) as well.\n"
+    for media, content in sorted(operation.get("requestBody", {}).get("content", {}).items()):
+        yield f"Body: {_type(content['schema'])} as `{media}`\n"
+    for status, answer in sorted(operation["responses"].items()):
+        if _PROBLEM not in answer.get("content", {}):
+            yield f"{status}: {_answer(answer)}\n"
+    if own := sorted(_problems(operation) - common):
+        yield f"Errors: {', '.join(f'`{slug}` ({status})' for status, slug in own)}\n"
+
+
+def _problems(operation: Description) -> set[tuple[str, str]]:
+    return {
+        (status, slug)
+        for status, answer in operation["responses"].items()
+        for slug in answer.get("content", {}).get(_PROBLEM, {}).get("examples", ())
+    }
+
+
+def _parameters(parameters: Iterable[Description]) -> Iterator[str]:
+    rows = [
+        (
+            f"`{each['name']}`",
+            each["in"] + (", required" if each["required"] else ""),
+            _type(each["schema"]),
+            _meaning(each["schema"]),
+        )
+        for each in parameters
+    ]
+    yield from _table(("parameter", "in", "type", "meaning"), rows)
+
+
+def _answer(answer: Description) -> str:
+    content = sorted(answer.get("content", {}).items())
+    kinds = " or ".join(f"{_type(each.get('schema', {}))} as `{media}`" for media, each in content)
+    said = _text(answer["description"])
+    return ". ".join(part for part in (kinds, said if said != "Successful Response" else "") if part) or "no body"
+
+
+def _object(name: str, schema: Description) -> Iterator[str]:
+    yield f"### {name}\n"
+    if "description" in schema:
+        yield f"{_text(schema['description'])}\n"
+    if "properties" not in schema:
+        yield f"{_type(schema)}\n"
+        return
+    required = schema.get("required", ())
+    rows = [
+        (f"`{field}`{'' if field in required else '*'}", _type(its), _meaning(its))
+        for field, its in schema["properties"].items()
+    ]
+    yield from _table(("field", "type", "meaning"), rows)
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"  # a bar would end the cell
+    yield ""
+
+
+def _type(schema: Description) -> str:
+    """Return a schema's type with all of its bounds."""
+    for several in ("anyOf", "oneOf", "allOf"):
+        if several in schema:
+            return " or ".join(dict.fromkeys(map(_type, schema[several])))
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    bounds = {name: value for name, value in schema.items() if name not in (*_STRUCTURE, *_ELSEWHERE)}
+    texts = [f"{name} `{json.dumps(value, ensure_ascii=False)}`" for name, value in sorted(bounds.items())]
+    return ", ".join([_kind(schema), *texts])
+
+
+def _kind(schema: Description) -> str:
+    if "prefixItems" in schema:
+        return f"list of {' and '.join(map(_type, schema['prefixItems']))}"
+    if "items" in schema:
+        return f"list of {_type(schema['items'])}"
+    if isinstance(schema.get("additionalProperties"), dict):
+        return f"object by name: {_type(schema['additionalProperties'])}"
+    return str(schema.get("type", "anything"))
+
+
+def _meaning(schema: Description) -> str:
+    said = _text(schema.get("description", ""))
+    default = f"Default: `{json.dumps(schema['default'], ensure_ascii=False)}`" if "default" in schema else ""
+    examples = schema.get("examples", ())
+    such = f"Such as {', '.join(f'`{json.dumps(each, ensure_ascii=False)}`' for each in examples)}" if examples else ""
+    return ". ".join(part.rstrip(".") for part in (said, default, such) if part)
+
+
+def _text(text: str) -> str:
+    return " ".join(text.split())
