@@ -8,14 +8,13 @@ from typing import Any
 
 import httpx
 
-from gainboard.api.problems import status_of
 from gainboard.api.reference import reference_page
-from gainboard.errors import every_error
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app
 from gainboard.store.database import Database
 from tests.api.campaign import RUN, WORSE, Campaign, judged
 from tests.api.conforms import faults
+from tests.api.test_problems import STATUS
 from tests.conftest import Service
 from tests.outside import ROOT
 
@@ -53,7 +52,6 @@ def test_every_reference_leads_to_a_schema() -> None:
 
 
 JSON = "application/problem+json"
-STATUS = {f"/problems/{kind.slug}": status_of(kind) for kind in every_error()}
 
 
 def test_what_a_route_alone_refuses_is_in_its_description() -> None:
@@ -72,7 +70,9 @@ def test_every_route_says_what_it_does_and_what_its_errors_look_like() -> None:
                 content = each["content"][JSON]
                 assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
                 shown = [example["value"] for example in content["examples"].values()]
-                assert [STATUS[example["type"]] for example in shown] == [int(status)] * len(shown)
+                assert [STATUS[example["type"].removeprefix("/problems/")] for example in shown] == [int(status)] * len(
+                    shown
+                )
 
 
 def test_the_pages_of_the_documentation_are_there(shared: Service) -> None:

@@ -9,12 +9,56 @@ from pathlib import Path
 import pytest
 
 from gainboard.api.problem_pages import meaning_of
-from gainboard.api.problems import status_of
 from gainboard.errors import GainboardError, every_error
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from tests.api.campaign import Campaign, refused
 from tests.conftest import ADMIN, Service, running, serving
+
+PROMISED = {
+    401: ["not-authenticated"],
+    403: [
+        "refused",
+        "forbidden",
+        "judgments-hidden",
+        "submissions-closed",
+        "quota-exceeded",
+        "not-a-preset",
+        "budget-exhausted",
+    ],
+    404: ["not-found"],
+    405: ["method-not-allowed"],
+    409: [
+        "conflict",
+        "collection-exists",
+        "run-exists",
+        "team-exists",
+        "no-qrels",
+        "setting-fixed",
+        "job-not-finished",
+        "no-result",
+        "idempotency-key-in-use",
+    ],
+    413: ["too-large"],
+    415: ["unsupported-encoding", "unsupported-media-type"],
+    422: [
+        "bad-input",
+        "invalid-request",
+        "unknown-parameter",
+        "bad-expression",
+        "bad-gains",
+        "faulty-file",
+        "idempotency-key-reused",
+        "bad-setting",
+        "team-required",
+        "name-required",
+    ],
+    429: ["too-many-jobs"],
+    500: ["error", "internal-error"],
+    503: ["unavailable", "database-busy", "database-unusable", "database-newer"],
+}
+"""The types of problems by their status, which programs rely on."""
+STATUS = {slug: status for status, slugs in PROMISED.items() for slug in slugs}
 
 
 @pytest.mark.parametrize("error", list(every_error()), ids=lambda error: error.slug)
@@ -23,9 +67,13 @@ def test_every_problem_has_a_page_with_its_status_and_meaning(shared: Service, e
     assert page == {
         "type": f"/problems/{error.slug}",
         "title": error.title,
-        "status": status_of(error),
+        "status": STATUS[error.slug],
         "meaning": meaning_of(error),
     }
+
+
+def test_every_promised_type_is_there() -> None:
+    assert STATUS.keys() == {error.slug for error in every_error()}
 
 
 def test_no_page_is_empty() -> None:

@@ -10,35 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 from gainboard.errors import GainboardError, InvalidRequest
 from gainboard.metrics import Scale, expand, resolve
-from gainboard.store.records import Collection, Parameters, ScoresShown
+from gainboard.store.records import Collection, PolicySettings
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionPolicy:
-    """What participants get while judgments are hidden; organisers are not bound by it.
+class CollectionPolicy(PolicySettings):
+    """The policy of a collection while its judgments are hidden; organisers are not bound by it."""
 
-    `scores` of whom and of what; `parameters` under presets only, or any; `decimals` of every score; `coverage`, the
-    share of the declared topics that a run must have for a score; `answers`, how many distinct scores (of an
-    expression, a qrels version and a run) are given of a team's runs; and how many runs it may send in a day of UTC,
-    in all, and at once (None: as many as it likes).
-    """
-
-    scores: ScoresShown = "own-mean"
-    parameters: Parameters = "preset"
-    presets: tuple[str, ...] = ()
-    decimals: int = 3
-    coverage: float = 0.9
-    answers: int = 200
-    per_day: int | None = None
-    total: int | None = None
-    concurrent: int | None = None
+    __slots__ = ()
 
     @classmethod
     def of(cls, collection: Collection) -> CollectionPolicy:
@@ -64,7 +49,7 @@ class CollectionPolicy:
 
 def merged(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
     """The stored form of a policy with new values; what is not named stays."""
-    known = asdict(CollectionPolicy())
+    known = asdict(PolicySettings())
     given = {**(old or {}), **new}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in (known | given).items()}
 

@@ -39,6 +39,27 @@ FIXED_BY_DATA = ("highest_level", "level_names", "depth")
 
 
 @dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """What participants get while judgments are hidden, with the defaults of a collection that says nothing.
+
+    `scores` of whom and of what; `parameters` under presets only, or any; `decimals` of every score; `coverage`, the
+    share of the declared topics that a run must have for a score; `answers`, how many distinct scores (of an
+    expression, a qrels version and a run) are given of a team's runs; and how many runs it may send in a day of UTC,
+    in all, and at once (None: as many as it likes).
+    """
+
+    scores: ScoresShown = "own-mean"
+    parameters: Parameters = "preset"
+    presets: tuple[str, ...] = ()
+    decimals: int = 3
+    coverage: float = 0.9
+    answers: int = 200
+    per_day: int | None = None
+    total: int | None = None
+    concurrent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Collection:
     """A test collection: its scale, its defaults, and who may see what."""
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from gainboard.api.models.answers import Model
 from gainboard.api.models.texts import LevelName, Slug, Text, in_utc
-from gainboard.store.records import MOST_PRESETS, OrderBy, Parameters, Phase, ScoresShown
+from gainboard.store.records import MOST_PRESETS, OrderBy, Parameters, Phase, PolicySettings, ScoresShown
 
 LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
 LevelCount = Annotated[int, Field(strict=True, ge=1, le=127)]
@@ -18,6 +18,7 @@ Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000)]
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
 Limit = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Time = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
+_DEFAULTS = PolicySettings()
 
 
 class Quotas(BaseModel):
@@ -43,23 +44,27 @@ class Policy(BaseModel):
     opens_at: Time = Field(default=None, description="When the first run is taken")
     closes_at: Time = Field(default=None, description="From when on none is")
     releases_at: Time = Field(default=None, description="When the judgments are released without a call")
-    scores: ScoresShown = Field(default="own-mean", description="Whose scores are shown while the judgments are hidden")
+    scores: ScoresShown = Field(
+        default=_DEFAULTS.scores, description="Whose scores are shown while the judgments are hidden"
+    )
     parameters: Parameters = Field(
-        default="preset",
+        default=_DEFAULTS.parameters,
         description="Under which parameters: the presets', or any. `all` scores under `free` ones give the judgments "
         "away, so then nothing of the following holds and jobs are open too",
     )
     presets: Annotated[list[Text], Field(max_length=MOST_PRESETS)] = Field(
-        default=[],
+        default=list(_DEFAULTS.presets),
         description="The expressions under which scores are shown, or names of presets at `/v1/metrics`",
         examples=[["nDCG@10", "AP"]],
     )
-    decimals: Annotated[int, Field(strict=True, ge=0, le=15)] = Field(default=3, description="Of the scores shown")
+    decimals: Annotated[int, Field(strict=True, ge=0, le=15)] = Field(
+        default=_DEFAULTS.decimals, description="Of the scores shown"
+    )
     coverage: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.9, description="The share of the declared topics that a run must have for a score"
+        default=_DEFAULTS.coverage, description="The share of the declared topics that a run must have for a score"
     )
     answers: Limit = Field(
-        default=200,
+        default=_DEFAULTS.answers,
         description="Distinct scores (of an expression, qrels version and run) given of a team's runs, whoever asks",
     )
     quotas: Quotas = Quotas()
