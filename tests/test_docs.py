@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gainboard import errors
+from gainboard.cli.page import renewed as commands_renewed
 from gainboard.errors import BadExpression, BadGains, FaultyFile
 from gainboard.metrics import Scale, parse_gains, resolve
 from gainboard.metrics.page import renewed
@@ -80,6 +81,11 @@ def test_the_page_has_the_metrics_of_the_catalogue() -> None:
 def test_the_page_has_the_kinds_of_the_catalogue() -> None:
     page = DOCS["jobs.md"]
     assert page == kinds_renewed(page), "renew it: python -m gainboard.work.pages docs/jobs.md"
+
+
+def test_the_page_has_the_commands_and_options_that_there_are() -> None:
+    page = DOCS["command-line.md"]
+    assert page == commands_renewed(page), "renew it: python -m gainboard.cli.page docs/command-line.md"
 
 
 @pytest.mark.outer

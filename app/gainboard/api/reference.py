@@ -10,6 +10,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from gainboard.api.problem_pages import meaning_of
+from gainboard.api.problems import status_of
+from gainboard.errors import GainboardError, every_error
 from gainboard.metrics import query_parameters
 
 _PROBLEM: Final = "application/problem+json"
@@ -20,8 +23,8 @@ _PREFACE: Final = """# API
 Every request and answer of the HTTP interface. The page is made of the server's OpenAPI description, which is served at
 `/openapi.json`, and as a page to try requests on at `/docs`.
 
-An error is `application/problem+json`: its `type` leads to a page that says what it means and what to do. The faults of
-files are described in [Formats](formats.md).
+An error is `application/problem+json`. Its `type` is one of the [errors](#errors) below; the faults of files are
+described in [Formats](formats.md).
 
 Any request may be answered with these errors; a request lists those that it has besides.
 
@@ -49,7 +52,17 @@ def reference_page(description: Description) -> str:
     lines += ["## Objects\n", "A field with * may be left out of a request.\n"]
     for name, schema in sorted(description["components"]["schemas"].items()):
         lines += _object(name, schema)
+    lines += ["## Errors\n", *(line for error in every_error() for line in _error(error))]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _place(error: type[GainboardError]) -> tuple[int, str]:
+    return status_of(error), error.slug
+
+
+def _error(error: type[GainboardError]) -> Iterator[str]:
+    yield f"### {error.slug}\n"
+    yield f"{status_of(error)}: {error.title}. {_text(meaning_of(error))}\n"
 
 
 def _distinct(operations: Iterable[tuple[str, Description]]) -> list[Description]:

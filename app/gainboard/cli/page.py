@@ -1,0 +1,71 @@
+"""All commands as a section of docs/command-line.md; `python -m gainboard.cli.page docs/command-line.md` renews it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from gainboard.cli import parser
+
+BEGIN: Final = "<!-- commands: begin; to renew them: python -m gainboard.cli.page docs/command-line.md -->\n"
+END: Final = "<!-- commands: end -->\n"
+
+
+def commands_page() -> str:
+    """Return every command with its arguments and options, in Markdown."""
+    return "\n".join(line for each in _commands(parser()) for line in _section(each))
+
+
+def renewed(page: str) -> str:
+    """Return the page with what stands between its two markers made anew. Raises ValueError where they are missing."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the page has no line {END if begin else BEGIN!r}")
+    return f"{before}{begin}\n{commands_page()}\n{end}{after}"
+
+
+def _commands(within: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the commands, in place of a group of commands those that it has."""
+    groups = [action for action in within._actions if isinstance(action, argparse._SubParsersAction)]
+    if not groups:
+        yield within
+    for group in groups:
+        for each in group.choices.values():
+            yield from _commands(each)
+
+
+def _section(command: argparse.ArgumentParser) -> Iterator[str]:
+    yield f"### {command.prog}\n"
+    yield f"{' '.join((command.description or '').split())}\n"
+    actions = [action for action in command._actions if "--help" not in action.option_strings]
+    if not actions:
+        return
+    yield "| argument or option | meaning |"
+    yield "| --- | --- |"
+    for action in actions:
+        cells = (_written(action), _help(command, action))
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    yield ""
+
+
+def _written(action: argparse.Action) -> str:
+    value = action.metavar or ("|".join(map(str, action.choices)) if action.choices else action.dest.upper())
+    if not action.option_strings:
+        return f"`{value if isinstance(value, str) else ' '.join(value)}`"
+    takes = "" if action.nargs == 0 else f" {value}"
+    return ", ".join(f"`{name}{takes}`" for name in action.option_strings)
+
+
+def _help(command: argparse.ArgumentParser, action: argparse.Action) -> str:
+    text = action.help or ""
+    named = {**vars(action), "prog": command.prog, "choices": ", ".join(map(str, action.choices or ()))}
+    return " ".join((text % named).split()) + (" (required)" if action.required and action.option_strings else "")
+
+
+if __name__ == "__main__":
+    _path = Path(sys.argv[1])
+    _path.write_text(renewed(_path.read_text(encoding="utf-8")), encoding="utf-8")
