@@ -256,9 +256,12 @@ class Unexpected(Unavailable):
 
 
 def every_error() -> Iterator[type[GainboardError]]:
-    """Yield all classes of the tree, parents first: the list from which pages and documentation are made."""
+    """Yield all classes of the tree, parents first: the list from which pages and documentation are made.
+
+    The client's own errors are left out, which no server answers with.
+    """
     waiting: list[type[GainboardError]] = [GainboardError]
     while waiting:
         error = waiting.pop(0)
         yield error
-        waiting.extend(error.__subclasses__())
+        waiting.extend(each for each in error.__subclasses__() if each.__module__ == __name__)

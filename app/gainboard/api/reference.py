@@ -52,7 +52,7 @@ def reference_page(description: Description) -> str:
     lines += ["## Objects\n", "A field with * may be left out of a request.\n"]
     for name, schema in sorted(description["components"]["schemas"].items()):
         lines += _object(name, schema)
-    lines += ["## Errors\n", *(line for error in every_error() for line in _error(error))]
+    lines += ["## Errors\n", *(line for error in sorted(every_error(), key=_place) for line in _error(error))]
     return "\n".join(lines).rstrip() + "\n"
 
 
