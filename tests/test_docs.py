@@ -219,7 +219,7 @@ def test_every_problem_type_that_the_pages_name_is_there() -> None:
 
 
 def test_every_setting_is_described_with_its_default() -> None:
-    table = DOCS["operating.md"].split("## Settings")[1].split("## ")[0]
+    table = DOCS["deploying.md"].split("## Settings")[1].split("## ")[0]
     printed = dict(re.findall(rf"^\| `{PREFIX}(\w+)` \| `?(.*?)`? \|", table, re.MULTILINE))
     shown = {None: "not set", "": "empty"}
     defaults = {name.upper(): field.default for name, field in Settings.model_fields.items()}

@@ -1,4 +1,4 @@
-"""The shell blocks of docs/operating.md run as printed.
+"""The shell blocks of the pages about operating a service run as printed.
 
 No container engine is at hand, so of its commands only the words are held against the Dockerfile.
 """
@@ -28,8 +28,11 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.outer
 
-PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
-BLOCKS = dict(re.findall(r"<!-- (?:command|example): (\w+) -->\n```sh\n(.*?)```", PAGE, re.DOTALL))
+NAMES = ("deploying", "securing", "correcting", "backups", "upgrading", "troubleshooting")
+PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES}
+BLOCKS = dict(
+    re.findall(r"<!-- (?:command|example): (\w+) -->\n```\w+\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL)
+)
 UVICORN = f'uvicorn() {{ exec {shlex.quote(sys.executable)} -m uvicorn "$@"; }}'
 
 
@@ -41,6 +44,13 @@ def test_an_audit_log_is_exported_and_verified(sqlite_service: Service, tmp_path
     last = sqlite_service.organiser.get("/v1/audit").json()["items"][-1]
     assert last["action"] == "run-uploaded"
     assert last["hash"] in done.stdout
+
+
+def test_a_service_starts_where_the_page_says(tmp_path: Path) -> None:
+    words = shlex.split(BLOCKS["start"])
+    with running([sys.executable, "-m", *words], tmp_path) as url:  # its own port, given last, overrides the page's
+        assert httpx.get(f"{url}/readyz", timeout=60).json()["status"] == "ok"
+        assert (tmp_path / words[words.index("--data") + 1] / "gainboard.db").exists()
 
 
 def test_several_processes_answer_at_one_address(tmp_path: Path) -> None:
@@ -84,13 +94,30 @@ def test_a_container_has_the_volume_and_the_port_of_the_dockerfile() -> None:
 
 
 def test_the_image_has_the_user_and_the_extras_of_the_page() -> None:
-    said = PAGE.partition("## Container image")[2].partition("\n## ")[0]
+    said = PAGES["deploying"].partition("## Container image")[2].partition("\n## ")[0]
     (extras,) = re.findall(r"for extra in \((.*?)\)", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
     assert re.findall(r"`(\w+)`(?=[^.]* extras)", said) == re.findall(r"'(\w+)'", extras)
     assert re.findall(r"as user (\d+)", said) == re.findall(r"--uid (\d+)", the_user_line())
 
 
+def test_an_order_is_changed_by_the_command_of_the_page(sqlite_service: Service, tmp_path: Path) -> None:
+    campaign = judged(sqlite_service)
+    command = BLOCKS["order"].replace("-c web", f"-c {campaign.path.rpartition('/')[2]}")
+    done = shell(command, tmp_path, GAINBOARD_SERVER=sqlite_service.url, GAINBOARD_TOKEN=ADMIN)
+    assert done.returncode == 0, done.stderr
+    assert sqlite_service.organiser.get(campaign.path).json()["order_by"] == "score32"
+
+
+def test_the_doctor_says_what_the_page_shows(tmp_path: Path) -> None:
+    done = shell("gainboard doctor", tmp_path, GAINBOARD_FAST="maybe")
+    assert done.returncode == 1
+    assert BLOCKS["doctor"].strip().removesuffix("...") in done.stdout
+
+
 TESTED = {
+    "start": test_a_service_starts_where_the_page_says,
+    "order": test_an_order_is_changed_by_the_command_of_the_page,
+    "doctor": test_the_doctor_says_what_the_page_shows,
     "audit": test_an_audit_log_is_exported_and_verified,
     "workers": test_several_processes_answer_at_one_address,
     "container": test_a_container_has_the_volume_and_the_port_of_the_dockerfile,
@@ -99,6 +126,6 @@ TESTED = {
 """Map the name of each block to the test that does what the block shows."""
 
 
-def test_every_block_of_the_page_has_a_name_and_a_test() -> None:
+def test_every_block_of_the_pages_has_a_name_and_a_test() -> None:
     assert BLOCKS.keys() == TESTED.keys()
-    assert PAGE.count("```") == 2 * len(TESTED)
+    assert sum(page.count("```") for page in PAGES.values()) == 2 * len(TESTED)
