@@ -31,8 +31,8 @@ def test_every_import_points_inwards() -> None:
     wrong = [
         f"{path.relative_to(ROOT)} imports {PACKAGE}.{target}"
         for path in sorted(ROOT.rglob("*.py"))
-        for target in _targets(path)
-        if not _allowed(_room(path), target)
+        for target in imported_rooms(path)
+        if not _allowed(room_of(path), target)
     ]
     assert wrong == []
 
@@ -61,7 +61,8 @@ def _allowed(room: str, target: str) -> bool:
     return inner < ring
 
 
-def _room(path: Path) -> str:
+def room_of(path: Path) -> str:
+    """The ring that a file belongs to."""
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
@@ -69,7 +70,8 @@ def _ring(room: str) -> int:
     return next(number for number, ring in enumerate(RINGS) if room in ring)
 
 
-def _targets(path: Path) -> set[str]:
+def imported_rooms(path: Path) -> set[str]:
+    """The rings that a file imports from."""
     return {name.split(".")[1] for name in _names(path)} - {"__version__"}
 
 
