@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gainboard.api.models.collections import Policy, Quotas
 from gainboard.evaluation.policy import CollectionPolicy
 from gainboard.store.records import MOST_PRESETS
 from tests.conftest import Service
@@ -28,6 +29,14 @@ def test_the_campaign_of_the_page_can_be_made(shared: Service) -> None:
 def test_the_defaults_of_the_page_are_the_policys(name: str) -> None:
     (shown,) = re.findall(rf"^\| `{name}` \| (.*?) \|", PAGE, re.MULTILINE)
     assert shown.strip("`") == str(asdict(CollectionPolicy())[name])
+
+
+def test_the_page_has_every_field_of_the_policy() -> None:
+    table = PAGE.split("\n## The policy\n")[1].split("\n## ")[0]
+    times = {"phase", "opens_at", "closes_at", "releases_at"}
+    assert {*re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)} == Policy.model_fields.keys() - times
+    assert {*asdict(CollectionPolicy())} == Policy.model_fields.keys() - times - {"quotas"} | Quotas.model_fields.keys()
+    assert [name for name in (*times, *Quotas.model_fields) if name not in PAGE] == []
 
 
 def test_the_page_has_every_attack_and_the_bounds(shared: Service) -> None:
