@@ -1,0 +1,65 @@
+"""The pages lead where they say, and their commands are ones."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from gainboard.cli import every_command, parser
+from tests.outside import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]
+INLINE = re.compile(r"(?<!`)`(gainboard [a-z][^`\n]*)`")
+CODE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """The addresses of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", CODE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def problem(page: Path, link: str) -> bool:
+    """Whether a link of a page leads nowhere."""
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    return not target.exists() or bool(anchor and anchor not in anchors(target))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", CODE.sub("", page.read_text(encoding="utf-8")))
+    assert [link for link in links if not link.startswith("http") and problem(page, link)] == []
+
+
+def test_a_link_that_leads_nowhere_is_found() -> None:
+    readme = ROOT / "README.md"
+    assert problem(readme, "docs/nothing.md")
+    assert problem(readme, "docs/metrics.md#nothing")
+    assert not problem(readme, "docs/metrics.md#gain-settings")
+
+
+def test_every_page_is_listed_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"](docs/{page.name})" not in readme] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_within_a_text_is_one(page: Path) -> None:
+    for command in INLINE.findall(page.read_text(encoding="utf-8")):
+        words = shlex.split(command)[1:]
+        if len(words) > 2:
+            parser(words[:1]).parse_args(words)  # exits where it is not understood
+        else:  # it is named, without what it needs
+            with pytest.raises(SystemExit) as ended:
+                parser(words[:1]).parse_args([*words, "--help"])
+            assert ended.value.code == 0, command
+
+
+def test_every_command_is_named_by_a_page() -> None:
+    whole = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md"))
+    names = [each.name for each in every_command()]
+    assert [name for name in names if not re.search(rf"\bgainboard {name}\b|`{name}`", whole)] == []
