@@ -1,6 +1,6 @@
-"""The one switch of the `fast` extra: functions compiled by numba beside plain code that means the same.
+"""The one switch of the `fast` extra: functions compiled by numba, with plain code of the same meaning beside them.
 
-A leaf that every ring may import. Who has a compiled twin of something writes
+Every ring may import this module. Code that has a compiled twin writes
 
     def _load() -> Callable[[Bytes], int]:
         from gainboard.trec import kernels  # the only import of a module that uses `njit`
@@ -10,13 +10,13 @@ A leaf that every ring may import. Who has a compiled twin of something writes
 
     COUNT = Twin("counting", _load, kernels="gainboard.trec.kernels")
 
-and asks `COUNT.get()` at each use: None means that the plain code serves, be it because the extra is not installed,
-it is switched off, nothing was loaded yet, or the compiler failed. No request ever waits for it. Processes that
-nobody told to `start`, as those of jobs, are plain. A function's cache is renewed when its own file changes and no
-other, so all that a kernel calls stands in its file.
+and calls `COUNT.get()` at each use. None means that the plain code is used: the extra is not installed or is switched
+off, nothing is loaded yet, or the compiler failed. No request ever waits for the compiler. Processes that never call
+`start`, such as those of jobs, use plain code. numba renews a function's cache only when the function's own file
+changes, so everything that a kernel calls is in the kernel's file.
 
-What is not compiled yet is compiled by a child process, which ends with the time and memory that it takes; this
-process then loads what the child has kept. A file beside what was compiled says that there is nothing to compile.
+A child process compiles what is not compiled yet, so that this process does not need the compiler's memory. This
+process then loads the result from disk. A file beside the compiled code marks that nothing is left to compile.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ logger = logging.getLogger("gainboard.compiled")
 
 
 class Twin(Generic[T]):
-    """What is compiled of one thing, once it is loaded; `load` imports, compiles and returns it."""
+    """The compiled form of one function, once it is loaded. `load` imports, compiles and returns it."""
 
     every: list[Twin[Any]] = []  # noqa: RUF012 (of the class: all that there are)
 
     def __init__(self, name: str, load: Callable[[], T], *, kernels: str) -> None:
-        """`kernels` is the module of all that is compiled."""
+        """Remember how to load it; `kernels` is the module of all that is compiled."""
         self.name = name
         self.kernels = kernels
         self.module = load.__module__
@@ -58,23 +58,23 @@ class Twin(Generic[T]):
         Twin.every.append(self)
 
     def get(self) -> T | None:
-        """The compiled twin; None where the plain code serves."""
+        """Return the compiled twin, or None if the plain code is used."""
         return self._loaded
 
     def load(self) -> T:
-        """Compiles it, or loads what an earlier process compiled. Raises whatever goes wrong."""
+        """Compile the twin, or load what an earlier process compiled. Raise any error of the compiler."""
         with self._lock:
             if self._loaded is None:
                 self._loaded = self._load()
             return self._loaded
 
     def unload(self) -> None:
-        """Goes back to the plain code."""
+        """Return to the plain code."""
         self._loaded = None
 
 
 def njit(function: F) -> F:
-    """numba's decorator: compiled, kept on disk, and run without the interpreter's lock."""
+    """Decorate a function as numba does: compiled, kept on disk, and run without the interpreter's lock."""
     from numba import njit as decorator  # noqa: PLC0415
 
     compiled: F = decorator(cache=True, nogil=True, error_model="numpy")(function)
@@ -82,46 +82,48 @@ def njit(function: F) -> F:
 
 
 def names() -> list[str]:
-    """Of all twins."""
+    """Return the names of all twins."""
     return [twin.name for twin in Twin.every]
 
 
 def loaded() -> dict[str, bool]:
-    """Of each twin, whether it is loaded."""
+    """Return whether each twin is loaded, by name."""
     return {twin.name: twin.get() is not None for twin in Twin.every}
 
 
 def is_installed() -> bool:
-    """Whether the `fast` extra is."""
+    """Return whether the `fast` extra is installed."""
     return find_spec("numba") is not None
 
 
 def is_ready() -> bool:
-    """Whether every twin is loaded."""
+    """Return whether every twin is loaded."""
     return all(twin.get() is not None for twin in Twin.every)
 
 
 def is_warm(folder: Path | None) -> bool:
-    """Whether all that the twins compile has been compiled into the folder, so that loading it takes a second."""
+    """Return whether all twins have been compiled into the folder, so that loading them takes a second."""
     return is_installed() and _mark(folder).exists()
 
 
 def warm(folder: Path | None) -> None:
-    """Loads every twin, compiled into a folder; numba's own choice without one. Raises whatever goes wrong."""
+    """Load every twin, compiled into the folder or, without one, where numba chooses. Raise any error of the
+    compiler.
+    """
     _keep_in(folder)
     for twin in Twin.every:
         twin.load()
-    with suppress(OSError):  # without the mark, the next process asks a child again
+    with suppress(OSError):  # without the mark, the next process starts a child again
         _mark(folder).touch()
 
 
 def start(folder: Path | None) -> Thread | None:
-    """Loads every twin in the background, after a child process has compiled what is not compiled yet.
+    """Load every twin in the background. A child process first compiles what is not compiled yet.
 
-    A twin that fails is logged, and its plain code goes on serving.
+    If a twin fails, that is logged and its plain code stays in use.
     """
     if not is_installed():
-        logger.info("the fast extra is not installed: the plain code serves")
+        logger.info("the fast extra is not installed: plain code is used.")
         return None
     thread = Thread(target=_load_all, args=(folder,), name="compiled", daemon=True)
     thread.start()
@@ -134,18 +136,20 @@ def _load_all(folder: Path | None) -> None:
         try:
             step()
         except Exception as error:  # noqa: BLE001 (the compiler may fail in any way; nothing depends on it)
-            logger.warning("not compiled, the plain code serves: %s: %s", type(error).__name__, error)
+            logger.warning(
+                "a function could not be compiled, so plain code is used: %s: %s", type(error).__name__, error
+            )
 
 
 def _compile_apart(folder: Path | None) -> None:
     modules = [twin.module for twin in Twin.every]
     command = [sys.executable, "-m", __name__, str(folder or ""), *modules]
-    # The child reads a pipe that ends with this process, and ends then as well.
+    # The child reads a pipe that closes when this process ends, and then ends as well.
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
         assert child.stderr is not None
         said = child.stderr.read().decode(errors="replace").strip()
     if child.returncode:
-        logger.warning("the process that compiles has failed: %s", said.rpartition("\n")[2])
+        logger.warning("the process that compiles has failed, so plain code is used: %s", said.rpartition("\n")[2])
 
 
 def _keep_in(folder: Path | None) -> None:
@@ -156,7 +160,7 @@ def _keep_in(folder: Path | None) -> None:
 
 
 def _mark(folder: Path | None) -> Path:
-    """The file that says that all of this is compiled: by this compiler, for this processor, of these sources."""
+    """Return the file that marks everything as compiled: by this compiler, for this processor, from these sources."""
     sources = [Path(spec.origin) for twin in Twin.every if (spec := find_spec(twin.kernels)) and spec.origin]
     what = (version("numba"), sys.version, platform.processor(), platform.machine())
     stamps = [(str(source), source.stat().st_mtime_ns, source.stat().st_size) for source in sources]
@@ -165,12 +169,12 @@ def _mark(folder: Path | None) -> Path:
 
 
 def _end_with_parent() -> None:
-    os.read(0, 1)  # not sys.stdin, whose lock would be missed at the end
+    os.read(0, 1)  # not sys.stdin: its lock may be held when the interpreter ends
     os._exit(1)
 
 
 def _main(folder: str, modules: Sequence[str]) -> None:
-    os.nice(10)  # those who are served come first
+    os.nice(10)  # requests are more urgent than compiling
     Thread(target=_end_with_parent, daemon=True).start()
     for module in modules:
         import_module(module)

@@ -1,7 +1,7 @@
 """A generated campaign: 50 topics, three levels of relevance, 15 teams with three runs each.
 
-Everything follows from a seed through PCG64's raw numbers, sums and products, which are the same on every machine
-and in every version of NumPy; so are the scores that the README shows.
+Everything is computed from a seed with PCG64's raw numbers, sums and products. These are equal on every machine and in
+every version of NumPy, and so are the scores that the README shows.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ CANDIDATES, RETRIEVED = 1300, 1000
 UNJUDGED_CODE = -1
 LEVEL_NAMES = ("B", "A", "S")
 PULL = np.array([0.0, 0.0, 0.45, 0.75, 1.0])
-"""How strongly a good system feels an unjudged, nonrelevant, B-, A- or S-relevant document."""
+"""How strongly a good system prefers an unjudged, nonrelevant, B-, A- or S-relevant document."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic's documents: ids, and the level of each, UNJUDGED_CODE where nobody judged it."""
+    """A topic's documents: their ids and levels, with UNJUDGED_CODE for unjudged documents."""
 
     name: str
     documents: list[str]
@@ -59,13 +59,13 @@ class Topic:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A qrels file and run files by team and name; runs are generated one by one, being large."""
+    """A qrels file and run files by team and name. Runs are generated one by one, because they are large."""
 
     topics: list[Topic]
     seed: int
 
     def qrels(self) -> str:
-        """The judgments in TREC's form."""
+        """Return the judgments in TREC's format."""
         return "".join(
             f"{topic.name} 0 {document} {level}\n"
             for topic in self.topics
@@ -74,7 +74,7 @@ class Campaign:
         )
 
     def runs(self) -> Iterator[tuple[str, str, str]]:
-        """Team, run name and run file; teams differ in quality, and their runs a little."""
+        """Yield team, run name and run file. Teams differ in quality, and their runs a little."""
         for position, team in enumerate(TEAMS):
             for number in range(RUNS_PER_TEAM):
                 bits = np.random.PCG64([self.seed, position, number])
@@ -86,7 +86,8 @@ class Campaign:
         for topic in self.topics:
             ease = 0.6 + 0.8 * _uniform(bits, 1)[0]
             scores = quality * ease * PULL[topic.levels + 1] + _noise(bits, CANDIDATES)
-            # The weakest team gave up on some topics, and found little for the others.
+            # The weakest team finds no relevant document for some topics, and few for the others: topics with score 0
+            # are usual in real campaigns.
             if tag == f"{TEAMS[0]}-1" and topic.name < "005":
                 continue
             best = np.argsort(-scores, kind="stable")[: 100 if tag.startswith(TEAMS[0]) else RETRIEVED]
@@ -98,7 +99,7 @@ class Campaign:
 
 
 def campaign(seed: int = 2004) -> Campaign:
-    """The campaign of a seed."""
+    """Return the campaign of a seed."""
     bits = np.random.PCG64([seed])
     return Campaign([_topic(name, bits) for name in TOPICS], seed)
 
@@ -123,7 +124,7 @@ def _noise(bits: np.random.PCG64, count: int) -> Floats:
 
 
 def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
-    """Loads the campaign, released and public; yields a line of progress for each step."""
+    """Load the campaign, released and public. Yield a line of progress for each step."""
     made = campaign()
     settings = {
         "name": COLLECTION,

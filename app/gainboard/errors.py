@@ -1,48 +1,48 @@
 """Every error that Gainboard raises on purpose.
 
     GainboardError
-    ├── BadInput                  what was sent cannot be used as it is
-    │   ├── InvalidRequest            JSON, query or path of the wrong form
+    ├── BadInput                  the request cannot be used as it is
+    │   ├── InvalidRequest            JSON, query or path in the wrong form
     │   ├── UnknownParameter          a query parameter that the route does not have
-    │   ├── BadExpression             a metric expression that names no metric
-    │   ├── BadGains                  a gain setting that is none, or not for this scale
-    │   ├── FaultyFile                a qrels or run file with faults, each with its line
-    │   ├── TooLarge                  a body, line or ratio over a limit
-    │   ├── UnsupportedEncoding       a Content-Encoding or archive that is not read
-    │   ├── UnsupportedMediaType      a body of another kind than the resource reads
+    │   ├── BadExpression             a metric expression that is invalid
+    │   ├── BadGains                  a gain setting that is invalid, or not for this scale
+    │   ├── FaultyFile                a qrels or run file with faults, with their lines
+    │   ├── TooLarge                  a body, line or ratio that exceeds a limit
+    │   ├── UnsupportedEncoding       a Content-Encoding or archive that is unsupported
+    │   ├── UnsupportedMediaType      a body whose media type the resource does not support
     │   ├── BadSetting                a setting or an argument of the command line
-    │   ├── KeyReused                 an Idempotency-Key seen with another body
-    │   ├── TeamRequired              an organiser's upload without a team
-    │   └── NameRequired              a run whose tag cannot serve as its name
-    ├── Refused                   understood, and not done
-    │   ├── NotAuthenticated          no token, or none that is valid
-    │   ├── Forbidden                 visible to this principal, but not theirs to do
+    │   ├── KeyReused                 an Idempotency-Key used for another request
+    │   ├── TeamRequired              an organiser's upload that names no team
+    │   └── NameRequired              a run whose tag cannot be used as its name
+    ├── Refused                   the request is understood but refused
+    │   ├── NotAuthenticated          no valid token
+    │   ├── Forbidden                 visible to this principal, but not allowed
     │   ├── JudgmentsHidden           scores of a collection whose qrels are hidden
-    │   │   ├── NotPreset                 parameters that the organisers have not named
-    │   │   └── BudgetExhausted           more scores than a team is given
+    │   │   ├── NotPreset                 parameters that the organisers have not allowed
+    │   │   └── BudgetExhausted           more scores than a team may get
     │   ├── SubmissionsClosed         a run outside the submission window
     │   ├── QuotaExceeded             more runs than a team may send
     │   ├── TooManyJobs               more open jobs than a token may have
-    │   ├── NotFound                  absent, or not visible to this principal
+    │   ├── NotFound                  missing, or not visible to this principal
     │   ├── MethodNotAllowed          the resource does not have this method
-    │   └── Conflict                  contradicts what is stored
-    │       ├── CollectionExists      a collection of this name exists
-    │       ├── RunExists             a run of this name exists with other content
-    │       ├── TeamExists            a team of this name exists in the collection
+    │   └── Conflict                  in conflict with what is stored
+    │       ├── CollectionExists      a collection with this name exists
+    │       ├── RunExists             a run with this name exists with other content
+    │       ├── TeamExists            a team with this name exists in the collection
     │       ├── NoQrels               nothing can be scored without qrels
-    │       ├── SettingFixed          a setting that stays once something is stored
-    │       ├── JobNotFinished        a result that is still being worked on
+    │       ├── SettingFixed          a setting that cannot change once something is stored
+    │       ├── JobNotFinished        a result that is not ready yet
     │       ├── NoResult              the result of a job that failed or was cancelled
-    │       └── KeyInUse              an Idempotency-Key whose first request is not over
-    └── Unavailable               not the sender's fault; trying again may help
-        ├── DatabaseBusy              locked, full or out of reach
-        ├── DatabaseUnusable          the database of the settings is none, or not to be opened
+    │       └── KeyInUse              an Idempotency-Key whose first request is not finished
+    └── Unavailable               the service cannot answer; trying again may help
+        ├── DatabaseBusy              locked, full or unreachable
+        ├── DatabaseUnusable          the database in the settings is invalid or cannot be opened
         ├── DatabaseNewer             the database was written by a later Gainboard
-        └── Unexpected                a fault of Gainboard's own
+        └── Unexpected                an error inside Gainboard
 
 Each class carries a stable `slug`, which becomes the `type` of the problem document that a client sees
-(`/problems/SLUG`). The texts of these pages and the HTTP statuses are not known here: the edge gives them by class
-(`api/problem_pages.py` and `api/problems.py`).
+(`/problems/SLUG`). This module knows neither the texts of these pages nor the HTTP statuses. The API adds them by
+class (`api/problem_pages.py` and `api/problems.py`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ FAULTS_SHOWN = 100
 
 
 class GainboardError(Exception):
-    """Base of all errors raised on purpose. `str(error)` is a sentence for the person who sees it."""
+    """The base of all errors raised on purpose. `str(error)` is a sentence for the user."""
 
     slug: ClassVar[str] = "error"
     title: ClassVar[str] = "Error"
@@ -64,7 +64,7 @@ class GainboardError(Exception):
         super().__init__(message)
         self.message = message
         self.details: Mapping[str, Any] = details
-        """Further members of the problem document (JSON values)."""
+        """More members of the problem document (JSON values)."""
 
 
 class BadInput(GainboardError):
@@ -81,7 +81,7 @@ class Unavailable(GainboardError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a file. `line` is 1-based, None where the file as a whole is meant."""
+    """A fault in a file. `line` is 1-based, or None if the fault is in the whole file."""
 
     code: str
     message: str
@@ -90,18 +90,18 @@ class Fault:
     lines: tuple[int, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fault as a member of a problem document; `line` is always there."""
+        """Return the fault as a member of a problem document. `line` is always present."""
         return {key: value for key, value in asdict(self).items() if value is not None or key == "line"}
 
 
 class InvalidRequest(BadInput):
-    """A request of the wrong form, with every place that is wrong."""
+    """A request in the wrong form, with every location that is wrong."""
 
     slug, title = "invalid-request", "Invalid request"
 
     @classmethod
     def at(cls, location: str, code: str, message: str) -> InvalidRequest:
-        """Return the error about one place, the common case."""
+        """Return the error about one location, which is the common case."""
         return cls(message, errors=[{"location": location, "code": code, "message": message}])
 
 
@@ -118,7 +118,7 @@ class BadGains(BadInput):
 
 
 class FaultyFile(BadInput):
-    """A qrels or run file with faults: the first 100 are kept, and all are counted."""
+    """A qrels or run file with faults. The first 100 are kept, and all are counted."""
 
     slug, title = "faulty-file", "Faulty file"
 
@@ -256,9 +256,9 @@ class Unexpected(Unavailable):
 
 
 def every_error() -> Iterator[type[GainboardError]]:
-    """Yield all classes of the tree, parents first: the list from which pages and documentation are made.
+    """Yield all classes of the tree, parents first. The problem pages and the docs are made from this list.
 
-    The client's own errors are left out, which no server answers with.
+    The client's own errors are left out, for no server answers with them.
     """
     waiting: list[type[GainboardError]] = [GainboardError]
     while waiting:

@@ -1,4 +1,4 @@
-"""The log: one JSON object a line, on standard error."""
+"""The log: one JSON object per line, on standard error."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 from datetime import UTC, datetime
 
 ACCESS = "gainboard.access"
-"""The logger whose messages are lines of JSON as they come."""
+"""The logger whose messages are complete lines of JSON."""
 
 
 class JsonLines(logging.Formatter):
-    """A record as JSON, with the id of the request that it is about."""
+    """A formatter that writes a record as JSON, with the id of its request."""
 
     def format(self, record: logging.LogRecord) -> str:
         if record.name == ACCESS:
@@ -31,7 +31,7 @@ class JsonLines(logging.Formatter):
 
 
 def configure(level: int = logging.INFO) -> None:
-    """Sends everything of Gainboard's and the server's there."""
+    """Send all log messages of Gainboard and of the server to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
@@ -39,7 +39,7 @@ def configure(level: int = logging.INFO) -> None:
     root.setLevel(logging.WARNING)
     for name in ("gainboard", "uvicorn.error"):
         logging.getLogger(name).setLevel(level)
-    # A server that was started as `uvicorn --factory` has handlers of its own, and an access log with queries.
+    # A server that was started as `uvicorn --factory` has handlers of its own. Its access log contains queries.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logging.getLogger(name).handlers = []
         logging.getLogger(name).propagate = True

@@ -70,7 +70,7 @@ ROUTERS = (
     problems,
 )
 EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-ID")
-"""Headers that scripts of other origins may read, where any are allowed."""
+"""The headers that scripts of other origins may read, if such origins are allowed."""
 DESCRIPTION = """
 Stores relevance judgments (qrels) and system outputs (runs), and scores runs under adjustable gain settings,
 Q-measure's beta and nDCG's log base. Every error is `application/problem+json`; its `type` leads to a page.
@@ -78,7 +78,7 @@ Q-measure's beta and nDCG's log base. Every error is `application/problem+json`;
 
 
 def open_workspace(settings: Settings) -> tuple[Workspace, str | None]:
-    """The workspace over a migrated database, and the organiser's token if this made the first one."""
+    """Return the workspace over a migrated database, and the organiser's token if this call created the first one."""
     database = open_database(settings)
     try:
         migrate(database)
@@ -91,52 +91,55 @@ def open_workspace(settings: Settings) -> tuple[Workspace, str | None]:
 
 
 def open_database(settings: Settings) -> Database:
-    """The database of these settings."""
+    """Return the database of these settings."""
     if settings.database_url is None:
         make_folder(settings)
     return Database(settings.url)
 
 
 def make_folder(settings: Settings) -> None:
-    """The folder of the data, its owner's alone where it is made. Raises BadSetting."""
+    """Create the data folder if it is missing, readable by its owner only. Raise BadSetting if that fails."""
     try:
         settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
-        raise BadSetting(f"Cannot keep data in {settings.data}: {why}.") from error
+        raise BadSetting(
+            f"Cannot keep data in {settings.data}: {why}. Set GAINBOARD_DATA to a folder that Gainboard may write to."
+        ) from error
 
 
 def start_compiled(settings: Settings) -> None:
-    """Lets the fast extra load in the background, unless it is switched off."""
+    """Load the fast extra in the background, unless it is switched off."""
     if settings.fast == "on":
         compiled.start(settings.compiled)
 
 
 def warm_compiled(settings: Settings) -> None:
-    """Loads the fast extra now: compiled into the folder of the data, if one is given. Raises BadSetting."""
+    """Load the fast extra now, compiled into the data folder if one is given. Raise BadSetting if that fails."""
     folder = settings.compiled if "data" in settings.model_fields_set else None
     if folder is not None:
         make_folder(settings)
     try:
         compiled.warm(folder)
-    except Exception as error:  # of any kind: the compiler is another's
-        raise BadSetting(f"Cannot compile, so the plain code serves: {error}.") from error
+    except Exception as error:  # the compiler is not ours and may raise anything
+        raise BadSetting(
+            f"Cannot compile, so plain code is used: {error}. Gainboard works without it, but more slowly."
+        ) from error
 
 
 def announce(token: str | None) -> None:
-    """Shows the organiser's token of a first start, on standard error and nowhere else."""
+    """Show the organiser's token of a first start, on standard error and nowhere else."""
     if token is not None:
         print(
-            "No organiser yet. This token organises the instance; it is shown this once, keep it:\n"
-            f"  {token}\n"
-            "(Set GAINBOARD_ADMIN_TOKEN to choose it yourself.)",
+            "There was no organiser yet. This is the token of the first one. Keep it: it is shown only this "
+            f"once.\n  {token}\n(To choose the token yourself, set GAINBOARD_ADMIN_TOKEN.)",
             file=sys.stderr,
             flush=True,
         )
 
 
 def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAPI:
-    """The application over a workspace, which it closes when it ends."""
+    """Return the application over a workspace, which it closes when it ends."""
     settings = settings or Settings.read({})
     engine, watch = Engine(workspace, settings.slots), Watch(workspace)
     standings = Standings(workspace.database)
@@ -145,7 +148,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         build_all()
-        # Both take a while the first time, which should not be somebody's first request.
+        # Both take a while the first time. A server does them at start, so that no request has to wait.
         application.openapi()
         load_distributions()
         engine.start()
@@ -186,20 +189,22 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
 
 
 def _surround(application: FastAPI, standings: Standings, access: AccessLog | None, origins: list[str]) -> None:
-    """Adds what surrounds every request; the last one added is the outermost."""
+    """Add the middleware; the last one added is the outermost."""
     application.add_middleware(Conditional)
     application.add_middleware(BoundedBody)
     application.add_middleware(Remembering, workspace=application.state.workspace, standings=standings)
     application.add_middleware(Observed, access=access, telemetry=application.state.telemetry)
     if origins:
-        # Outermost, so that our own 500 can be read by scripts too.
+        # This is the outermost, so that scripts of other origins can read our own 500, too.
         application.add_middleware(
             CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"], expose_headers=EXPOSED
         )
 
 
 def create_app_from_environment() -> FastAPI:
-    """For servers that are given a factory: `uvicorn --factory gainboard.main:create_app_from_environment`."""
+    """Return the application for servers that take a factory: `uvicorn --factory
+    gainboard.main:create_app_from_environment`.
+    """
     settings = Settings.read(os.environ)
     logs.configure()
     workspace, token = open_workspace(settings)

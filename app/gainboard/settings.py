@@ -1,4 +1,4 @@
-"""Settings, from `GAINBOARD_...` environment variables; read by main, migrations and the command line only."""
+"""Settings from `GAINBOARD_...` environment variables. Only main, migrations and the command line read them."""
 
 from __future__ import annotations
 
@@ -15,41 +15,50 @@ from gainboard.trec import Limits
 
 PREFIX = "GAINBOARD_"
 OF_CLIENTS = ("server", "token", "collection", "config")
-"""What the client and the commands against a server read: no settings of a service, but not misspelt either."""
+"""Variables of the client and its commands: the service ignores them, but they are not misspelt."""
 _LIMITS = Limits()
 Positive = Annotated[int, Field(ge=1)]
 
 
 class Settings(BaseModel):
-    """Everything that can be set. The field `data` is the variable `GAINBOARD_DATA`, and so on."""
+    """Every setting. The field `data` is the variable `GAINBOARD_DATA`, and so on."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     data: Path = Field(Path("gainboard-data"), description="The folder of the SQLite database")
-    database_url: str | None = Field(None, description="Another database: postgresql+psycopg://...")
+    database_url: str | None = Field(
+        None, description="Another database, for example postgresql+psycopg://user@host/gainboard"
+    )
     admin_token: Annotated[SecretStr, Field(min_length=20)] | None = Field(
-        None, description="It becomes the token of an organiser of the instance, and has at least 20 characters"
+        None, description="This text, of at least 20 characters, becomes an organiser's token"
     )
-    cors_origins: str = Field("", description="Origins whose pages may call the service, separated by commas")
-    metrics: Literal["organiser", "public"] = Field("organiser", description="Who reads /metrics")
-    access_log: Literal["on", "off"] = Field("on", description="Whether each request leaves a line in the log")
+    cors_origins: str = Field(
+        "",
+        description="Origins whose web pages may call the service, separated by commas, for example https://board.example.org",
+    )
+    metrics: Literal["organiser", "public"] = Field("organiser", description="Who may read /metrics")
+    access_log: Literal["on", "off"] = Field("on", description="Whether the log has a line for each request")
     job_slots: Annotated[int, Field(ge=0, le=256)] | None = Field(
-        None, description="Processes that work jobs; one less than there are cores if not set, none if 0"
+        None, description="Number of processes that run jobs; by default one less than there are cores, 0 for none"
     )
-    fast: Literal["on", "off"] = Field("on", description="Whether what the fast extra compiles is used")
+    fast: Literal["on", "off"] = Field("on", description="Whether compiled code of the fast extra is used")
     scoring_memory: Positive = Field(
-        SCORING_MEMORY, description="Bytes for the judged rankings of runs, from which they are scored"
+        SCORING_MEMORY, description="Memory for the judged rankings of runs, in bytes; scores are computed from these"
     )
-    max_compressed_bytes: Positive = Field(_LIMITS.compressed_bytes, description="Of an upload, as it is sent")
-    max_decompressed_bytes: Positive = Field(_LIMITS.decompressed_bytes, description="Of an upload, decompressed")
-    max_lines: Positive = Field(_LIMITS.lines, description="Of an upload")
-    max_topic_lines: Positive = Field(_LIMITS.topic_lines, description="Of one topic of a run")
-    max_line_bytes: Positive = Field(_LIMITS.line_bytes, description="Of one line of an upload")
-    max_ratio: Positive = Field(_LIMITS.ratio, description="Of decompressed to compressed bytes")
+    max_compressed_bytes: Positive = Field(
+        _LIMITS.compressed_bytes, description="The most bytes of an upload, as it is sent"
+    )
+    max_decompressed_bytes: Positive = Field(
+        _LIMITS.decompressed_bytes, description="The most bytes of an upload, decompressed"
+    )
+    max_lines: Positive = Field(_LIMITS.lines, description="The most lines of an upload")
+    max_topic_lines: Positive = Field(_LIMITS.topic_lines, description="The most documents of one topic in a run")
+    max_line_bytes: Positive = Field(_LIMITS.line_bytes, description="The most bytes of one line in an upload")
+    max_ratio: Positive = Field(_LIMITS.ratio, description="The highest ratio of decompressed to compressed bytes")
 
     @classmethod
     def read(cls, environment: Mapping[str, str], **given: object) -> Settings:
-        """The settings of an environment; what is given (and not None) wins. Raises BadSetting."""
+        """Return the settings of an environment. Values given here (and not None) override it. Raise BadSetting."""
         found: dict[str, object] = {
             name: text for name in cls.model_fields if (text := environment.get(PREFIX + name.upper()))
         }
@@ -59,11 +68,11 @@ class Settings(BaseModel):
             first = error.errors()[0]
             name = PREFIX + str(first["loc"][0]).upper()
             description = cls.model_fields[str(first["loc"][0])].description
-            raise BadSetting(f"{name} is out of range ({first['msg'].lower()}). {description}.") from error
+            raise BadSetting(f"{name} is invalid ({first['msg'].lower()}). {description}.") from error
 
     @classmethod
     def unknown(cls, environment: Mapping[str, str]) -> list[str]:
-        """Variables that look like settings and are none: most likely misspelt."""
+        """Return variables that look like settings but are not: they are most likely misspelt."""
         known = {PREFIX + name.upper() for name in (*cls.model_fields, *OF_CLIENTS)}
         return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
 
@@ -74,17 +83,17 @@ class Settings(BaseModel):
 
     @property
     def slots(self) -> int:
-        """Processes that work jobs: by default they leave a core to those who ask."""
+        """The number of processes that run jobs. By default one core is left for requests."""
         return self.job_slots if self.job_slots is not None else max(1, available_cores() - 1)
 
     @property
     def compiled(self) -> Path | None:
-        """Where compiled functions are kept between starts; None leaves it to the compiler."""
+        """The folder where compiled functions are kept between starts; None leaves the choice to the compiler."""
         return None if self.database_url else self.data / "compiled"
 
     @property
     def limits(self) -> Limits:
-        """Bounds on uploads."""
+        """The limits on uploads."""
         return Limits(
             compressed_bytes=self.max_compressed_bytes,
             decompressed_bytes=self.max_decompressed_bytes,
@@ -96,5 +105,5 @@ class Settings(BaseModel):
 
 
 def available_cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,1 +1,1 @@
-"""The HTTP interface: one file a resource, schemas above their routes."""
+"""The HTTP interface. Each resource has one file, with its models above its routes."""

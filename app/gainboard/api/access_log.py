@@ -1,4 +1,4 @@
-"""The access log: a line for each request, written beside the requests."""
+"""The access log: one line for each request, written by a thread of its own."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Answered(NamedTuple):
-    """A request that is over, as the log tells of it: no query, which may name what should not stay in a log."""
+    """A finished request, as the log shows it. The query is left out: it may hold what should not stay in a log."""
 
     time: float
-    """Seconds since 1970; the others are as they are written."""
+    """Seconds since 1970. The other fields are logged unchanged."""
     request_id: str
     method: str
     path: str
@@ -26,22 +26,22 @@ class Answered(NamedTuple):
     seconds: float
 
     def line(self) -> str:
-        """Return its line."""
+        """Return the request's line."""
         ended = datetime.fromtimestamp(self.time, UTC).isoformat()
         line = {"time": ended, "level": "info", "logger": access.name, "message": "request"}
         return _encode(line | self._asdict() | {"time": ended})
 
 
 class AccessLog:
-    """Writes a line for each request in a thread of its own, so that no request waits for the log.
+    """A writer of one line for each request, in a thread of its own, so that no request waits for the log.
 
-    The lines are in the order in which the requests ended. None is lost when the service stops, and none when the log
-    is slow to take them: once too many wait, whoever brings the next one writes them.
+    The lines are in the order in which the requests ended. No line is lost when the service stops or when the log is
+    slow: if too many lines wait, the thread that adds the next line writes them all.
     """
 
     MOST_WAITING = 10_000
     SECONDS = 0.1
-    """Between two writings."""
+    """Seconds between two writes."""
 
     def __init__(self) -> None:
         self._waiting: deque[Answered] = deque()
@@ -50,13 +50,13 @@ class AccessLog:
         self._thread: Thread | None = None
 
     def start(self) -> None:
-        """Write in a thread from now on."""
+        """Start the thread that writes."""
         self._stopped.clear()
         self._thread = Thread(target=self._run, name="access-log", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Write what waits; what comes later is written at once."""
+        """Write the lines that wait. Later lines are written at once."""
         if (thread := self._thread) is not None:
             self._thread = None
             self._stopped.set()
@@ -64,7 +64,7 @@ class AccessLog:
         self._write()
 
     def note(self, request_id: str, method: str, path: str, status: int, seconds: float) -> None:
-        """Have the request's line written."""
+        """Add the request's line to the log."""
         if not access.isEnabledFor(logging.INFO):
             return
         self._waiting.append(Answered(time.time(), request_id, method, path, status, round(seconds, 6)))

@@ -1,4 +1,6 @@
-"""Answers of every resource, and what a request says of the one that it takes: whether it has it, compressed or not."""
+"""What every resource shares: full-precision JSON, addresses, and what a request says about the answer that it
+takes.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from pydantic_core import to_json
 from starlette.datastructures import Headers
 
 OF_THE_BODY = ("content-length", "content-type", "content-encoding")
-"""Headers that an answer without a body, for it has not changed, does not have."""
+"""The headers that a 304 answer leaves out, because it has no body."""
 _CODING = re.compile(r"(?:^|,)\s*(gzip|\*)\s*(?:;\s*q=([0-9.]+)\s*)?(?=,|$)", re.IGNORECASE)
 
 
 def answer(content: Any, status: int = 200, **headers: str) -> Response:
-    """Return JSON in full precision, undefined numbers as null: for large answers much faster than FastAPI does."""
+    """Return JSON in full precision, with undefined numbers as null. FastAPI is much slower for large answers."""
     body = to_json(content, inf_nan_mode="null")
     return Response(
         body, status, {name.replace("_", "-"): value for name, value in headers.items()}, "application/json"
@@ -24,13 +26,13 @@ def answer(content: Any, status: int = 200, **headers: str) -> Response:
 
 
 def address(request: Request, path: str) -> str:
-    """Return a path as clients reach it, who may do so through a proxy that has put the service under a root path."""
+    """Return a path as clients see it: a proxy may put the service under a root path."""
     root: str = request.scope.get("root_path", "")
     return root + path
 
 
 def has_already(request: Headers, etag: str) -> bool:
-    """Return whether the sender holds the answer of this ETag."""
+    """Return whether the client already holds the answer with this ETag."""
     if "if-none-match" not in request:
         return False
     held = [tag.strip().removeprefix("W/") for tag in request["if-none-match"].split(",")]
@@ -45,11 +47,13 @@ def takes_gzip(request: Headers) -> bool:
 @lru_cache
 def _takes_gzip(accepted: str) -> bool:
     weights = {coding.lower(): weight for coding, weight in _CODING.findall(accepted)}
-    weight = weights.get("gzip", weights.get("*"))  # whatever is named is not among the others
+    weight = weights.get("gzip", weights.get("*"))  # `*` stands only for the encodings that the header does not name
     return weight is not None and (weight or "1").strip("0.") != ""
 
 
 def cache_control(request: Headers, status: int) -> str:
-    """Return who may keep the answer: for seconds anybody, if nobody had to say who he is; else who checks it again."""
+    """Return who may cache the answer: anyone for some seconds if no token was needed, else the client, which asks
+    again.
+    """
     private = "authorization" in request or status >= 400
     return "private, no-cache" if private else "public, max-age=5"

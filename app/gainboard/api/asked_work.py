@@ -1,4 +1,4 @@
-"""The bodies that ask for a job or a report: each one of a model for each kind of the catalogue."""
+"""The bodies of requests for a job or a report: one model for each kind in the catalogue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Names = Annotated[
 
 
 class AskedJob(BaseModel):
-    """A kind of job, and its parameters."""
+    """A request for a job: its kind and its parameters."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -29,19 +29,21 @@ class AskedJob(BaseModel):
 
 
 class AskedReport(BaseModel):
-    """A report, the collections that it is about, and its parameters."""
+    """A request for a report: its name, its collections and its parameters."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: str
-    collections: Names = Field(description="Of several, each one's tables and their unweighted average")
+    collections: Names = Field(
+        description="With several collections: the tables of each one, and their unweighted average"
+    )
     params: ReportParams
 
 
 def _body(
     base: type[BaseModel], member: str, params: Callable[[Any], Any], summaries: Mapping[AnyKind[Any], str]
 ) -> Any:
-    """Make the type of a body: a model for each kind, which the body names in its `member`."""
+    """Make the type of a body: one model for each kind, chosen by the body's `member`."""
     models = [_asked(base, member, params(kind), kind) for kind in summaries]
     examples: dict[str, Any] = {
         kind.name: {"summary": summary, "value": kind.example()} for kind, summary in summaries.items()
@@ -56,11 +58,11 @@ def _asked(base: type[BaseModel], member: str, params: Any, kind: AnyKind[Any]) 
 
 
 def _of_job(kind: JobKind[Any]) -> Any:
-    return Field(description="`/v1/job-kinds` describes them")
+    return Field(description="The kind of job; `/v1/job-kinds` describes every kind")
 
 
 def _of_report(kind: ReportKind[Any]) -> Any:
-    return Field(kind.params(), description="`/v1/report-kinds` describes them")
+    return Field(kind.params(), description="The report; `/v1/report-kinds` describes every report")
 
 
 if TYPE_CHECKING:

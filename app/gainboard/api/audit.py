@@ -1,4 +1,4 @@
-"""`/v1/audit` and `/v1/collections/{collection}/audit`: who changed what, when"""
+"""`/v1/audit` and `/v1/collections/{collection}/audit`: who changed what, and when."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ router = APIRouter(prefix="/v1", tags=["audit"], responses=documented())
 
 LINES = "application/x-ndjson"
 EXPORT: Mapping[int, dict[str, Any]] = {
-    200: {"content": {LINES: {"schema": {"type": "string"}}}, "description": "A page, or all entries, one a line"}
+    200: {
+        "content": {LINES: {"schema": {"type": "string"}}},
+        "description": "One page of entries as JSON, or all entries as JSON lines",
+    }
 }
 HOW = (
     "`hash` is the SHA-256 of the entry's canonical JSON (RFC 8785) without `hash`, and `previous` the hash of the "
@@ -39,11 +42,14 @@ class _Asked:
         request: Request,
         action: Annotated[Action | None, Query(description="Only changes of this kind")] = None,
         since: Annotated[
-            AwareDatetime | None, AfterValidator(in_utc), Query(description="Only those at this time or later")
+            AwareDatetime | None, AfterValidator(in_utc), Query(description="Only changes at this time or later")
         ] = None,
         format: Annotated[
             Literal["json", "ndjson"] | None,
-            Query(description="A page of JSON, or all as JSON lines; wins over Accept"),
+            Query(
+                description="`json` returns one page, `ndjson` returns all entries as JSON lines; overrides "
+                "the Accept header"
+            ),
         ] = None,
     ) -> None:
         since_utc: datetime | None = since
@@ -72,7 +78,7 @@ def _show(entry: Entry) -> ShownEntry:
 
 @router.get("/audit", response_model=AuditPage, responses=documented(Forbidden, also=EXPORT))
 def read_audit(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep, asked: AskedDep) -> Any:
-    """Every change there was, oldest first (organisers of the instance)."""
+    """List every change, oldest first (organisers of the instance)."""
     return _answer(workspace, principal, paging, asked, None)
 
 
@@ -84,5 +90,5 @@ def read_audit_of_collection(
     paging: PagingDep,
     asked: AskedDep,
 ) -> Any:
-    """The changes to a collection and to what is in it, oldest first (organisers)."""
+    """List the changes to a collection and to what belongs to it, oldest first (organisers)."""
     return _answer(workspace, principal, paging, asked, collection)

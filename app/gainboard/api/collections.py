@@ -42,11 +42,14 @@ from gainboard.work.jobs.rejudge import change_order
 
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented())
 
-QUEUED = "`order_by` will change: the job is where `Location` says, and the collection is as it is until then"
+QUEUED = (
+    "A job will change `order_by`. `Location` leads to the job; the collection keeps the old order until the job "
+    "is done"
+)
 
 
 def show(described: Described) -> ShownCollection:
-    """A collection as its principal sees it."""
+    """Return a collection as this principal may see it."""
     collection, qrels, relevant = described.collection, described.qrels, described.relevant
     return ShownCollection(
         name=collection.name,
@@ -101,7 +104,7 @@ def create_collection(
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Make a collection (organisers of the instance)."""
+    """Create a collection (organisers of the instance)."""
 
     def act() -> Response:
         made = collections.create(workspace, principal, _values(sent))
@@ -116,14 +119,14 @@ def list_collections(
     principal: PrincipalDep,
     paging: PagingDep,
 ) -> Page[ShownCollection]:
-    """The collections that this token sees, by name."""
+    """List the collections that this token may see, by name."""
     found = collections.list_collections(workspace, principal, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.collection.name, show)
 
 
 @router.get("/{collection}")
 def read_collection(collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep) -> ShownCollection:
-    """One collection, with what its judgments amount to for whoever may see them."""
+    """Return one collection. Principals who may see its judgments also get their counts."""
     return show(collections.described(workspace, principal, collection))
 
 
@@ -141,8 +144,10 @@ def read_collection(collection: CollectionName, workspace: WorkspaceDep, princip
     ),
 )
 def change_collection(collection: CollectionName, sent: CollectionChange, desk: DeskDep) -> Response:
-    """Change settings; what is not named stays (organisers). `order_by` alone may change once runs are judged: by a job
-    of kind `rejudge`, to which `Location` leads (202); until that has published, the old order answers and is shown."""
+    """Change settings of a collection; settings that are not named stay (organisers). Once runs are judged, `order_by`
+    must be changed alone: the answer is 202, and `Location` leads to a job of kind `rejudge`. The old order stays in
+    use until that job has published its result.
+    """
     values = _values(sent)
     if set(values) != {"order_by"}:
         return answer(show(collections.change(desk.workspace, desk.principal, collection, values)))
@@ -156,5 +161,5 @@ def change_collection(collection: CollectionName, sent: CollectionChange, desk: 
 
 @router.delete("/{collection}", status_code=204, response_class=Response, responses=documented(Forbidden))
 def delete_collection(collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
-    """Take the collection out of sight; its name is free again (organisers)."""
+    """Delete a collection. Its name may then be used again (organisers)."""
     collections.delete(workspace, principal, collection)

@@ -1,4 +1,4 @@
-"""What routes ask for, each named once."""
+"""The dependencies that routes ask for, each with one name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.work.engine import Engine
 from gainboard.work.watch import Watch
 
-# Whatever waits for nothing is `async`: FastAPI has all else done by a thread, at the price of two changes of threads.
+# FastAPI runs plain functions in a thread, which costs two thread switches: what never waits is `async`.
 _bearer = HTTPBearer(auto_error=False, description="A token: `Authorization: Bearer gainboard_...`")
 
 
@@ -46,8 +46,8 @@ WatchDep = Annotated[Watch, Depends(_watch)]
 
 
 def as_sent(token: str) -> str:
-    """A token as it was sent, of the text of its header."""
-    # Headers come as Latin-1; a token that somebody chose in another alphabet was sent as UTF-8.
+    """Return a token as the client sent it, from the text of its header."""
+    # Starlette decodes headers as Latin-1. A token in another alphabet was sent as UTF-8.
     return token.encode("latin-1").decode("utf-8", "replace")
 
 
@@ -57,12 +57,15 @@ async def _sender(
     if credentials is not None:
         return Sender(as_sent(credentials.credentials))
     if "authorization" in request.headers:
-        return Sender(why_anonymous="The Authorization header is not `Bearer TOKEN`.")
+        return Sender(
+            why_anonymous="The Authorization header must be `Bearer TOKEN`, for example `Authorization: Bearer "
+            "gainboard_...`."
+        )
     return Sender()
 
 
 SenderDep = Annotated[Sender, Depends(_sender)]
-"""For routes that look the token up together with what they are about."""
+"""For routes that look up the token together with the collection, in one statement."""
 
 
 def _principal(workspace: WorkspaceDep, sender: SenderDep) -> Principal:
@@ -73,7 +76,7 @@ PrincipalDep = Annotated[Principal, Depends(_principal)]
 
 
 async def known_query(request: Request) -> None:
-    """Refuses query parameters that the route does not have, which would be without effect unnoticed."""
+    """Refuse query parameters that the route does not have: a misspelt one would be ignored silently."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute) or not request.query_params:
         return
@@ -81,13 +84,13 @@ async def known_query(request: Request) -> None:
     for name, values in groupby(sorted(request.query_params.multi_items()), itemgetter(0)):
         if name not in known:
             has = ", ".join(sorted(known)) or "none"
-            raise UnknownParameter(f"There is no query parameter {name!r} here; there are: {has}.")
+            raise UnknownParameter(f"There is no query parameter {name!r} here. Available: {has}.")
         if not known[name] and len(list(values)) > 1:
-            raise InvalidRequest.at(f"query.{name}", "repeated", f"{name} is given more than once.")
+            raise InvalidRequest.at(f"query.{name}", "repeated", f"{name} is given more than once. Give it once.")
 
 
 def _query_names(request: Request, route: APIRoute) -> Mapping[str, bool]:
-    """The route's query parameters, and whether each may be given several times."""
+    """Return the route's query parameters, and whether each may be given several times."""
     names: dict[str, Mapping[str, bool]] = request.app.state.query_names
     key = f"{request.method} {route.path_format}"
     if key not in names:
@@ -108,7 +111,7 @@ CollectionName = Annotated[str, Path(alias="collection", description="The collec
 
 
 def accepts(request: Request, wanted: str, default: str = "application/json") -> bool:
-    """Whether the Accept header prefers `wanted` to what the resource gives by default."""
+    """Return whether the Accept header prefers `wanted` to the resource's default type."""
     return _quality(request, wanted) > _quality(request, default)
 
 

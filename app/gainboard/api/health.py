@@ -1,4 +1,4 @@
-"""Liveness, readiness, and the front door"""
+"""Liveness, readiness, and the first page."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ router = APIRouter(tags=["health"], responses=documented())
 
 @router.get("/")
 def read_root() -> Door:
-    """Where to go from here."""
+    """Return the addresses to start from."""
     return Door()
 
 
 @router.get("/healthz")
 def read_health(response: Response) -> Health:
-    """Whether the process answers."""
+    """Return that the process answers."""
     response.headers["Cache-Control"] = "no-store"
     return Health()
 
 
 @router.get("/readyz")
 def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Response) -> Ready:
-    """Whether the database answers too; 503 where it does not."""
+    """Return whether the database answers too; the status is 503 if it does not."""
     workspace.database.ping()
     response.headers["Cache-Control"] = "no-store"
     return Ready(jobs=engine.works, job_slots=engine.slots, compiled=compiled.loaded())

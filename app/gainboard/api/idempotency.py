@@ -1,4 +1,4 @@
-"""Answering a repeated POST as the first time: for 24 hours, under the sender's Idempotency-Key."""
+"""Idempotency keys: a repeated POST gets the first answer again, for 24 hours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=255,
         pattern=KEY_PATTERN,
-        description="Any text of your own; a repetition within 24 hours is answered as the first time",
+        description="Any text that you choose; the same request with the same key gets the first answer again "
+        "for 24 hours",
     ),
 ]
 
@@ -44,9 +45,9 @@ def once(
     act: Callable[[], Response],
     kept: Callable[[Response], Response] = lambda answer: answer,
 ) -> Response:
-    """What `act` answers, or what it answered to the first request with this key.
+    """Return the answer of `act`, or the stored answer of the first request with this key.
 
-    `kept` turns the answer into the one to repeat, where that must be another. An error gives the key back.
+    `kept` turns the answer into the one that is stored, where these differ. After an error the key may be used again.
     """
     if key is None or principal.token is None:
         return act()
@@ -66,7 +67,7 @@ def once(
 
 
 def _route(request: Request) -> str:
-    # Hashed, for a path may have any length and any characters.
+    # A path may have any length and any characters, so a hash of it is stored.
     return hashlib.sha256(f"{request.method} {request.url.path}".encode()).hexdigest()
 
 
@@ -78,7 +79,9 @@ def _keep(workspace: Workspace, scope: Scope, answer: Response) -> None:
 
 def _repeat(earlier: Kept, fingerprint: str) -> Response:
     if earlier.fingerprint != fingerprint:
-        raise KeyReused("This Idempotency-Key came with another request; use a new one for each.")
+        raise KeyReused("This Idempotency-Key was used for another request. Send a new key with each new request.")
     if earlier.status is None:
-        raise KeyInUse("The first request with this Idempotency-Key is still under way; try again shortly.")
+        raise KeyInUse(
+            "The first request with this Idempotency-Key is not finished yet. Repeat this request in a few seconds."
+        )
     return Response(earlier.body, earlier.status, dict(earlier.headers or {}))

@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/qrels/{version}/impact`: as JSON or CSV"""
+"""`/v1/collections/{collection}/qrels/{version}/impact`: what a qrels version changes, as JSON or CSV."""
 
 from __future__ import annotations
 
@@ -29,20 +29,24 @@ router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], 
 
 Expressions = Annotated[
     list[str],
-    Field(max_length=MOST_METRICS, description="Metric expressions; the collection's if none", examples=[["nDCG@10"]]),
+    Field(
+        max_length=MOST_METRICS,
+        description="Metric expressions; the collection's defaults if none is given",
+        examples=[["nDCG@10"]],
+    ),
 ]
 
 
 class AskedImpact(Defaults):  # type: ignore[misc, valid-type]
-    """What a request for the impact of a version may say."""
+    """The query of a request for a version's impact."""
 
     against: Annotated[
-        int | None, Field(ge=1, le=2**31 - 1, description="The version before; the one that answers now if none")
+        int | None, Field(ge=1, le=2**31 - 1, description="The version to compare with; the published one by default")
     ] = None
     metric: Expressions = Field(default_factory=list)
-    run: Annotated[list[str] | None, Field(max_length=10_000, description="Runs; all, if none")] = None
+    run: Annotated[list[str] | None, Field(max_length=10_000, description="Names of runs; all runs by default")] = None
     alpha: Annotated[float, Field(gt=0, lt=1, description="Significance level")] = 0.05
-    format: Annotated[Literal["json", "csv"] | None, Field(description="Wins over the Accept header")] = None
+    format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
 
 
 CSV: dict[int, dict[str, Any]] = {
@@ -63,7 +67,7 @@ def read_impact(
     principal: PrincipalDep,
     asked: Annotated[AskedImpact, Query()],
 ) -> Response:
-    """What a version, such as a draft, changes against another one (organisers)."""
+    """Compare a version, for example a draft, with another one (organisers)."""
     question = Question(asked.metric, asked.run, asked.given())
     found = impact(workspace, principal, collection, version, question, against=asked.against, alpha=asked.alpha)
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):

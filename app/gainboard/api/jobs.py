@@ -48,12 +48,14 @@ ON_LAUNCH = (
     KeyReused,
     KeyInUse,
 )
-FINISHED: dict[int, dict[str, Any]] = {200: {"model": ShownJob, "description": "It has succeeded already"}}
-CANCELLED: dict[int, dict[str, Any]] = {200: {"model": ShownJob, "description": "It was over, and is unchanged"}}
+FINISHED: dict[int, dict[str, Any]] = {200: {"model": ShownJob, "description": "The job exists and has succeeded"}}
+CANCELLED: dict[int, dict[str, Any]] = {
+    200: {"model": ShownJob, "description": "The job was already over, and is unchanged"}
+}
 
 
 def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -> ShownJob:
-    """Return a job with the tables and figures of its result, or without them."""
+    """Return a job, with the tables and figures of its result if `made` names them."""
     job, own = seen.work, ANSWERS.address(request, seen.work)
     return ShownJob(
         id=job.id,
@@ -88,7 +90,7 @@ SeenJobDep = Annotated[Seen[StoredJob], Depends(_seen_job)]
 
 @router.get("/job-kinds")
 def list_job_kinds() -> KindsAnswer:
-    """Every kind of job: what it computes, and what may be asked of it."""
+    """List every kind of job: what it computes, and its parameters."""
     return KindsAnswer(
         items=[
             ShownKind(name=kind.name, definition=kind.definition, params=kind.schema(), example=kind.example())
@@ -110,8 +112,9 @@ def ask_for_job(
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Ask for an analysis of stored runs (whoever may see the judgments), or for another order of them (organisers). An
-    equal request is the job that is there; one that failed or was cancelled is queued again."""
+    """Ask for an analysis of stored runs (principals who may see the judgments), or for another order of the documents
+    (organisers). An equal request returns the job that exists; a failed or cancelled job is queued again.
+    """
 
     def act() -> Response:
         job = launch(desk.workspace, desk.principal, collection, find_kind(sent.kind), sent.params)
@@ -126,11 +129,11 @@ def list_jobs(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     paging: PagingDep,
-    collection: Annotated[str | None, Query(description="Only those about this collection")] = None,
-    kind: Annotated[KindName | None, Query(description="Only those of this kind")] = None,
-    state: Annotated[JobState | None, Query(description="Only those in this state")] = None,
+    collection: Annotated[str | None, Query(description="Only jobs about this collection")] = None,
+    kind: Annotated[KindName | None, Query(description="Only jobs of this kind")] = None,
+    state: Annotated[JobState | None, Query(description="Only jobs in this state")] = None,
 ) -> Page[ShownJob]:
-    """The jobs that this token sees, newest first, without their tables and figures."""
+    """List the jobs that this token may see, newest first, without their tables and figures."""
     wanted = JobsWanted(collection, kind, state)
     found = list_seen_jobs(workspace, principal, wanted, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
@@ -138,7 +141,7 @@ def list_jobs(
 
 @router.get("/jobs/{job}", response_model=ShownJob)
 async def read_job(desk: DeskDep, seen: SeenJobDep, wait: Wait = 0) -> Response:
-    """One job; with `wait` as soon as it is over, or as it is when the time is up."""
+    """Return one job. With `wait`, answer as soon as the job is over, or when the time is up."""
     return await ANSWERS.read(desk, seen, wait)
 
 
@@ -146,8 +149,9 @@ async def read_job(desk: DeskDep, seen: SeenJobDep, wait: Wait = 0) -> Response:
     "/jobs/{job}/events", response_class=EventSourceResponse, responses=documented(also=documented_events("job"))
 )
 async def follow_job(desk: DeskDep, first: SeenJobDep) -> AsyncIterable[ServerSentEvent]:
-    """The job now, and again at every change of its state or progress, as server-sent events (`event: job`) until it
-    is over. Close the stream then: a browser's EventSource would connect again."""
+    """Send the job now, and again at every change of its state or progress, as server-sent events (`event: job`) until
+    it is over. Close the stream then: otherwise a browser's EventSource connects again.
+    """
     async for event in ANSWERS.follow(desk, first):
         yield event
 

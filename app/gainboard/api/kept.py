@@ -1,4 +1,4 @@
-"""Answers with scores, kept as the bytes that were sent, for whoever asks the same and may see it."""
+"""A cache of answers with scores: the bytes are sent again to those who ask the same and may see it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from gainboard.store.standing import Checked, Standing, Standings
 
 MOST_BYTES = 64 << 20
 LONGEST = MOST_BYTES // 8
-"""Of one answer: a longer one would leave little room for others."""
+"""The longest answer that is cached, in bytes: a longer one would leave little room for others."""
 _ENTRY_BYTES = 4096
-"""Of one answer, beside its body and what was asked."""
+"""About the memory of one cached answer besides its body and its key, in bytes."""
 
 _NOTE = "gainboard.note"
 _KEPT_PATHS = re.compile(r"/v1/collections/[^/]+/(scores|leaderboard)")
@@ -32,12 +32,13 @@ _OF_THE_BODY = {name.encode() for name in OF_THE_BODY}
 
 RawHeaders = list[tuple[bytes, bytes]]
 Key = tuple[str, str, bytes, str, bool]
-"""All of a request that an answer's bytes depend on: root path, path, query, Accept, and whether gzip is taken."""
+"""The parts of a request that an answer's bytes depend on: root path, path, query, Accept, and whether gzip is taken.
+"""
 
 
 @dataclass(slots=True)
 class Note:
-    """What is noted about an answer on its way out: the route says what it was made of, `Conditional` what was sent."""
+    """The notes about an answer while it is made: the route notes its origin, `Conditional` notes the bytes sent."""
 
     origin: Origin | None = None
     headers: RawHeaders = field(default_factory=list)
@@ -47,7 +48,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """A successful answer: the body as it was encoded, and headers, of which Cache-Control depends on who asks."""
+    """A successful answer: the encoded body, and headers. Cache-Control is set again for each client."""
 
     origin: Origin
     route: Any
@@ -55,10 +56,10 @@ class KeptAnswer:
     body: bytes
     etag: str
     size: int
-    """About what it takes in memory, and the request with it: whoever asks says how long that is."""
+    """Roughly the memory that the answer and its request take."""
 
     async def send(self, method: str, request: Headers, send: Send) -> None:
-        """Sends it, or that it has not changed."""
+        """Send the answer, or a 304 if the client has it already."""
         unchanged = has_already(request, self.etag)
         control = cache_control(request, 200).encode()
         headers = [
@@ -71,10 +72,11 @@ class KeptAnswer:
 
 
 class Checks:
-    """Reads how things stand, once for all requests that wait for the same.
+    """A reader of the current standing, which reads once for all requests that wait for the same.
 
-    What was read before a request came would not do for it, so it waits for a reading that begins after that. While one
-    is under way, those that come share the next: a database that takes its time is asked no oftener than it can answer.
+    A reading that began before a request came may be out of date, so the request waits for one that begins later. While
+    one reading is under way, all requests that come share the next one: a slow database is asked no more often than it
+    can answer.
     """
 
     def __init__(self, standings: Standings) -> None:
@@ -84,11 +86,13 @@ class Checks:
         self._one_at_a_time = asyncio.Lock()
 
     async def find(self, asked: Checked) -> Standing | None:
-        """Return how this stands now. Raises DatabaseBusy."""
+        """Return the current standing. Raise DatabaseBusy if the database does not answer."""
         self._asked.add(asked)
         if self._next is None:
             self._next = asyncio.create_task(self._read())
-        return (await asyncio.shield(self._next))[asked]  # one that gives up does not end it for the others
+        return (await asyncio.shield(self._next))[
+            asked
+        ]  # a request that gives up must not cancel the reading for the others
 
     async def _read(self) -> dict[Checked, Standing | None]:
         async with self._one_at_a_time:
@@ -99,10 +103,10 @@ class Checks:
 
 
 class Remembering:
-    """Answers from memory where nothing has changed since; else notes the answer that is made.
+    """A middleware that answers from the cache if nothing has changed, and otherwise stores the answer that is made.
 
-    Each time it is read whether the token still holds and at which revision the collection is, so that answers are
-    right whichever process made a change, and at once. Whatever is not certain goes the long way.
+    Each request reads whether its token is still valid and which revision the collection has. Answers are therefore
+    right at once after a change, whichever process made it. A request that cannot be decided takes the normal way.
     """
 
     def __init__(self, app: ASGIApp, workspace: Workspace, standings: Standings) -> None:
@@ -118,7 +122,7 @@ class Remembering:
         key = _key(scope, request)
         kept = self._answers.find(key)
         if kept is not None and await self._is_current(kept.origin, request):
-            scope["route"] = kept.route  # for those outside, who count by it
+            scope["route"] = kept.route  # telemetry and the access log read the route from the scope
             await kept.send(scope["method"], request, send)
             return
         note = scope[_NOTE] = Note()
@@ -136,18 +140,18 @@ class Remembering:
         try:
             now = await self._checks.find(Checked(origin.collection.name, sender.token, origin.job))
         except GainboardError:
-            return False  # the long way meets the same, and says so
+            return False  # the normal way finds the same error, and reports it
         return is_current(self._workspace, origin, sender, now)
 
 
 def note_origin(request: Request, origin: Origin | None) -> None:
-    """For routes: what the answer was made of, if it may be given again."""
+    """Note what the answer was made of, if it may be sent again. Routes call this function."""
     if (note := request.scope.get(_NOTE)) is not None:
         note.origin = origin
 
 
 def note_sent(scope: Scope, message: Message, body: bytes, etag: str) -> None:
-    """For what encodes answers: one that is ready to be sent whole."""
+    """Note an answer that is ready to be sent whole. The encoding middleware calls this function."""
     if (note := scope.get(_NOTE)) is not None:
         note.headers, note.body, note.etag = list(message["headers"]), body, etag
 

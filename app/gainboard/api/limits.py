@@ -1,4 +1,4 @@
-"""`/v1/me/limits`"""
+"""`/v1/me/limits`: what this token may still send and ask for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ router = APIRouter(prefix="/v1/me", tags=["tokens"], responses=documented())
 
 @router.get("/limits")
 def read_my_limits(workspace: WorkspaceDep, principal: PrincipalDep) -> MyLimits:
-    """What is left of quotas and budgets, and the bounds on a file."""
+    """Return what is left of quotas and budgets, and the limits on a file."""
     found = allowance.of(workspace, principal)
     upload = UploadLimits.model_validate(workspace.limits)
     if found is None:

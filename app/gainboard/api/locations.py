@@ -1,4 +1,4 @@
-"""Where in a request something is wrong, and what could stand there."""
+"""Where a request is wrong, and which values are allowed there."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Part = int | str
 
 
 def location_of(found: Mapping[str, Any], body: Any) -> str:
-    """The place of a validation error, as `body.params.metrics.0` or `query.limit`."""
+    """Return the location of a validation error, such as `body.params.metrics.0` or `query.limit`."""
     first, *parts = found["loc"]
     if first != "body" or found["type"] == "json_invalid":
-        # Parts such as `list[constrained-str]` name an alternative of the schema, and no place in what was sent.
+        # Parts such as `list[constrained-str]` name an alternative of the schema, not a location in the request.
         kept = [part for part in parts if not re.search(r"\[|^constrained-", str(part))]
     else:
         kept = list(_places(parts, body, is_missing=found["type"] == "missing"))
@@ -26,7 +26,7 @@ def location_of(found: Mapping[str, Any], body: Any) -> str:
 
 
 def _places(parts: Sequence[Part], sent: Any, is_missing: bool) -> Iterator[Part]:
-    """Those of the parts that are places in what was sent; the others name alternatives of the schema."""
+    """Yield the parts that are locations in the request; the other parts name alternatives of the schema."""
     for number, part in enumerate(parts, start=1):
         if _is_in(sent, part):
             sent = sent[part]
@@ -43,17 +43,17 @@ def _is_in(sent: Any, part: Part) -> bool:
 
 @dataclass(frozen=True)
 class BodySchema:
-    """What a route's body may be, as the description of the interface has it."""
+    """The schema of a route's body, from the OpenAPI description."""
 
     schema: Mapping[str, Any]
     schemas: Mapping[str, Any]
 
     def tags(self) -> list[str]:
-        """What tells apart the bodies that there are, where there are several."""
+        """Return the tags that tell apart the alternatives of the body, if there are several."""
         return sorted(self.schema.get("discriminator", {}).get("mapping", ()))
 
     def members(self, parts: Sequence[Part]) -> list[str]:
-        """The members that there are at a place, whose parts are those of a validation error."""
+        """Return the members of the object at a location, given as the parts of a validation error."""
         node = self._resolved(self.schema)
         for part in parts:
             node = self._resolved(self._below(node, part))
@@ -80,7 +80,7 @@ class BodySchema:
 
 
 def described_body(request: Request) -> BodySchema:
-    """The description of this route's JSON body; of one without members where it has none."""
+    """Return the schema of this route's JSON body, without members if the route has no JSON body."""
     described = request.app.openapi()
     path = getattr(request.scope.get("route"), "path_format", "")
     operation = described["paths"].get(path, {}).get(request.method.lower(), {})

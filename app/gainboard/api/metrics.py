@@ -1,4 +1,4 @@
-"""`/v1/metrics`: the catalogue, as the kernels themselves describe it, and the presets"""
+"""`/v1/metrics`: the catalogue of metrics, as their kernels describe it, and the presets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ router = APIRouter(prefix="/v1", tags=["metrics"], responses=documented())
 
 @router.get("/metrics")
 def list_metrics() -> Catalogue:
-    """Every metric: its names, parameters with defaults and limits, definition and source; and every preset."""
+    """List every metric with its names, parameters, definition and source, and every preset."""
     presets = [_show_preset(preset) for preset in every_preset()]
     return Catalogue(items=[_show(metric) for metric in every_metric()], presets=presets)
 

@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its log line, a bound on its body, and conditional, compressed answers."""
+"""What surrounds every request: its id, its log line, a limit on its body, and conditional, compressed answers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from gainboard.errors import TooLarge, Unexpected
 JSON_BYTES = 1 << 20
 COMPRESSED_FROM_BYTES = 1024
 ASIDE_FROM_BYTES = 1 << 18
-"""In a thread from there on: all others would wait while tens of megabytes are compressed."""
+"""Larger answers are compressed in a thread: compressing tens of megabytes would make all other requests wait."""
 CLIENT_LEFT = 499
-"""In the log only: what other servers, too, write for a request whose sender left before its end."""
+"""Only in the log: the status that other servers log, too, if a client leaves before its answer."""
 _UPLOAD = re.compile(r"/v1/collections/[^/]+/(qrels|runs)")
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -34,9 +34,9 @@ log = logging.getLogger("gainboard")
 
 
 class Observed:
-    """Outermost: an id for the request, a line in the log, and a problem document for what nobody caught.
+    """The outermost middleware: an id for the request, its log line, and a problem document for an unexpected error.
 
-    The request is counted and timed too, where telemetry is installed.
+    The request is counted and timed too, if telemetry is installed.
     """
 
     def __init__(self, app: ASGIApp, access: AccessLog | None, telemetry: Telemetry | None) -> None:
@@ -63,22 +63,28 @@ class Observed:
         try:
             await self.app(scope, receive, observed)
         except ClientDisconnect:
-            status = CLIENT_LEFT  # there is nobody to answer, and nothing is wrong here
+            status = CLIENT_LEFT  # The client has gone, so nobody reads the answer. This is not an error.
         except Exception:
             log.exception("unexpected error", extra={"request_id": request_id})
             if status:
                 raise
-            answer = problem(Unexpected("Something went wrong in Gainboard itself; its log has the details."))
+            answer = problem(
+                Unexpected(
+                    "An error inside Gainboard. Report it with the X-Request-ID of this answer; the server's log has "
+                    "the details."
+                )
+            )
             await answer(scope, receive, observed)
         finally:
             if self._access:
-                # The path alone: a query may name what should not stay in a log, and tokens are only in headers.
+                # Only the path is logged: a query may hold what should not stay in a log, and tokens are only in
+                # headers.
                 seconds = time.perf_counter() - began
                 self._access.note(request_id, scope["method"], scope["path"], status, seconds)
 
 
 class BoundedBody:
-    """Refuses large bodies where JSON is expected; uploads have limits of their own."""
+    """A middleware that refuses large JSON bodies. Uploads have their own limits."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -87,7 +93,9 @@ class BoundedBody:
         if scope["type"] != "http" or _UPLOAD.fullmatch(scope["path"].removeprefix(scope.get("root_path", ""))):
             await self.app(scope, receive, send)
             return
-        refusal = TooLarge(f"The body is larger than {JSON_BYTES:,} bytes, which is the most for JSON.")
+        refusal = TooLarge(
+            f"The body is larger than {JSON_BYTES:,} bytes, the limit for JSON. Send less in one request."
+        )
         declared = Headers(scope=scope).get("content-length", "0")
         if declared.isdecimal() and int(declared) > JSON_BYTES:
             await problem(refusal)(scope, receive, send)
@@ -106,10 +114,10 @@ class BoundedBody:
 
 
 class Conditional:
-    """HEAD wherever GET is; a strong ETag on every successful GET; 304 where the client has the answer; gzip.
+    """A middleware for HEAD wherever GET exists, a strong ETag on every successful GET, 304 and gzip.
 
-    The ETag is the SHA-256 of the bytes sent, so that it tells nothing that they do not. Streams that bring an
-    ETag of their own are passed on as they come, and so are events, which nobody may keep.
+    The ETag is the SHA-256 of the bytes sent, so it reveals nothing more than they do. A stream with an ETag of its own
+    passes unchanged. So do events, which nobody may cache.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -123,14 +131,14 @@ class Conditional:
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def routed(message: Message) -> None:
-            scope["route"] = inner.get("route")  # for those outside, who count by it
+            scope["route"] = inner.get("route")  # telemetry and the access log read the route from the scope
             await answer.send(message)
 
         await self.app(inner, receive, routed)
 
 
 class _Answer:
-    """One answer on its way out. Held back until it is whole if it gets an ETag, passed on otherwise."""
+    """One answer on its way out. It is held back until it is complete if it gets an ETag, and passed on otherwise."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope, self._send = scope, send
@@ -162,7 +170,7 @@ class _Answer:
         else:
             await self._send(message)
         if are_events and self._method == "HEAD":
-            # They may be long in coming, and the first of them is not asked for.
+            # The first event may come late, and the client waits for the headers before that.
             self._is_over = True
             await self._send({"type": "http.response.body", "body": b""})
 
@@ -203,6 +211,6 @@ class _Answer:
 
 def _encoded(body: bytes, is_packed: bool) -> tuple[bytes, str]:
     """Return the bytes to be sent, and their ETag."""
-    # A fixed time in the header, for equal answers must be equal bytes.
+    # The gzip header holds a time. It is fixed, because equal answers must have equal bytes.
     sent = gzip.compress(body, compresslevel=1, mtime=0) if is_packed else body
     return sent, f'"{hashlib.sha256(sent).hexdigest()}"'

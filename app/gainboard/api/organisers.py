@@ -1,4 +1,4 @@
-"""`/v1/tokens`: the tokens of organisers of the instance"""
+"""`/v1/tokens`: the tokens of the instance's organisers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def create_organiser(
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Make a token of a further organiser of the instance (its organisers). It is shown this once."""
+    """Create a token for another organiser of the instance (its organisers). The token is shown only this once."""
 
     def act() -> IssuedToken:
         return organisers.create(workspace, principal, sent.holder, sent.expires_at)
@@ -42,18 +42,20 @@ def create_organiser(
 
 @router.get("", responses=documented(Forbidden))
 def list_organisers(workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep) -> Page[ShownOrganiser]:
-    """The tokens of organisers of the instance, revoked ones too (its organisers)."""
+    """List the tokens of the instance's organisers, with revoked ones (organisers of the instance)."""
     found = organisers.list_organisers(workspace, principal, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.id, _show)
 
 
 @router.get("/{token}", responses=documented(Forbidden))
 def read_organiser(token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep) -> ShownOrganiser:
-    """One of them (organisers of the instance)."""
+    """Return one organiser's token record (organisers of the instance)."""
     return _show(organisers.find_organiser(workspace, principal, token))
 
 
 @router.delete("/{token}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))
 def revoke_organiser(token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
-    """Revoke one for good, but for the last one that is valid, and for the admin token (organisers of the instance)."""
+    """Revoke an organiser's token for good. The last valid token and the admin token stay (organisers of the
+    instance).
+    """
     organisers.revoke(workspace, principal, token)

@@ -1,4 +1,4 @@
-"""Lists in pages."""
+"""Lists in pages, with cursors that lead from one page to the next."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ T = TypeVar("T")
 
 
 class Paging:
-    """Which page is asked for; as a dependency, what a route needs to answer with it."""
+    """The page that a request asks for. Routes take it as a dependency and answer with its methods."""
 
     def __init__(
         self,
         request: Request,
         response: Response,
-        limit: Annotated[int, Query(ge=1, le=500, description="Items on a page")] = 50,
-        cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+        limit: Annotated[int, Query(ge=1, le=500, description="Items per page")] = 50,
+        cursor: Annotated[str | None, Query(description="`next_cursor` of the previous page")] = None,
     ) -> None:
         self._request, self._response = request, response
         self.limit = limit
         self.after = _read_cursor(cursor) if cursor is not None else None
-        """The key after which the page begins."""
+        """The key after which this page begins."""
 
     @property
     def wanted(self) -> int:
-        """How many items to look for: one more than the page holds tells whether another follows."""
+        """The number of items to look for: one more than the page holds shows whether another page follows."""
         return self.limit + 1
 
     @property
@@ -45,12 +45,12 @@ class Paging:
         return int(self.after) if self.after is not None else None
 
     def page(self, found: Sequence[T], key: Callable[[T], object], show: Callable[[T], ItemT]) -> Page[ItemT]:
-        """The page of what was found by looking for `wanted` items, with a Link header to the next."""
+        """Return the page of the items found by looking for `wanted` items, with a Link header to the next page."""
         items = [show(each) for each in found[: self.limit]]
         return self.short_page(items, key(found[self.limit - 1]) if len(found) >= self.wanted else None)
 
     def short_page(self, items: list[ItemT], after: object | None) -> Page[ItemT]:
-        """Return a page of these items, with a Link header to what comes after this key unless that is None."""
+        """Return a page of these items, with a Link header to what follows the key `after`, unless `after` is None."""
         if after is None:
             return Page[ItemT](items=items, next_cursor=None)
         cursor = _cursor(after)
@@ -68,7 +68,8 @@ def _read_cursor(cursor: str) -> str:
         key = base64.urlsafe_b64decode(cursor.encode("ascii")).decode()
     except (binascii.Error, UnicodeError) as error:
         raise _bad_cursor() from error
-    # Every key is a name or a number. The decoder passes over what is no base64: only our own spelling will do.
+    # Every key is a name or a number. The decoder ignores characters outside base64, so decoding alone proves nothing:
+    # only a cursor that we would spell in the same way is valid.
     if not is_slug(key) or _cursor(key) != cursor:
         raise _bad_cursor()
     return key
@@ -79,4 +80,8 @@ def _cursor(key: object) -> str:
 
 
 def _bad_cursor() -> InvalidRequest:
-    return InvalidRequest.at("query.cursor", "bad-cursor", "The cursor is not one of this list; begin without it.")
+    return InvalidRequest.at(
+        "query.cursor",
+        "bad-cursor",
+        "This cursor does not belong to this list. Repeat the request without `cursor` to begin at the first page.",
+    )

@@ -1,6 +1,6 @@
-"""The pages of problems: what each class of errors means to a client, and what the client can do about it.
+"""The pages of problems: what each class of errors means for a client, and what the client can do about it.
 
-The first line of a page is also its line in the OpenAPI description of every route that answers with it.
+The first line of a page also describes the problem in OpenAPI, in every route that can answer with it.
 """
 
 from __future__ import annotations
@@ -22,135 +22,136 @@ _PAGES: Mapping[type[GainboardError], str] = {
     Base of all errors raised on purpose. `str(error)` is a sentence for the person who sees it.
     """,
     errors.BadInput: """
-    What was sent cannot be used as it is; the message says what would be right.
+    The request cannot be used as it is. The message says what is wrong and what to send instead.
     """,
     errors.Refused: """
-    The request was understood and is not carried out.
+    The request was understood but refused. The message says why.
     """,
     errors.Unavailable: """
-    The service cannot answer now; nothing was stored. Trying again later may help.
+    The service cannot answer now. Nothing was stored. Try again later.
     """,
     errors.InvalidRequest: """
     The JSON body, a query parameter or a part of the path has the wrong form.
 
-    `errors` lists every place: `location` (where), `code` (stable) and `message` (what would be right).
+    `errors` lists every location that is wrong: `location` (where), `code` (stable) and `message` (what to send).
     """,
     errors.UnknownParameter: """
-    The query has a parameter that this resource does not know, so it would have had no effect.
+    The query has a parameter that this resource does not have. The message lists those that it has.
     """,
     errors.BadExpression: """
-    The metric expression names no metric, or gives it a parameter that it lacks or that is out of range.
+    The metric expression names no metric, or has a parameter that is unknown or out of range.
 
     An expression is `NAME`, `NAME@cutoff`, `NAME(key=value,...)` or `NAME(key=value,...)@cutoff`; `/v1/metrics`
-    lists the names and the parameters of each.
+    lists the names and parameters. Examples: `AP`, `nDCG@10`, `Q(beta=10)`.
     """,
     errors.BadGains: """
     The gain setting cannot be read, or does not fit the relevance levels of the collection.
 
-    A gain setting is a ratio with one value a level, highest level first (`3:2:1`), `adjust(...)` around one,
-    `linear`, or `exp`. Values must not decrease towards higher levels.
+    A gain setting is a ratio with one value per level, highest level first (`3:2:1`), a ratio inside `adjust(...)`,
+    `linear`, or `exp`. A higher level must not have a lower value.
     """,
     errors.FaultyFile: """
     The qrels or run file has faults. Nothing of it was stored.
 
-    `errors` lists the first 100, each with `line` (1-based; null where the file as a whole is meant), `code`,
+    `errors` lists the first 100, each with `line` (1-based; null if the fault is in the whole file), `code`,
     `topic` and `message`; `errors_total` counts all of them.
     """,
     errors.TooLarge: """
-    The body, what it decompresses to, or one of its lines is over a limit; the message states the limit.
+    The body, its decompressed content, or one of its lines exceeds a limit. The message states the limit.
     """,
     errors.UnsupportedEncoding: """
-    The body is compressed in a way that is not read. Plain, gzip and zstd bodies are.
+    The body has an unsupported compression. Send it plain, or compressed with gzip or zstd.
     """,
     errors.UnsupportedMediaType: """
-    The body is not of a kind that this resource reads; the message says which it reads.
+    The media type of the body is not supported here. The message says which type to send.
     """,
     errors.KeyReused: """
-    The `Idempotency-Key` was used within 24 hours for a different request.
+    The `Idempotency-Key` was used for a different request in the last 24 hours. Send a new key.
     """,
     errors.BadSetting: """
-    A setting or an argument of the command line is out of range, or names what cannot be used.
+    A setting or a command-line argument is out of range, or names something that cannot be used.
     """,
     errors.TeamRequired: """
-    An organiser uploads on behalf of a team and must say which: `?team=NAME`.
+    An organiser uploads for a team and must name the team: `?team=NAME`.
     """,
     errors.NameRequired: """
-    The run's tag cannot serve as its name in paths; give one: `?name=NAME`.
+    The run's tag cannot be used as its name in addresses. Give a name: `?name=NAME`.
     """,
     errors.NotAuthenticated: """
-    A bearer token is needed, or the one sent is unknown, expired or revoked.
+    A bearer token is required, or the token sent is unknown, expired or revoked.
     """,
     errors.Forbidden: """
-    This token may see the resource but not do this to it.
+    This token may see the resource, but may not do this.
     """,
     errors.JudgmentsHidden: """
-    The collection's judgments are hidden, so no score, ranking or judgment of it is shown to this token.
+    The collection's judgments are hidden. This token gets no scores, rankings or judgments of the collection.
     """,
     errors.NotPreset: """
-    While judgments are hidden, scores are given under the expressions that the organisers named, and no others.
+    While judgments are hidden, scores are available only under the expressions that the organisers chose.
 
-    `presets` lists them. Other gains, cut-offs or bases would tell one judgment after the other.
+    `presets` lists them. Other gains, cut-offs or bases would reveal one judgment after another.
     """,
     errors.BudgetExhausted: """
-    The team has been given as many distinct scores as it gets while judgments are hidden.
+    The team has received all the distinct scores that it may get while judgments are hidden.
 
-    `limit` and `used` count them; a score that it has been given before is given again at any time.
+    `limit` and `used` count them. A score that the team has received before is available at any time.
     """,
     errors.SubmissionsClosed: """
-    Runs are taken between `opens_at` and `closes_at`, by the server's clock when the whole file has arrived.
+    Runs are accepted between `opens_at` and `closes_at`. The server's time when the whole file has arrived counts.
     """,
     errors.QuotaExceeded: """
-    The team has sent as many runs as it may: `quota` is `per_day` (of UTC), `total` or `concurrent`.
+    The team has sent as many runs as it may. `quota` is `per_day` (UTC), `total` or `concurrent`.
 
-    `limit` and `used` count them, `resets_at` says when a day ends. A faulty file costs nothing, nor does one that
-    is there already, nor a withdrawn run that no score was given for.
+    `limit` and `used` count them; `resets_at` is the end of the day. Faulty files, repeated files and withdrawn runs
+    without a score are not counted.
     """,
     errors.TooManyJobs: """
-    The token has as many jobs queued or running as it may; wait for one of them, or cancel one.
+    The token has as many open jobs as it may. Wait until one of them is over, or cancel one.
     """,
     errors.NotFound: """
-    There is nothing here that this token may see.
+    The resource does not exist, or this token may not see it.
     """,
     errors.MethodNotAllowed: """
-    The resource does not have this method; the `Allow` header lists those it has.
+    The resource does not allow this method. The `Allow` header lists the methods that it allows.
     """,
     errors.Conflict: """
-    The request contradicts what is stored.
+    The request conflicts with what is stored.
     """,
     errors.CollectionExists: """
-    A collection of this name exists already.
+    A collection with this name exists already. Choose another name.
     """,
     errors.RunExists: """
-    A run of this name exists with other content. Choose another `name`, or withdraw the stored run first.
+    A run with this name exists with other content. Choose another `name`, or withdraw the stored run first.
     """,
     errors.TeamExists: """
-    A team of this name exists in the collection already.
+    A team with this name exists in the collection already. Choose another name.
     """,
     errors.NoQrels: """
-    The collection has no qrels yet, so nothing can be scored.
+    The collection has no published qrels yet, so nothing can be scored.
     """,
     errors.SettingFixed: """
-    `levels` and `depth` cannot change once the collection holds a run or qrels. `order_by` can, alone in its request.
+    `levels` and `depth` cannot change once the collection holds a run or qrels. `order_by` can, if the
+    request changes nothing else.
     """,
     errors.JobNotFinished: """
     The job is queued or running, so it has no result yet; `GET /v1/jobs/{id}?wait=30` waits for it.
     """,
     errors.NoResult: """
-    The job failed or was cancelled, so it has no result. Asking for it again queues it again.
+    The job failed or was cancelled, so it has no result. Send the same request again to queue it again.
     """,
     errors.KeyInUse: """
-    The first request with this `Idempotency-Key` has not been answered yet, or its answer is not repeated.
+    The first request with this `Idempotency-Key` is not finished yet, or its answer is not repeated.
     """,
     errors.DatabaseBusy: """
-    The database is locked, full or out of reach. Nothing was stored; try again shortly.
+    The database is locked, full or unreachable. Nothing was stored. Try again in a few seconds.
     """,
     errors.DatabaseUnusable: """
-    The database that the settings name cannot be opened, or is none. Only a start says so.
+    The database in the settings cannot be opened, or is not a database. This is reported only when the service starts.
     """,
     errors.DatabaseNewer: """
-    The database was written by a later version of Gainboard than this one.
+    A later version of Gainboard has written the database. Install that version or a later one.
     """,
     errors.Unexpected: """
-    A fault of Gainboard's own. The log of the server has it under the `X-Request-ID` of the answer.
+    This is an error inside Gainboard. The server's log has the details under the answer's `X-Request-ID`.
     """,
 }

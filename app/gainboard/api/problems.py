@@ -1,4 +1,4 @@
-"""Errors as problem documents (RFC 9457): translated here, once, by class."""
+"""The translation of errors into problem documents (RFC 9457): here, once, by class."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ ANYWHERE: tuple[type[GainboardError], ...] = (
     errors.DatabaseBusy,
     errors.Unexpected,
 )
-"""What every route may answer with, so that its own list is of what is its own."""
+"""The errors that every route may answer with, so that a route lists only its own."""
 
 
 def documented(
     *kinds: type[GainboardError], also: Mapping[int, dict[str, Any]] = {}
 ) -> dict[int | str, dict[str, Any]]:
-    """For OpenAPI: the problems that a route may answer with, by status, each with an example; and what else."""
+    """Return the OpenAPI responses of a route by status: its problems, each with an example, and those of `also`."""
     by_status: defaultdict[int, list[type[GainboardError]]] = defaultdict(list)
     for kind in dict.fromkeys((*ANYWHERE, *kinds)):
         by_status[status_of(kind)].append(kind)
@@ -80,7 +80,9 @@ def _members(kind: type[GainboardError], status: int, detail: str) -> dict[str, 
 
 
 class _ProblemResponse(JSONResponse):
-    """A sender's own words are quoted in problems, and may hold half of a surrogate pair, which UTF-8 cannot."""
+    """A JSON answer that can hold half a surrogate pair: problems quote the sender's text, and UTF-8 cannot hold
+    that.
+    """
 
     media_type = "application/problem+json"
 
@@ -89,12 +91,12 @@ class _ProblemResponse(JSONResponse):
 
 
 def status_of(error: type[GainboardError]) -> int:
-    """The HTTP status of a class of errors: its own, or that of the nearest base that has one."""
+    """Return the HTTP status of a class of errors, or of its nearest base class that has one."""
     return next((STATUS[base] for base in error.__mro__ if base in STATUS), 500)
 
 
 def problem(error: GainboardError) -> JSONResponse:
-    """The error as an answer."""
+    """Return the error as an answer."""
     kind = type(error)
     status = status_of(kind)
     headers = next((HEADERS[base] for base in kind.__mro__ if base in HEADERS), {})
@@ -102,7 +104,7 @@ def problem(error: GainboardError) -> JSONResponse:
 
 
 def install(application: FastAPI) -> None:
-    """Makes every error of the application a problem document."""
+    """Install the handlers that turn every error of the application into a problem document."""
     application.add_exception_handler(GainboardError, _on_error)
     application.add_exception_handler(HTTPException, _on_http)
     application.add_exception_handler(RequestValidationError, _on_validation)
@@ -110,7 +112,7 @@ def install(application: FastAPI) -> None:
 
     def with_problem() -> dict[str, Any]:
         described = describe()
-        # No route answers with it, so nobody else puts it where `documented` points.
+        # No route returns this model, so FastAPI would not add it to the schemas that `documented` refers to.
         described["components"]["schemas"].setdefault("Problem", Problem.model_json_schema())
         return described
 
@@ -124,20 +126,24 @@ async def _on_error(request: Request, error: Exception) -> Response:
 
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if isinstance(error.__cause__, GainboardError):  # raised by our limiter while the body was read
+    if isinstance(error.__cause__, GainboardError):  # our own limiter raised it while the body was read
         return problem(error.__cause__)
     path = request.url.path
     if error.status_code == 404:
-        return problem(errors.NotFound(f"There is nothing at {path}."))
+        return problem(errors.NotFound(f"There is nothing at {path}. Check the address; `/docs` lists all."))
     if error.status_code == 405:
-        answer = problem(errors.MethodNotAllowed(f"{path} does not take {request.method}."))
+        answer = problem(
+            errors.MethodNotAllowed(
+                f"{path} does not allow {request.method}. The Allow header lists the methods that it allows."
+            )
+        )
         answer.headers["Allow"] = _allowed(request) or (error.headers or {}).get("Allow", "GET, HEAD")
         return answer
     return problem(errors.InvalidRequest.at("body", "unreadable", str(error.detail)))
 
 
 def _allowed(request: Request) -> str:
-    # The router knows of the first route that fits the path; the description knows of all its methods.
+    # The router reports only the first route that fits the path. The OpenAPI description has all methods of the path.
     route = request.scope.get("route")
     described = request.app.openapi()["paths"].get(getattr(route, "path_format", None), {})
     methods = {method.upper() for method in described}
@@ -147,7 +153,7 @@ def _allowed(request: Request) -> str:
 async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if _wrong_media_type(request, error):
-        return problem(errors.UnsupportedMediaType("Send JSON, with `Content-Type: application/json`."))
+        return problem(errors.UnsupportedMediaType("Send JSON, with the header `Content-Type: application/json`."))
     described = described_body(request)
     places = [
         {
@@ -165,7 +171,7 @@ async def _on_validation(request: Request, error: Exception) -> Response:
 def _message(found: Mapping[str, Any], described: BodySchema) -> str:
     if found["type"] == "extra_forbidden" and found["loc"][0] == "body":
         known = ", ".join(described.members(found["loc"][1:-1]))
-        return f"There is no {found['loc'][-1]!r} here; there are: {known}"
+        return f"There is no {found['loc'][-1]!r} here. Available: {known}"
     if found["type"].startswith("union_tag_"):
         return f"Must be one of: {', '.join(described.tags())}"
     return MEANINGS.get(found.get("ctx", {}).get("pattern", ""), str(found["msg"]))
@@ -178,9 +184,12 @@ def _wrong_media_type(request: Request, error: RequestValidationError) -> bool:
 
 @router.get("/problems/{slug}", responses=documented())
 def read_problem(slug: str) -> ProblemPage:
-    """What a type of problem means, and what to do about it."""
+    """Return what a type of problem means, and what to do about it."""
     for kind in errors.every_error():
         if kind.slug == slug:
             status, meaning = status_of(kind), meaning_of(kind)
             return ProblemPage(type=f"/problems/{slug}", title=kind.title, status=status, meaning=meaning)
-    raise errors.NotFound(f"There is no type of problem {slug!r}.")
+    raise errors.NotFound(
+        f"There is no type of problem {slug!r}. The `type` of an answer has the right address, such as "
+        "/problems/not-found."
+    )

@@ -26,7 +26,7 @@ Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 def show(found: Qrels) -> ShownQrels:
-    """A stored version as JSON."""
+    """Return a stored version as JSON."""
     state = "draft" if found.published_at is None else "published"
     return ShownQrels.model_validate({**asdict(found), "state": state})
 
@@ -41,7 +41,10 @@ def show(found: Qrels) -> ShownQrels:
         Forbidden,
         Conflict,
         also={
-            200: {"model": ShownQrels, "description": "The same bytes as the newest version, or a draft: nothing new"}
+            200: {
+                "model": ShownQrels,
+                "description": "The newest version or a draft has the same bytes: nothing was stored",
+            }
         },
     ),
     openapi_extra=uploads.OPENAPI,
@@ -51,12 +54,14 @@ async def put_qrels(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    columns: Annotated[Columns | None, Query(description="Settles what the columns of a file are")] = None,
-    draft: Annotated[bool, Query(description="Not to be published yet: only organisers know of it")] = False,
+    columns: Annotated[
+        Columns | None, Query(description="How to read the columns of the file, if they can be read in several ways")
+    ] = None,
+    draft: Annotated[bool, Query(description="Keep the version unpublished: only organisers see it")] = False,
 ) -> Response:
-    """Upload a qrels file, of TREC's or NTCIR's form, as the next version; all stored runs are judged by it.
+    """Upload a qrels file in TREC's or NTCIR's format as the next version; all stored runs are judged by it.
 
-    With `draft=true` nobody is answered by it until it is published, unless an organiser asks for it by its number.
+    With `draft=true` the version is not used before it is published, unless an organiser asks for it by number.
     """
     await run_in_threadpool(qrels.admit, workspace, principal, collection)
     async with uploads.received(request, workspace.limits.compressed_bytes) as sent:
@@ -75,13 +80,16 @@ def list_qrels(
     principal: PrincipalDep,
     paging: PagingDep,
 ) -> Page[ShownQrels]:
-    """The versions by number; drafts for organisers only."""
+    """List the versions by number; only organisers see drafts."""
     found = qrels.versions(workspace, principal, collection, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.version, show)
 
 
 TEXT: dict[int, dict[str, Any]] = {
-    200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "JSON, or the file itself"}
+    200: {
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+        "description": "The version as JSON, or the file itself",
+    }
 }
 
 
@@ -93,7 +101,7 @@ def read_qrels(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
 ) -> Response:
-    """One version; with `Accept: text/plain` the file as it was uploaded."""
+    """Return one version; with `Accept: text/plain` the file as it was uploaded."""
     found = qrels.version(workspace, principal, collection, version)
     if accepts(request, "text/plain"):
         etag = {"ETag": f'"{found.sha256}"'}
@@ -105,9 +113,9 @@ def read_qrels(
 def publish_qrels(
     collection: CollectionName, version: Version, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> ShownQrels:
-    """Publish a draft, or a version that another one has replaced: from now on it is the one that answers.
+    """Publish a draft or an earlier version: from now on its judgments are used.
 
-    All stored runs are judged by it first; what other versions say of them stays to be asked for by number.
+    All stored runs are judged by it first. Scores under the other versions stay available by number.
     """
     return show(publication.publish(workspace, principal, collection, version))
 
@@ -116,5 +124,5 @@ def publish_qrels(
 def discard_qrels(
     collection: CollectionName, version: Version, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> None:
-    """Discard a draft, with the jobs about it; its number is not given again."""
+    """Discard a draft and the jobs about it. Its number is not used again."""
     publication.discard(workspace, principal, collection, version)

@@ -36,12 +36,16 @@ from gainboard.work.seen import list_reports as list_seen_reports
 
 router = APIRouter(prefix="/v1", tags=["reports"], responses=documented())
 
-FINISHED: dict[int, dict[str, Any]] = {200: {"model": ShownReport, "description": "It has succeeded already"}}
-CANCELLED: dict[int, dict[str, Any]] = {200: {"model": ShownReport, "description": "It was over, and is unchanged"}}
+FINISHED: dict[int, dict[str, Any]] = {
+    200: {"model": ShownReport, "description": "The report exists and has succeeded"}
+}
+CANCELLED: dict[int, dict[str, Any]] = {
+    200: {"model": ShownReport, "description": "The report was already over, and is unchanged"}
+}
 
 
 def show(request: Request, seen: Seen[StoredReport], made: dict[str, Any] | None) -> ShownReport:
-    """Return a report with its tables and figures, or without them."""
+    """Return a report, with its tables and figures if `made` names them."""
     report, own = seen.work, ANSWERS.address(request, seen.work)
     chapters = list(zip([each.name for each in seen.collections], report.chapters, strict=True))
     return ShownReport(
@@ -93,7 +97,7 @@ SeenReportDep = Annotated[Seen[StoredReport], Depends(_seen_report)]
 
 @router.get("/report-kinds")
 def list_report_kinds() -> ReportKindsAnswer:
-    """Every kind of report: which paper's tables and figures it shows, and what may be asked of it."""
+    """List every kind of report: which paper's tables and figures it shows, and its parameters."""
     return ReportKindsAnswer(
         items=[
             ShownReportKind(
@@ -121,8 +125,9 @@ def ask_for_report(
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Ask for a paper's tables and figures for one or several collections (whoever may see the judgments of all of
-    them). The jobs that it takes are queued unless they are there; an equal request is the report that is there."""
+    """Ask for a paper's tables and figures for one or several collections (principals who may see the judgments of all
+    of them). Jobs that the report needs are queued unless they exist. An equal request returns the report that exists.
+    """
 
     def act() -> Response:
         report = launch(desk.workspace, desk.principal, sent.collections, find_report_kind(sent.name), sent.params)
@@ -137,17 +142,17 @@ def list_reports(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     paging: PagingDep,
-    collection: Annotated[str | None, Query(description="Only those about this collection")] = None,
-    name: Annotated[ReportName | None, Query(description="Only those of this name")] = None,
+    collection: Annotated[str | None, Query(description="Only reports about this collection")] = None,
+    name: Annotated[ReportName | None, Query(description="Only reports of this name")] = None,
 ) -> Page[ShownReport]:
-    """The reports that this token sees, newest first, without their tables and figures."""
+    """List the reports that this token may see, newest first, without their tables and figures."""
     found = list_seen_reports(workspace, principal, collection, name, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.work.number, lambda each: show(request, each, None))
 
 
 @router.get("/reports/{report}", response_model=ShownReport)
 async def read_report(desk: DeskDep, seen: SeenReportDep, wait: Wait = 0) -> Response:
-    """One report; with `wait` as soon as it is over, or as it is when the time is up."""
+    """Return one report. With `wait`, answer as soon as the report is over, or when the time is up."""
     return await ANSWERS.read(desk, seen, wait)
 
 
@@ -157,8 +162,9 @@ async def read_report(desk: DeskDep, seen: SeenReportDep, wait: Wait = 0) -> Res
     responses=documented(also=documented_events("report")),
 )
 async def follow_report(desk: DeskDep, first: SeenReportDep) -> AsyncIterable[ServerSentEvent]:
-    """The report now, and again at every change of its state or progress, as server-sent events (`event: report`)
-    until it is over. Close the stream then: a browser's EventSource would connect again."""
+    """Send the report now, and again at every change of its state or progress, as server-sent events (`event: report`)
+    until it is over. Close the stream then: otherwise a browser's EventSource connects again.
+    """
     async for event in ANSWERS.follow(desk, first):
         yield event
 
@@ -170,6 +176,7 @@ async def follow_report(desk: DeskDep, first: SeenReportDep) -> AsyncIterable[Se
     responses=documented(Forbidden, also=CANCELLED),
 )
 def cancel_report(report: ReportId, desk: DeskDep) -> Response:
-    """Cancel a report that is queued or running (organisers of all its collections, and the token that asked for it),
-    and those of its jobs that were queued for it and that no other report waits for."""
+    """Cancel a report that is queued or running (organisers of all its collections, and the token that asked for it).
+    Its jobs are cancelled too, if they were queued for it and no other report waits for them.
+    """
     return ANSWERS.cancel(desk, report)

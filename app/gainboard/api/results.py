@@ -1,6 +1,6 @@
-"""`/v1/jobs/{job}/result` and `/v1/reports/{report}/result`, their tables and figures, and the pairs of a job.
+"""`/v1/jobs/{job}/result` and `/v1/reports/{report}/result`: results, their tables and figures, and the pairs of a job.
 
-Workers have made all of it: what is here is read from the database and sent, and no result is parsed.
+Workers have made all of it before. These routes send what the database has, and parse no result.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ of_reports = APIRouter(prefix="/v1/reports/{report}", tags=["reports"], response
 CSV = "text/csv"
 LATEX = "application/x-tex"
 SVG = "image/svg+xml"
-# A figure that is opened by itself runs no script and loads nothing, whatever its labels are.
+# A figure that is opened in a browser must run no script and load nothing, whatever its labels contain.
 SVG_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 IN_ONE_PIECE = 1 << 18
-"""The bytes up to which an answer is sent whole. Longer ones are streams, which take no memory."""
+"""The size up to which an answer is sent in one piece. Longer answers are streams, which need little memory."""
 QUICK = 1
-"""The level at which a stream is compressed while it is sent."""
+"""The gzip level of streams, which are compressed while they are sent."""
 
-JobExhibit = Annotated[str, Path(description="As the job's `tables` and `figures` have it")]
-ReportExhibit = Annotated[str, Path(description="As the report's `tables` and `figures` have it")]
+JobExhibit = Annotated[str, Path(description="One of the names in the job's `tables` and `figures`")]
+ReportExhibit = Annotated[str, Path(description="One of the names in the report's `tables` and `figures`")]
 
 
 def text_answer(*media_types: str) -> dict[int, dict[str, Any]]:
-    """Return what OpenAPI says of a route that answers with text of these types."""
+    """Return the OpenAPI responses of a route that answers with text of these types."""
     content = {each: {"schema": {"type": "string"}} for each in media_types}
-    return {200: {"description": "The result, or what is shown of it", "content": content}}
+    return {200: {"description": "The result, or the part of it that was asked for", "content": content}}
 
 
 def result_answer(*media_types: str) -> dict[int, dict[str, Any]]:
-    """Return the same of a route that answers with JSON, too."""
+    """Return the OpenAPI responses of a route that answers with JSON or with text of these types."""
     described = text_answer(*media_types)
     described[200]["content"]["application/json"] = {"schema": {"type": "object", "additionalProperties": True}}
     return described
 
 
 def _streamed(pieces: Iterable[bytes], media_type: str, sha256: str, request: Request) -> Response:
-    """Answer with a stream, compressed on its way for whoever takes that."""
+    """Answer with a stream, compressed if the client accepts gzip."""
     if not takes_gzip(request.headers):
         return StreamingResponse(pieces, media_type=media_type, headers={"ETag": f'"{sha256}"'})
     headers = {"ETag": f'"{sha256}-gzip"', "Content-Encoding": "gzip"}
@@ -78,7 +78,7 @@ def _gzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _json(request: Request, workspace: Workspace, work: StoredWork) -> Response:
-    """Answer with a result. Raises JobNotFinished or NoResult."""
+    """Answer with a result. Raise JobNotFinished or NoResult if there is none."""
     sha256, pieces = require_result(work), content(workspace, work)
     first, second = next(pieces, b""), next(pieces, None)
     if second is None and len(first) <= IN_ONE_PIECE:
@@ -88,7 +88,7 @@ def _json(request: Request, workspace: Workspace, work: StoredWork) -> Response:
 
 
 def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: str) -> Response:
-    """Answer with a file, as it is stored to whoever takes gzip."""
+    """Answer with a file, in its stored gzip form if the client accepts that."""
     headers = dict(SVG_HEADERS) if media_type == SVG else {}
     if takes_gzip(request.headers):
         pieces, is_packed = packed_file(workspace, file), True
@@ -102,26 +102,23 @@ def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: 
 
 
 async def _table(desk: Desk, work: StoredWork, name: str | None, form: Literal["csv", "latex"]) -> Response:
-    """Answer with a table, the first one if no name is given."""
+    """Answer with the named table, or with the first one if `name` is None."""
     require_result_or_layout(work)
     named = _named("table", work, (await named_exhibits(desk, work))["tables"], name)
     if form == "latex" and named.get("only_csv"):
-        raise NotFound(
-            f"The table {named['name']!r} is too long to be printed, and exists as CSV alone. "
-            f"Ask for tables/{named['name']}.csv."
-        )
+        raise NotFound(f"The table {named['name']!r} is too long for LaTeX. Get it as CSV: tables/{named['name']}.csv.")
     ending, media_type = ("csv", CSV) if form == "csv" else ("tex", LATEX)
     return await _shown(desk, work, f"tables/{named['name']}.{ending}", media_type)
 
 
 def require_result_or_layout(work: StoredWork) -> None:
-    """Raise JobNotFinished or NoResult; but not for a report that an earlier version left without a result."""
+    """Raise JobNotFinished or NoResult, except for a report that an earlier version stored without a result."""
     if work.state != "succeeded":
         require_result(work)
 
 
 async def _shown(desk: Desk, work: StoredWork, path: str, media_type: str) -> Response:
-    """Answer with a file of a result; those that an earlier version computed have theirs made now."""
+    """Answer with a file of a result. For a result of an earlier version, the file is made now."""
     maker = work.layout if isinstance(work, StoredReport) else work
     file = await run_in_threadpool(find_file, desk.workspace, maker, path) if maker else None
     if file is None:
@@ -132,12 +129,14 @@ async def _shown(desk: Desk, work: StoredWork, path: str, media_type: str) -> Re
 
 def _there(file: StoredFile | None, path: str) -> StoredFile:
     if file is None:
-        raise NotFound(f"There is no file {path!r} here.")
+        raise NotFound(
+            f"There is no file {path!r} here. Read the result: its `tables` and `figures` list the addresses."
+        )
     return file
 
 
 async def _figure(desk: Desk, work: StoredWork, name: str) -> Response:
-    """Answer with a figure. The first request for one has all figures of the result drawn, and waits for them."""
+    """Answer with a figure. The first request for a figure draws all figures of the result, and waits for them."""
     require_result_or_layout(work)
     named = _named("figure", work, (await named_exhibits(desk, work))["figures"], name)
     path, drawn = f"figures/{named['name']}.svg", await desk.chore_done("figures", work)
@@ -151,7 +150,9 @@ def _named(what: str, work: StoredWork, among: list[dict[str, Any]], name: str |
             return each
     there_are = ", ".join(each["name"] for each in among) or "none"
     whole = "result" if isinstance(work, StoredJob) else "report"
-    raise NotFound(f"The {whole} has no {what} {name!r}; there are: {there_are}." if name else f"It has no {what}.")
+    raise NotFound(
+        f"The {whole} has no {what} {name!r}. Available: {there_are}." if name else f"The {whole} has no {what}."
+    )
 
 
 @of_jobs.get(
@@ -162,13 +163,19 @@ def _named(what: str, work: StoredWork, among: list[dict[str, Any]], name: str |
 async def read_result(
     seen: SeenJobDep,
     desk: DeskDep,
-    format: Annotated[Literal["json", "csv", "latex"] | None, Query(description="Wins over the Accept header")] = None,
-    table: Annotated[str | None, Query(description="Of CSV and LaTeX; the first one if none")] = None,
+    format: Annotated[Literal["json", "csv", "latex"] | None, Query(description="Overrides the Accept header")] = None,
+    table: Annotated[
+        str | None, Query(description="Name of the table for CSV or LaTeX; the first table by default")
+    ] = None,
 ) -> Response:
-    """The result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
+    """Return the result, or one of its tables as CSV or LaTeX. Equal requests on equal data have equal results."""
     form = format or _accepted(desk.request)
     if form == "json" and table is not None:
-        raise InvalidRequest.at("query.table", "not-for-json", "JSON is the whole result; ask for format=csv or latex.")
+        raise InvalidRequest.at(
+            "query.table",
+            "not-for-json",
+            "`table` has no effect on JSON, which is the whole result. Add format=csv or format=latex.",
+        )
     if form == "json":
         return await run_in_threadpool(_json, desk.request, desk.workspace, seen.work)
     return await _table(desk, seen.work, table, form)
@@ -185,14 +192,18 @@ def read_pairs(
     seen: SeenJobDep,
     workspace: WorkspaceDep,
     paging: PagingDep,
-    metric: Annotated[str | None, Query(description="Only under this metric, by its label in the result")] = None,
-    run: Annotated[str | None, Query(description="Only pairs of this run")] = None,
+    metric: Annotated[str | None, Query(description="Only under this metric, given by its label in the result")] = None,
+    run: Annotated[str | None, Query(description="Only pairs with this run")] = None,
     significant: Annotated[
         float | None,
-        Query(gt=0, le=1, description="Only pairs whose level, corrected if it was, is less than this"),
+        Query(
+            gt=0,
+            le=1,
+            description="Only pairs whose significance level is below this value; the corrected level, if there is one",
+        ),
     ] = None,
 ) -> Page[ShownPair]:
-    """The pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
+    """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""
     require_result(seen.work)
     wanted = PairsWanted(metric, run, significant)
     found = find_pairs(workspace, seen.work, wanted, paging.after_number, paging.limit)
@@ -209,7 +220,7 @@ def _show_pair(found: NumberedPair) -> ShownPair:
     responses=documented(JobNotFinished, NoResult, also=text_answer(CSV)),
 )
 async def read_table_as_csv(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) -> Response:
-    """A table of the result as CSV: a header row, numbers in full precision."""
+    """Return a table of the result as CSV: a header row, numbers in full precision."""
     return await _table(desk, seen.work, table, "csv")
 
 
@@ -219,7 +230,7 @@ async def read_table_as_csv(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) 
     responses=documented(JobNotFinished, NoResult, also=text_answer(LATEX)),
 )
 async def read_table_as_latex(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) -> Response:
-    """A table of the result as LaTeX with booktabs, ready for `\\input`."""
+    r"""Return a table of the result as LaTeX with booktabs, ready for `\input`."""
     return await _table(desk, seen.work, table, "latex")
 
 
@@ -229,7 +240,9 @@ async def read_table_as_latex(seen: SeenJobDep, table: JobExhibit, desk: DeskDep
     responses=documented(JobNotFinished, NoResult, also=text_answer(SVG)),
 )
 async def read_figure(seen: SeenJobDep, figure: JobExhibit, desk: DeskDep) -> Response:
-    """A figure of the result as SVG (with the `figures` extra). The first request has it drawn, and waits for it."""
+    """Return a figure of the result as SVG (needs the `figures` extra). The first request draws it, and waits
+    for it.
+    """
     return await _figure(desk, seen.work, figure)
 
 
@@ -242,10 +255,11 @@ async def read_report_result(
     seen: SeenReportDep,
     desk: DeskDep,
     format: Annotated[
-        Literal["json", "latex"] | None, Query(description="Wins over the Accept header; LaTeX has the tables alone")
+        Literal["json", "latex"] | None,
+        Query(description="Overrides the Accept header; LaTeX contains only the tables"),
     ] = None,
 ) -> Response:
-    """Every table and figure with its numbers, and what is not there and why; or all tables as LaTeX."""
+    """Return every table and figure with its numbers, and what is missing and why; or all tables as LaTeX."""
     report = seen.work
     require_result_or_layout(report)
     form = format or ("latex" if accepts(desk.request, LATEX) else "json")
@@ -261,7 +275,7 @@ async def read_report_result(
     responses=documented(JobNotFinished, NoResult, also=text_answer(CSV)),
 )
 async def read_report_table_as_csv(seen: SeenReportDep, table: ReportExhibit, desk: DeskDep) -> Response:
-    """A table of the report as CSV: a header row, numbers in full precision."""
+    """Return a table of the report as CSV: a header row, numbers in full precision."""
     return await _table(desk, seen.work, table, "csv")
 
 
@@ -271,7 +285,7 @@ async def read_report_table_as_csv(seen: SeenReportDep, table: ReportExhibit, de
     responses=documented(JobNotFinished, NoResult, also=text_answer(LATEX)),
 )
 async def read_report_table_as_latex(seen: SeenReportDep, table: ReportExhibit, desk: DeskDep) -> Response:
-    """A table of the report as LaTeX with booktabs, ready for `\\input`."""
+    r"""Return a table of the report as LaTeX with booktabs, ready for `\input`."""
     return await _table(desk, seen.work, table, "latex")
 
 
@@ -281,5 +295,7 @@ async def read_report_table_as_latex(seen: SeenReportDep, table: ReportExhibit, 
     responses=documented(JobNotFinished, NoResult, also=text_answer(SVG)),
 )
 async def read_report_figure(seen: SeenReportDep, figure: ReportExhibit, desk: DeskDep) -> Response:
-    """A figure of the report as SVG (with the `figures` extra). The first request has it drawn, and waits for it."""
+    """Return a figure of the report as SVG (needs the `figures` extra). The first request draws it, and waits
+    for it.
+    """
     return await _figure(desk, seen.work, figure)

@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/runs` and the pool made of them"""
+"""`/v1/collections/{collection}/runs`, and the pool made of them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ON_SUBMIT = (
 
 
 def show(seen: SeenRun) -> ShownRun:
-    """A run as its principal sees it."""
+    """Return a run as this principal may see it."""
     run = seen.run
     return ShownRun(
         name=run.name,
@@ -81,7 +81,9 @@ def show(seen: SeenRun) -> ShownRun:
     response_model=ShownRun,
     responses=documented(
         *ON_SUBMIT,
-        also={200: {"model": ShownRun, "description": "The same file of the same team: the run that is there"}},
+        also={
+            200: {"model": ShownRun, "description": "The same team has uploaded the same file before: this is that run"}
+        },
     ),
     openapi_extra=uploads.OPENAPI,
 )
@@ -90,14 +92,14 @@ async def submit_run(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    team: Annotated[Slug | None, Query(description="Required of organisers; a new name creates the team")] = None,
-    name: Annotated[Slug | None, Query(description="By default the run tag of the file")] = None,
+    team: Annotated[Slug | None, Query(description="Required for organisers; a new name creates the team")] = None,
+    name: Annotated[Slug | None, Query(description="The run tag of the file by default")] = None,
     description: Annotated[Text | None, Query()] = None,
     type: Annotated[Text | None, Query(description="For example `automatic`")] = None,
-    pooled: Annotated[bool, Query(description="Whether its documents go into the pool")] = True,
+    pooled: Annotated[bool, Query(description="Whether the run's documents go into the pool")] = True,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Submit a run file in TREC's form. It is stored whole or not at all; every fault of it is reported."""
+    """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
     details = RunDetails(team, name, description, type, pooled)
     await run_in_threadpool(runs.admit, workspace, principal, collection, team)
     async with (
@@ -120,7 +122,7 @@ def list_runs(
     principal: PrincipalDep,
     paging: PagingDep,
 ) -> Page[ShownRun]:
-    """The runs that this token sees, by name."""
+    """List the runs that this token may see, by name."""
     found = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.run.name, show)
 
@@ -129,7 +131,7 @@ def list_runs(
 def read_run(
     collection: CollectionName, run: RunName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> Response:
-    """One run; with `Accept: text/plain` the file, byte for byte as it was uploaded, decompressed."""
+    """Return one run; with `Accept: text/plain` the uploaded file, decompressed and otherwise unchanged."""
     is_file = accepts(request, "text/plain")
     seen = runs.described(workspace, principal, collection, run, for_file=is_file)
     if is_file:
@@ -140,7 +142,7 @@ def read_run(
 
 @router.delete("/runs/{run}", status_code=204, response_class=Response, responses=documented(Forbidden))
 def withdraw_run(collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
-    """Withdraw a run; its name is free again (its team, organisers)."""
+    """Withdraw a run. Its name may then be used again (its team, organisers)."""
     runs.withdraw(workspace, principal, collection, run)
 
 
@@ -149,7 +151,9 @@ def read_pool(
     collection: CollectionName,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    depth: Annotated[int, Query(ge=1, le=1_000_000, description="Ranks of each pooled run")] = 100,
+    depth: Annotated[int, Query(ge=1, le=1_000_000, description="Number of ranks taken from each pooled run")] = 100,
 ) -> str:
-    """The documents to judge: `topic document` lines, sorted; a third column has the level of those judged already."""
+    """Return the documents to judge: sorted `topic document` lines, with the level of documents that are judged
+    already.
+    """
     return "".join(pool.pool(workspace, principal, collection, depth))

@@ -30,26 +30,30 @@ from gainboard.metrics import Scale, query_parameters
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
 MOST_SHOWN = 2_000_000
-"""Scores of single topics in one answer; as text they take ten times the memory that they do as numbers."""
+"""The most scores of single topics in one answer. As text they need ten times the memory that they need as numbers."""
 
 ON_SCORING = (BadExpression, BadGains, JudgmentsHidden, NotPreset, BudgetExhausted, NoQrels)
 
 Format = Literal["json", "csv", "trec_eval"]
 Expressions = Annotated[
     list[str],
-    Field(max_length=MOST_METRICS, description="Metric expressions; the collection's if none", examples=[["nDCG@10"]]),
+    Field(
+        max_length=MOST_METRICS,
+        description="Metric expressions; the collection's defaults if none is given",
+        examples=[["nDCG@10"]],
+    ),
 ]
 
 
 class ParameterDefaults(BaseModel):
-    """Defaults for the parameters of all metrics of one request; a metric ignores those it lacks."""
+    """Defaults for the parameters of all metrics of one request. A metric ignores parameters that it lacks."""
 
     def given(self) -> dict[str, str]:
-        """What was sent, as text for the metric parser, which knows the limits."""
+        """Return the parameters that were sent, as text: the metric parser checks them."""
         return {name: text for name in query_parameters() if (text := getattr(self, name)) is not None}
 
 
-# One optional text for each parameter that any metric has: the catalogue is the only list.
+# One optional text for each parameter that any metric has. The catalogue is the only list of them.
 Defaults: type[ParameterDefaults] = create_model(
     "Defaults",
     __base__=ParameterDefaults,
@@ -69,18 +73,23 @@ Defaults: type[ParameterDefaults] = create_model(
 
 
 class Asked(Defaults):  # type: ignore[misc, valid-type]
-    """What every request for scores may say."""
+    """The query that every request for scores shares."""
 
     metric: Expressions = Field(default_factory=list)
-    qrels: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="A qrels version; the newest if none")] = None
+    qrels: Annotated[
+        int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
+    ] = None
 
 
 class AskedScores(Asked):
-    """What a request for the scores of some runs may say."""
+    """The query of a request for the scores of some runs."""
 
-    run: Annotated[list[str] | None, Field(max_length=10_000, description="Runs; all that are seen, if none")] = None
-    topics: Annotated[Literal["all"] | None, Field(description="`all`: each topic's score too")] = None
-    format: Annotated[Format | None, Field(description="Wins over the Accept header")] = None
+    run: Annotated[
+        list[str] | None,
+        Field(max_length=10_000, description="Names of runs; all runs that the token may see by default"),
+    ] = None
+    topics: Annotated[Literal["all"] | None, Field(description="`all` adds the score of each topic")] = None
+    format: Annotated[Format | None, Field(description="Overrides the Accept header")] = None
 
 
 CSV: dict[int, dict[str, Any]] = {
@@ -107,9 +116,9 @@ def read_scores(
     sender: SenderDep,
     asked: Annotated[AskedScores, Query()],
 ) -> Response:
-    """Scores of stored runs under any parameters, computed from the judged rankings."""
+    """Return scores of stored runs under any parameters, computed from the judged rankings."""
     per_topic, form = asked.topics == "all", asked.format or _accepted(request)
-    # Before anything is counted against a team's budget, the answer must be one that can be given.
+    # Scores count against a team's budget, so the request must be known to be answerable before any is counted.
     most, one_run = MOST_SHOWN if per_topic else MOST_SCORES, form == "trec_eval"
     question = Question(
         asked.metric, asked.run, asked.given(), asked.qrels, per_topic=per_topic, most=most, one_run=one_run

@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/sweep`: mean scores over a grid of parameters"""
+"""`/v1/collections/{collection}/sweep`: mean scores over a grid of parameters."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ CSV: dict[int, dict[str, Any]] = {
 
 
 class Varied(BaseModel):
-    """Values of the parameters of all metrics of one request; a metric ignores those of parameters it lacks."""
+    """Values for the parameters of all metrics of one request. A metric ignores parameters that it lacks."""
 
     def given(self) -> dict[str, list[str]]:
-        """What was sent, as text for the metric parser, which knows the limits; each value once."""
+        """Return the values that were sent, each once, as text: the metric parser checks them."""
         sent = {name: getattr(self, name) for name in query_parameters()}
         return {name: list(dict.fromkeys(values)) for name, values in sent.items() if values}
 
 
-# A list for each parameter that any metric has: the catalogue is the only list.
+# One list for each parameter that any metric has. The catalogue is the only list of them.
 Values: type[Varied] = create_model(
     "Values",
     __base__=Varied,
@@ -54,12 +54,17 @@ Values: type[Varied] = create_model(
 
 
 class SweepQuery(Values):  # type: ignore[misc, valid-type]
-    """What a request for a sweep may say."""
+    """The query of a request for a sweep."""
 
     metric: Expressions = Field(default_factory=list)
-    qrels: Annotated[int | None, Field(ge=1, le=2**31 - 1, description="A qrels version; the newest if none")] = None
-    run: Annotated[list[str] | None, Field(max_length=10_000, description="Runs; all that are seen, if none")] = None
-    format: Annotated[Literal["json", "csv"] | None, Field(description="Wins over the Accept header")] = None
+    qrels: Annotated[
+        int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
+    ] = None
+    run: Annotated[
+        list[str] | None,
+        Field(max_length=10_000, description="Names of runs; all runs that the token may see by default"),
+    ] = None
+    format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
 
 
 @router.get(
@@ -74,9 +79,9 @@ def read_sweep(
     principal: PrincipalDep,
     asked: Annotated[SweepQuery, Query()],
 ) -> Response:
-    """Mean scores of runs under every combination of the values given, such as
-    `?metric=Q&gains=3:2:1&gains=10:5:1&beta=0.1&beta=1&beta=10`, in one pass over the judged rankings (for whoever may
-    see scores under any parameters)."""
+    """Return mean scores of runs under every combination of the given values, computed in one pass (principals who may
+    see scores under any parameters). Example: `?metric=Q&gains=3:2:1&gains=10:5:1&beta=0.1&beta=1&beta=10`.
+    """
     grid = Grid(asked.metric, asked.given(), asked.run, asked.qrels)
     found = sweep(workspace, principal, collection, grid)
     if (asked.format or ("csv" if accepts(request, "text/csv") else "json")) == "csv":

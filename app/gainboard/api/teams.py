@@ -40,7 +40,7 @@ def create_team(
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Make a team (organisers)."""
+    """Create a team (organisers)."""
 
     def act() -> Response:
         made = teams.create(workspace, principal, collection, sent.name)
@@ -54,7 +54,7 @@ def create_team(
 def list_teams(
     collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
 ) -> Page[ShownTeam]:
-    """The teams whose runs this token sees, by name."""
+    """List the teams whose runs this token may see, by name."""
     view, found = teams.list_teams(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.name, lambda each: _show(each, view.organises))
 
@@ -66,6 +66,6 @@ def read_team(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
 ) -> ShownTeam:
-    """One team, for whoever sees its runs."""
+    """Return one team (principals who may see its runs)."""
     view, found = teams.find_team(workspace, principal, collection, team)
     return _show(found, view.organises)

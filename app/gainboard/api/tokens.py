@@ -45,7 +45,7 @@ def shown_once(
     model: type[BaseModel],
     path: str,
 ) -> Response:
-    """The answer with a new secret. A repeated request is answered with the token's id, and never with the secret."""
+    """Answer with a new secret. A repeated request gets the token's id, and never the secret."""
     made: list[str] = []
 
     def act() -> Response:
@@ -55,7 +55,13 @@ def shown_once(
         return answer(shown, 201, Location=address(request, f"{path}/{new.record.id}"))
 
     def kept(answered: Response) -> Response:
-        return problem(KeyInUse("This request made a token already, which is not shown again.", id=made[0]))
+        return problem(
+            KeyInUse(
+                "This request has created a token already, and its secret is not shown again. If the secret is lost, "
+                "rotate the token.",
+                id=made[0],
+            )
+        )
 
     return once(workspace, principal, request, key, fingerprint, act, kept)
 
@@ -75,7 +81,9 @@ def create_token(
     fingerprint: FingerprintDep,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Make a token for the collection (organisers). It is shown this once; a repeated request never shows it."""
+    """Create a token for the collection (organisers). The token is shown only this once; a repeated request never shows
+    it.
+    """
 
     def act() -> IssuedToken:
         return tokens.create(workspace, principal, collection, Wish(**sent.model_dump()))
@@ -91,7 +99,7 @@ def list_tokens(
     principal: PrincipalDep,
     paging: PagingDep,
 ) -> Page[ShownToken]:
-    """The collection's tokens, revoked ones too (organisers)."""
+    """List the collection's tokens, with revoked ones (organisers)."""
     found = tokens.list_tokens(workspace, principal, collection, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.id, _show)
 
@@ -100,7 +108,7 @@ def list_tokens(
 def read_token(
     collection: CollectionName, token: TokenId, workspace: WorkspaceDep, principal: PrincipalDep
 ) -> ShownToken:
-    """One token's record (organisers)."""
+    """Return one token's record (organisers)."""
     return _show(tokens.find_token(workspace, principal, collection, token))
 
 
@@ -120,7 +128,7 @@ def rotate_token(
     sent: Rotation | None = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Put another secret in the place of a token's, which ends at once (organisers). The new one is shown this once."""
+    """Replace a token's secret; the old secret ends at once (organisers). The new secret is shown only this once."""
 
     def act() -> IssuedToken:
         expiry = sent.model_dump(exclude_unset=True) if sent else {}
@@ -143,7 +151,7 @@ def revoke_token(collection: CollectionName, token: TokenId, workspace: Workspac
 
 @router.get("/me")
 def read_me(workspace: WorkspaceDep, principal: PrincipalDep) -> Me:
-    """Who the token is."""
+    """Return the holder of this token: role, collection, team."""
     token = principal.require_token()
     with workspace.database.reading() as tx:
         name = collections.of_id(tx, token.collection_id).name if token.collection_id else None

@@ -1,4 +1,4 @@
-"""Bodies of uploads: taken from the network in a stream, raw or as one part of a form, counted while they come."""
+"""Bodies of uploads: read as a stream, raw or as one part of a form, and counted while they arrive."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OPENAPI: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Received:
-    """A body that has arrived, and a fingerprint of it and the query for idempotency keys."""
+    """A body that has arrived, with a fingerprint of it and of the query for idempotency keys."""
 
     body: Body
     fingerprint: str
@@ -46,7 +46,7 @@ class Received:
 
 @asynccontextmanager
 async def received(request: Request, most_bytes: int) -> AsyncIterator[Received]:
-    """The request's file. Raises TooLarge as soon as the limit is passed, with no more than that held."""
+    """Yield the request's file. Raise TooLarge as soon as the body exceeds the limit."""
     bounded = _bounded(request, most_bytes)
     encoding = request.headers.get("content-encoding")
     if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
@@ -65,8 +65,8 @@ async def received(request: Request, most_bytes: int) -> AsyncIterator[Received]
 
 def _bounded(request: Request, most_bytes: int) -> Request:
     refusal = TooLarge(
-        f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
-        "zstd, or split the run."
+        f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip "
+        "or zstd, or split the run."
     )
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > most_bytes:
@@ -86,27 +86,34 @@ def _bounded(request: Request, most_bytes: int) -> Request:
 
 def _refuse_encoded_form(encoding: str | None) -> None:
     if (encoding or "identity").strip().lower() != "identity":
-        raise UnsupportedEncoding("Compress the file inside the form, not the form: then its first bytes say how.")
+        raise UnsupportedEncoding(
+            "Compress the file inside the form, not the form itself: the file's first bytes tell how it is compressed."
+        )
 
 
 async def _form(request: Request) -> FormData:
     try:
         return await request.form(max_files=1, max_fields=0)
     except (UnicodeError, LookupError) as error:
-        # Headers of parts in whatever charset the sender named; the parser lets these through.
-        raise InvalidRequest.at("body", "unreadable", f"The form cannot be read: {error}") from error
+        # The sender chooses the charset of the parts' headers, and the parser does not check it.
+        raise InvalidRequest.at(
+            "body",
+            "unreadable",
+            f"The form cannot be read: {error}. Send the file itself as the body, or as a form with one part named "
+            "`file`.",
+        ) from error
 
 
 def _file_of(form: FormData) -> BinaryIO:
     part = form.get("file")
     if not isinstance(part, UploadFile):
-        raise InvalidRequest.at("body.file", "missing", "The form has no part named `file` that is a file.")
+        raise InvalidRequest.at("body.file", "missing", "The form has no file named `file`. With curl: -F file=@my.run")
     return part.file
 
 
 def _finished(file: BinaryIO, encoding: str | None, request: Request) -> Received:
     digest = hashlib.sha256(request.url.query.encode() + b"\n")
-    if "idempotency-key" in request.headers:  # nobody else asks for it
+    if "idempotency-key" in request.headers:  # only then is the digest needed
         file.seek(0)
         while chunk := file.read(1 << 20):
             digest.update(chunk)

@@ -1,4 +1,4 @@
-"""Answers about jobs and about reports: one way to show, wait for, follow and cancel them, and to have chores done."""
+"""Answers about jobs and reports: showing, waiting, following, cancelling, and chores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ T = TypeVar("T")
 W = TypeVar("W", StoredJob, StoredReport)
 
 MOST_SECONDS = 30
-Wait = Annotated[float, Query(ge=0, le=MOST_SECONDS, allow_inf_nan=False, description="Seconds to wait for its end")]
+Wait = Annotated[
+    float, Query(ge=0, le=MOST_SECONDS, allow_inf_nan=False, description="Seconds to wait for the end of the work")
+]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Desk:
     watch: Watch
 
     async def attended(self, waiting: Awaitable[T]) -> T:
-        """Return what is waited for, as long as the client waits; raises ClientDisconnect when it has left."""
+        """Return the awaited value. Raise ClientDisconnect if the client leaves before."""
         answering, leaving = asyncio.ensure_future(waiting), asyncio.create_task(_left(self.request))
         try:
             await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -54,15 +56,15 @@ class Desk:
             leaving.cancel()
 
     async def chore_done(self, chore: Chore, work: StoredWork) -> StoredJob:
-        """Return the job that did a chore for a result. The first request has it done, and waits for it.
+        """Return the job that did a chore for a result. The first request starts it, and waits for it.
 
-        Raises JobNotFinished where that takes longer than anybody waits, and NoResult where it has failed.
+        Raise JobNotFinished if that takes too long, and NoResult if it has failed.
         """
         found = await run_in_threadpool(ask_for_chore, self.workspace, chore, work)
         if not found.is_over:
             self.engine.wake()
             found = await self.attended(self.watch.until_over(found, MOST_SECONDS))
-            # The judgments may have been hidden since.
+            # The judgments may have been hidden while we waited.
             await run_in_threadpool(find_again, self.workspace, self.principal, work)
         return require_done(found)
 
@@ -88,9 +90,9 @@ DeskDep = Annotated[Desk, Depends(_desk)]
 
 
 async def named_exhibits(desk: Desk, work: StoredWork) -> dict[str, Any]:
-    """Return the names of the tables and figures of a result; those that an earlier version computed, once it has some.
+    """Return the names of the tables and figures of a result. A result of an earlier version gets them made first.
 
-    Raises as `chore_done`.
+    Raise what `chore_done` raises.
     """
     made = _exhibits(work)
     return made if made is not None else dict((await desk.chore_done("files", work)).exhibits or {})
@@ -104,31 +106,31 @@ def _exhibits(work: StoredWork) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class WorkAnswers(Generic[W]):
-    """The answers about jobs, or about reports: `show` makes the model, with exhibits or, in lists, without."""
+    """The answers about jobs, or about reports. `show` makes the model, with exhibits or, in lists, without."""
 
     work_type: WorkType[W]
     show: Callable[[Request, Seen[W], dict[str, Any] | None], Model]
 
     def address(self, request: Request, work: W) -> str:
-        """Return where the job or report is."""
+        """Return the address of the job or report."""
         return address(request, f"/v1/{self.work_type.noun}s/{work.id}")
 
     def asked(self, desk: Desk, identity: str) -> Response:
-        """Answer who has asked for work, and have it begun."""
+        """Answer a request for work, and wake the workers."""
         desk.engine.wake()
         seen = find_work(desk.workspace, desk.principal, self.work_type, identity)
         headers = {"Location": self.address(desk.request, seen.work), **_wait_headers(is_over=seen.work.is_over)}
         return answer(self._whole(desk.request, seen), 200 if seen.work.is_over else 202, **headers)
 
     async def read(self, desk: Desk, seen: Seen[W], wait: float) -> Response:
-        """Answer with the work; after `wait` seconds, or as soon as it is over."""
+        """Answer with the work as soon as it is over, or after `wait` seconds."""
         if wait and not seen.work.is_over:
             await desk.attended(desk.watch.until_over(seen.work, wait))
-            # Whether the principal still sees it is asked again, for the judgments may have been hidden since.
+            # The judgments may have been hidden meanwhile, so visibility is checked again.
             seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.work_type, seen.work.id)
         made = _exhibits(seen.work)
         if made is None and seen.work.state == "succeeded":
-            # An earlier version computed it. Whoever asks for its state does not wait for its tables.
+            # An earlier version computed it, without tables. A request for the state does not wait for these.
             made = await run_in_threadpool(desk.exhibits_made_late, seen.work)
         return answer(self.show(desk.request, seen, made), 200, **_wait_headers(is_over=seen.work.is_over))
 
@@ -138,12 +140,13 @@ class WorkAnswers(Generic[W]):
             try:
                 seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.work_type, work.id)
             except (Refused, Unavailable):
-                return  # the judgments were hidden meanwhile, or the database is away: who connects again is told
+                # The judgments were hidden meanwhile, or the database does not answer. A new connection gets the error.
+                return
             shown = self._whole(desk.request, replace(seen, work=work))
             yield ServerSentEvent(event=self.work_type.noun, id=f"{work.state}-{work.parts_done}", data=shown)
 
     def cancel(self, desk: Desk, identity: str) -> Response:
-        """Cancel the work, and answer with what has become of it."""
+        """Cancel the work, and answer with its new state."""
         seen, is_cancelled = cancel_work(desk.workspace, desk.principal, self.work_type, identity)
         desk.engine.wake()
         return answer(self._whole(desk.request, seen), 202 if is_cancelled else 200)
@@ -153,16 +156,16 @@ class WorkAnswers(Generic[W]):
 
 
 def _wait_headers(*, is_over: bool) -> dict[str, str]:
-    """Return headers of the answer about a job or report, for whoever asks again."""
-    # Kept by a cache for seconds, as what is public may be, it would answer those who wait at once, again and again.
+    """Return the headers of an answer about a job or report for requests that repeat."""
+    # A shared cache would answer waiting clients at once, again and again, so an unfinished state is never cached.
     return {} if is_over else {"Retry_After": "1", "Cache_Control": "private, no-cache"}
 
 
 def documented_events(noun: str) -> dict[int, dict[str, Any]]:
-    """Return what OpenAPI says of a stream of events."""
+    """Return the OpenAPI responses of a stream of events."""
     return {
         200: {
-            "description": f"Events named `{noun}`, whose data is the {noun}; the last one is that of its final state",
+            "description": f"Events named `{noun}`, whose data is the {noun}; the last event has the final state",
             "content": {"text/event-stream": {"schema": {"type": "string"}}},
         }
     }

@@ -1,1 +1,1 @@
-"""Pydantic models of requests and answers, which are all that clients and commands need of the API."""
+"""The Pydantic models of requests and answers. Clients and commands need nothing else of the API."""

@@ -1,4 +1,4 @@
-"""Parts of many answers: their base, pages, warnings, problems."""
+"""The parts that many answers share: base model, pages, warnings, problems."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Model(BaseModel):
-    """Part of an answer, whose validator is built when it is first used: a command imports forty and uses one.
+    """The base of all answer models. Its validator is built on first use: a command imports forty models and uses one.
 
-    What a request sends is a plain `BaseModel`: FastAPI needs its validator at once.
+    Models of requests are plain `BaseModel`s, because FastAPI needs their validators at once.
     """
 
     model_config = ConfigDict(defer_build=True)
 
 
 def build_all() -> None:
-    """Build what is deferred, for a server: its first requests should not wait for it."""
+    """Build all deferred validators. A server calls this at start, so that its first requests need not wait."""
     waiting = [Model]
     while waiting:
         model = waiting.pop()
@@ -29,14 +29,16 @@ ItemT = TypeVar("ItemT")
 
 
 class Page(Model, Generic[ItemT]):
-    """Part of a list; `next_cursor` leads on and is null on the last page."""
+    """One page of a list. `next_cursor` leads to the next page and is null on the last one."""
 
     items: list[ItemT]
-    next_cursor: str | None = Field(description="For `?cursor=`; opaque")
+    next_cursor: str | None = Field(
+        description="Send it as `?cursor=` to get the next page; its content has no meaning for clients"
+    )
 
 
 class ShownWarning(Model):
-    """Something about a file that its sender should know, though it was accepted."""
+    """A warning about a file that was accepted."""
 
     code: str
     message: str
@@ -44,7 +46,7 @@ class ShownWarning(Model):
 
 
 class Problem(Model):
-    """What every answer that is not a success looks like (`application/problem+json`)."""
+    """The form of every answer that is not a success (`application/problem+json`)."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -52,12 +54,12 @@ class Problem(Model):
     title: str = Field(examples=["Not found"])
     status: int = Field(examples=[404])
     detail: str = Field(examples=["There is no collection 'web-2026' here."])
-    errors: list[dict[str, Any]] | None = Field(None, description="Every place at fault, where there are several.")
-    errors_total: int | None = Field(None, description="How many faults a file has; `errors` lists the first 100.")
+    errors: list[dict[str, Any]] | None = Field(None, description="Every location that is wrong, if there are several.")
+    errors_total: int | None = Field(None, description="The number of faults in a file; `errors` lists the first 100.")
 
 
 class ProblemPage(Model):
-    """What a type of problem means."""
+    """The explanation of a type of problem."""
 
     type: str
     title: str

@@ -11,22 +11,22 @@ from gainboard.store.records import Action
 
 
 class ShownEntry(Model):
-    """A change. Whoever made it is known by `token`, the id of theirs; null: by starting the service."""
+    """A change. `token` is the id of the token that made it; null: the service made it when it started."""
 
     number: int
     at: str = Field(description="RFC 3339, in UTC", examples=["2026-11-21T12:00:00.000000Z"])
-    collection: str | None = Field(description="Null: of the instance")
-    collection_uuid: str | None = Field(description="No other collection has it, though its name be used again")
+    collection: str | None = Field(description="Null for changes to the instance")
+    collection_uuid: str | None = Field(description="Unique, even if the collection's name is used again later")
     token: str | None
     role: str
     action: Action
-    subject: str = Field(description="What was changed: a name, a version, an id")
+    subject: str = Field(description="The name, version or id of what was changed")
     details: dict[str, Any]
-    previous: str = Field(description="The hash of the entry before, in the chain of the whole instance")
+    previous: str = Field(description="The hash of the entry before it, in the chain of the whole instance")
     hash: str
 
 
 class AuditPage(Page[ShownEntry]):
-    """Entries, oldest first."""
+    """A page of entries, oldest first."""
 
-    verification: str = Field(description="How to tell that nothing was changed")
+    verification: str = Field(description="How to check that no entry was changed")

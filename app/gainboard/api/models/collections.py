@@ -22,56 +22,58 @@ _DEFAULTS = PolicySettings()
 
 
 class Quotas(BaseModel):
-    """How many runs a team may send; null: as many as it likes. Faulty files and withdrawn runs cost nothing."""
+    """The number of runs that a team may send; null means no limit. Faulty files and withdrawn runs are not counted."""
 
     model_config = ConfigDict(extra="forbid")
 
-    per_day: Limit | None = Field(default=None, description="In a day of UTC")
+    per_day: Limit | None = Field(default=None, description="Per day, in UTC")
     total: Limit | None = Field(
-        default=None, description="In all; a withdrawn run counts if any score was given for it"
+        default=None, description="In total; a withdrawn run counts if any score was given for it"
     )
-    concurrent: Limit | None = Field(default=None, description="Uploads under way at once")
+    concurrent: Limit | None = Field(default=None, description="Uploads at the same time")
 
 
 class Policy(BaseModel):
-    """What participants and readers see, and what participants may send. While the judgments are hidden: their own
-    runs, and scores within these bounds; no score as long as no preset is named. Released: everything.
+    """What participants and readers may see, and what participants may send. While the judgments are hidden, they see
+    their own runs, and scores only within this policy. No score is shown unless the policy names a preset. Once the
+    judgments are released, they see everything.
     """
 
     model_config = ConfigDict(extra="forbid")
 
     phase: Phase = "hidden"
-    opens_at: Time = Field(default=None, description="When the first run is taken")
-    closes_at: Time = Field(default=None, description="From when on none is")
-    releases_at: Time = Field(default=None, description="When the judgments are released without a call")
+    opens_at: Time = Field(default=None, description="Uploads are accepted from this time")
+    closes_at: Time = Field(default=None, description="Uploads are refused from this time")
+    releases_at: Time = Field(default=None, description="When the judgments are released automatically")
     scores: ScoresShown = Field(
         default=_DEFAULTS.scores, description="Whose scores are shown while the judgments are hidden"
     )
     parameters: Parameters = Field(
         default=_DEFAULTS.parameters,
-        description="Under which parameters: the presets', or any. `all` scores under `free` ones give the judgments "
-        "away, so then nothing of the following holds and jobs are open too",
+        description="The parameters under which scores are shown: those of the presets, or any. `all` scores "
+        "under `free` parameters give the judgments away, so then the fields below have no effect and jobs are allowed too",
     )
     presets: Annotated[list[Text], Field(max_length=MOST_PRESETS)] = Field(
         default=list(_DEFAULTS.presets),
-        description="The expressions under which scores are shown, or names of presets at `/v1/metrics`",
+        description="The expressions under which scores are shown, or names of presets from `/v1/metrics`",
         examples=[["nDCG@10", "AP"]],
     )
     decimals: Annotated[int, Field(strict=True, ge=0, le=15)] = Field(
-        default=_DEFAULTS.decimals, description="Of the scores shown"
+        default=_DEFAULTS.decimals, description="Decimal places of the scores shown"
     )
     coverage: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=_DEFAULTS.coverage, description="The share of the declared topics that a run must have for a score"
+        default=_DEFAULTS.coverage, description="The share of the declared topics that a run must contain to get a score"
     )
     answers: Limit = Field(
         default=_DEFAULTS.answers,
-        description="Distinct scores (of an expression, qrels version and run) given of a team's runs, whoever asks",
+        description="The number of distinct scores (of an expression, qrels version and run) given for a team's runs, "
+        "whoever asks",
     )
     quotas: Quotas = Quotas()
 
 
 class NewCollection(BaseModel):
-    """A test collection: its relevance levels, and the defaults of those who ask for scores."""
+    """A test collection: its relevance levels, and the defaults for requests for scores."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -80,21 +82,20 @@ class NewCollection(BaseModel):
 
     name: Slug
     title: Text = ""
-    levels: LevelNames | LevelCount = Field(
-        description="Names of the relevant levels, lowest first, or how many there are"
-    )
+    levels: LevelNames | LevelCount = Field(description="Names of the relevant levels, lowest first, or their number")
     gains: Text = Field("linear", description="The default gain setting: `3:2:1` (highest first), `linear`, ...")
-    depth: Depth = Field(1000, description="Ranks of a run that count")
-    order_by: OrderBy = Field("score", description="What decides a document's rank")
-    topics: Topics | None = Field(None, description="The topics, where they are known before the judgments")
-    metrics: Metrics | None = Field(None, description="What is answered where a request names no metric")
+    depth: Depth = Field(1000, description="The number of ranks of a run that are scored")
+    order_by: OrderBy = Field("score", description="What determines the rank of a document")
+    topics: Topics | None = Field(None, description="The topics, if they are known before the judgments")
+    metrics: Metrics | None = Field(None, description="The metrics of a request that names none")
     policy: Policy = Policy()
-    public: bool = Field(False, description="Whether anybody may read it once it is released")
+    public: bool = Field(False, description="Whether everyone may read the collection once it is released")
 
 
 class CollectionChange(BaseModel):
-    """The settings to change; `levels` and `depth` only while nothing is stored, and `order_by` by a job once runs are
-    judged, alone."""
+    """The settings to change. `levels` and `depth` can change only while nothing is stored. Once runs are judged,
+    `order_by` must change alone, by a job.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -110,7 +111,7 @@ class CollectionChange(BaseModel):
 
 
 class Relevant(Model):
-    """Relevant documents of the newest qrels: R over topics, and their number at each level."""
+    """The relevant documents of the newest qrels: R summed over topics, and the number at each level."""
 
     mean: float
     minimum: int
@@ -118,14 +119,14 @@ class Relevant(Model):
 
 
 class ShownCollection(Model):
-    """A collection. What follows from its judgments is null where they are hidden, or there are none."""
+    """A collection. Fields that depend on its judgments are null if they are hidden or do not exist."""
 
     name: str
     title: str
     levels: list[str] | int
     gains: str
     depth: int
-    order_by: OrderBy = Field(description="That of the qrels version that answers")
+    order_by: OrderBy = Field(description="The number of the published qrels version")
     topics: list[str] | None
     metrics: list[str] | None
     policy: Policy

@@ -1,4 +1,4 @@
-"""The state of the service, and the addresses to begin with."""
+"""The state of the service, and the addresses to start from."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from gainboard.api.models.answers import Model
 
 
 class Health(Model):
-    """That the service runs, and which version of it."""
+    """The answer that the service runs, with its version."""
 
     status: str = "ok"
     version: str = __version__
 
 
 class Ready(Model):
-    """That the service can answer."""
+    """The answer whether the service can serve requests."""
 
     status: str = "ok"
     database: str = "ok"
     jobs: Literal["here", "elsewhere", "off"] = Field(
-        description="Which server works them: this one, another (or this one in a moment); off: this one never does"
+        description="Which server runs jobs: `here`, `elsewhere` (this server may take over soon), or `off`: "
+        "this server "
+        "never does"
     )
-    job_slots: int = Field(description="Processes that this server may work jobs in")
+    job_slots: int = Field(description="The number of processes in which this server may run jobs")
     compiled: dict[str, bool] = Field(
-        description="What the `fast` extra can compile, and whether it is loaded; plain code serves in its place"
+        description="What the `fast` extra can compile, and whether it is loaded; plain code runs otherwise"
     )
 
 
 class Door(Model):
-    """Where to go from here."""
+    """The addresses to start from."""
 
     name: str = "Gainboard"
     version: str = __version__

@@ -1,4 +1,4 @@
-"""One qrels version held against another."""
+"""The comparison of two qrels versions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Kind = Literal["same_better", "no_difference", "appears", "disappears", "reverse
 
 
 class JudgmentChange(Model):
-    """A document whose judgment differs; a level is null where it is not judged."""
+    """A document whose judgment differs. A level is null if the document is not judged."""
 
     topic: str
     document: str
@@ -21,14 +21,16 @@ class JudgmentChange(Model):
 
 
 class JudgmentsImpact(Model):
-    """How the judgments differ."""
+    """The differences between the judgments."""
 
     added: int
     removed: int
     changed: int
     unchanged: int
-    levels: list[str | None] = Field(description="Names of the rows and columns of `table`; null: not judged")
-    table: list[list[int]] = Field(description="Documents: a row for each old level, a column for each new one")
+    levels: list[str | None] = Field(description="Names of the rows and columns of `table`; null means not judged")
+    table: list[list[int]] = Field(
+        description="Numbers of documents: one row for each old level, one column for each new level"
+    )
     changes: list[JudgmentChange] = Field(description="The first 100, by topic and document")
     topics_added: list[str]
     topics_removed: list[str]
@@ -36,7 +38,7 @@ class JudgmentsImpact(Model):
 
 
 class RunImpact(Model):
-    """What becomes of one run under one metric; runs with equal means share a rank."""
+    """The changes for one run under one metric. Runs with equal means share a rank."""
 
     name: str
     team: str
@@ -48,7 +50,7 @@ class RunImpact(Model):
 
 
 class ShownFlip(Model):
-    """A pair of runs of which something else is said than before; null: no significant difference."""
+    """A pair of runs whose verdict changed; null means no significant difference."""
 
     runs: tuple[str, str]
     asl_before: float
@@ -58,21 +60,21 @@ class ShownFlip(Model):
 
 
 class SignificanceImpact(Model):
-    """What a test says of all pairs of runs under both versions, over the topics that have a score under both."""
+    """The verdicts of a test on all pairs of runs under both versions, over the topics with a score under both."""
 
     test: str
     alpha: float
     topics: int
-    counts: dict[Kind, int] = Field(description="Pairs by what is said of them before and after")
-    flips: list[ShownFlip] = Field(description="The pairs that appear, disappear or reverse")
+    counts: dict[Kind, int] = Field(description="Numbers of pairs by verdict before and after")
+    flips: list[ShownFlip] = Field(description="The pairs whose difference appears, disappears or reverses")
 
 
 class ShownMetricImpact(Model):
-    """What becomes of all runs under one metric."""
+    """The changes for all runs under one metric."""
 
     metric: str
     runs: list[RunImpact]
-    tau_b: float | None = Field(description="Kendall's, between the rankings; null where either ties all runs")
+    tau_b: float | None = Field(description="Kendall's tau between the two rankings; null if all runs tie in either")
     largest_rank_change: int
     topics_become_defined: list[str]
     topics_become_undefined: list[str]
@@ -82,12 +84,12 @@ class ShownMetricImpact(Model):
 
 
 class ImpactAnswer(Model):
-    """One qrels version held against another: judgments, scores, rankings, significant differences."""
+    """The comparison of two qrels versions: judgments, scores, rankings, significant differences."""
 
     collection: str
     qrels_version: int
     against: int
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
-    asked: dict[str, str] = Field(description="The label that each expression became")
+    asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
     judgments: JudgmentsImpact
     impact: list[ShownMetricImpact] = Field(description="In the order of `metrics`")

@@ -12,12 +12,12 @@ from gainboard.store.job_records import JobState
 
 
 class ShownTable(Model):
-    """A table, and where it is in each form."""
+    """A table, and its address in each form."""
 
     name: str
     caption: str
     csv: str
-    latex: str | None = Field(description="Null for a table that is too long to be printed")
+    latex: str | None = Field(description="Null if the table is too long to be printed")
 
     @classmethod
     def below(cls, address: str, name: str, caption: str, *, only_csv: bool = False, **more: Any) -> Self:
@@ -27,7 +27,7 @@ class ShownTable(Model):
 
 
 class ShownFigure(Model):
-    """A figure, and where it is."""
+    """A figure and its address."""
 
     name: str
     caption: str
@@ -40,30 +40,32 @@ class ShownFigure(Model):
 
 
 class Progress(Model):
-    """How far the work is, in parts of about equal cost; putting the result together is the last one."""
+    """The progress of the work, in parts of about equal cost. The last part puts the result together."""
 
     done: int
     total: int
 
 
 class ShownJob(Model):
-    """An analysis outside a request. The same request on the same data is the same job, with the same id."""
+    """An analysis that runs outside a request. The same request on the same data is the same job, with the same id."""
 
-    id: str = Field(description="SHA-256 of all that the result depends on")
+    id: str = Field(description="SHA-256 of everything that the result depends on")
     collection: str
     kind: str
     state: JobState
     progress: Progress
-    params: dict[str, Any] = Field(description="As they were settled: expressions as labels, defaults filled in")
+    params: dict[str, Any] = Field(
+        description="The parameters that are used: expressions as labels, defaults filled in"
+    )
     qrels_version: int
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    result_url: str | None = Field(description="Null until it has succeeded")
-    pairs_url: str | None = Field(description="Where pages of the tested pairs of runs are; null if there are none")
-    error: str | None = Field(description="Why it failed")
-    tables: list[ShownTable] | None = Field(description="Null until it has succeeded, and in lists")
-    figures: list[ShownFigure] | None = Field(description="Null until it has succeeded, and in lists")
+    result_url: str | None = Field(description="Null until the job has succeeded")
+    pairs_url: str | None = Field(description="The address of the tested pairs of runs; null if there are none")
+    error: str | None = Field(description="Why the job failed")
+    tables: list[ShownTable] | None = Field(description="Null until the job has succeeded, and in lists")
+    figures: list[ShownFigure] | None = Field(description="Null until the job has succeeded, and in lists")
 
 
 class ShownPair(Model):
@@ -71,10 +73,12 @@ class ShownPair(Model):
 
     metric: str
     runs: tuple[str, str]
-    difference: float | None = Field(description="The first run's mean score less the second's")
+    difference: float | None = Field(description="The first run's mean score minus the second's")
     asl: float | None = Field(description="Achieved significance level")
-    asl_corrected: float | None = Field(None, description="The level after the correction; null if there was none")
-    effect_size: float | None = Field(description="Null where there is no spread")
+    asl_corrected: float | None = Field(
+        None, description="The significance level after correction; null without a correction"
+    )
+    effect_size: float | None = Field(description="Null if the differences have no spread")
     interval: tuple[float | None, float | None] = Field(description="95 % interval of the difference")
 
 
@@ -83,11 +87,11 @@ class ShownKind(Model):
 
     name: str
     definition: str
-    params: dict[str, Any] = Field(description="JSON Schema: every parameter with its description, default, limits")
-    example: dict[str, Any] = Field(description="A body that asks for it")
+    params: dict[str, Any] = Field(description="JSON Schema of the parameters, with descriptions, defaults and limits")
+    example: dict[str, Any] = Field(description="An example of a request body")
 
 
 class KindsAnswer(Model):
-    """Every kind of job."""
+    """The list of every kind of job."""
 
     items: list[ShownKind]

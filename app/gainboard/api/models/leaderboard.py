@@ -1,4 +1,4 @@
-"""Runs ranked by the mean of one metric."""
+"""The leaderboard: runs ranked by their mean score under one metric."""
 
 from __future__ import annotations
 
@@ -11,33 +11,36 @@ from gainboard.store.job_records import JobState
 
 
 class LeaderboardRow(Model):
-    """One run's place; runs with equal means share a rank, runs without a mean come last."""
+    """One run. Runs with equal means share a rank; runs without a mean come last."""
 
     rank: int
     name: str
     team: str
     mean: dict[str, float | None]
     interval: dict[str, tuple[float, float] | None] = Field(
-        description="95 %, Student's t over topics; not cut to the metric's range"
+        description="95 % confidence interval, Student's t over topics; it may exceed the metric's range"
     )
     groups: list[str] | None = Field(
-        description="Letters: runs that share one do not differ significantly. Null until `groups_job` has succeeded"
+        description="Letters: runs that share a letter do not differ significantly. Null until `groups_job` "
+        "has succeeded"
     )
 
 
 class ShownGroupsJob(Model):
-    """The job of the groups: POST its `kind` and `params` to have it. Its `state` is null if nobody has."""
+    """The job that computes the groups: POST its `kind` and `params` to start it. `state` is null if it does not
+    exist.
+    """
 
     kind: str
     params: dict[str, Any]
     id: str
     state: JobState | None
-    outdated: bool = Field(False, description="Whether only an earlier version has computed the groups")
-    url: str = Field(description="Where the job is once it has been asked for")
+    outdated: bool = Field(False, description="Whether only an earlier version of Gainboard has computed the groups")
+    url: str = Field(description="The address of the job, if it exists")
 
 
 class LeaderboardAnswer(Model):
-    """Runs ranked by the mean of one metric."""
+    """Runs ranked by their mean score under one metric."""
 
     collection: str
     qrels_version: int
@@ -46,7 +49,7 @@ class LeaderboardAnswer(Model):
     asked: dict[str, str]
     rows: list[LeaderboardRow]
     topics_scored: dict[str, int] | None = Field(description="Null while the judgments are hidden")
-    withheld: dict[str, str] = Field(description="Runs that get no score while the judgments are hidden, and why")
+    withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")
     groups_job: ShownGroupsJob | None = Field(
-        description="Randomised Tukey HSD, 5000 permutations, alpha 0.05; null where there is nothing to compare"
+        description="Randomised Tukey HSD, 5000 permutations, alpha 0.05; null if there is nothing to compare"
     )

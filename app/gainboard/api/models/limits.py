@@ -1,4 +1,4 @@
-"""Limits: the uploads and scores that are left to a token, and the bounds on a file."""
+"""The uploads and scores that a token has left, and the limits on a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gainboard.api.models.answers import Model
 
 
 class UploadLimits(Model):
-    """Bounds on one file."""
+    """The limits on one file."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -23,7 +23,7 @@ class UploadLimits(Model):
 
 
 class ShownQuota(Model):
-    """What may be used, and is; null where it is not bounded."""
+    """A quota: its limit and what is used of it. The limit is null if there is none."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -34,20 +34,22 @@ class ShownQuota(Model):
 
 
 class Team(Model):
-    """What is left to the token's team."""
+    """The quotas and budget of the token's team."""
 
-    opens_at: datetime | None = Field(description="When the first run is taken")
-    closes_at: datetime | None = Field(description="From when on none is")
-    runs: dict[str, ShownQuota] = Field(description="`per_day` (of UTC), `total`, and `concurrent` uploads")
-    answers: ShownQuota = Field(description="Distinct scores; one that was given before is free")
-    bits_an_answer: float | None = Field(description="What a score tells at the most; null where all are shown")
-    bits_left: float | None = Field(description="What the answers that are left can tell at the most")
+    opens_at: datetime | None = Field(description="Uploads are accepted from this time")
+    closes_at: datetime | None = Field(description="Uploads are refused from this time")
+    runs: dict[str, ShownQuota] = Field(description="`per_day` (UTC), `total`, and `concurrent` uploads")
+    answers: ShownQuota = Field(description="Distinct scores; a score that was given before costs nothing")
+    bits_an_answer: float | None = Field(
+        description="The most bits that one score can reveal; null if all scores are shown"
+    )
+    bits_left: float | None = Field(description="The most bits that the remaining answers can reveal")
 
 
 class MyLimits(Model):
-    """What is left to this token. Null: nothing is counted against it."""
+    """The limits of this token. Null fields: nothing is counted for this token."""
 
     submissions_left: int | None
     answers_left: int | None
-    team: Team | None = Field(description="Null for tokens of no team")
+    team: Team | None = Field(description="Null for tokens without a team")
     upload: UploadLimits

@@ -13,7 +13,7 @@ class ShownParameter(Model):
     """A parameter of a metric expression."""
 
     name: str
-    default: Any = Field(description="Null where it depends on the collection's levels")
+    default: Any = Field(description="Null if it depends on the collection's levels")
     limits: str
     schema_: dict[str, Any] = Field(alias="schema")
     description: str
@@ -27,24 +27,26 @@ class ShownMetric(Model):
     aliases: list[str]
     definition: str
     reference: str
-    graded: bool = Field(description="Whether gains matter to it")
+    graded: bool = Field(description="Whether the gain setting changes its scores")
     bounded: bool = Field(description="Whether all its scores lie in [0, 1]")
     takes_cutoff: bool
     parameters: list[ShownParameter]
 
 
 class ShownPreset(Model):
-    """A name for several metrics, wherever metrics are listed."""
+    """A short name for several metrics; it is allowed wherever metrics are listed."""
 
     name: str
     title: str
     definition: str
     reference: str
-    expressions: list[str] = Field(description="What takes its place where there are three relevance levels")
+    expressions: list[str] = Field(
+        description="The metrics that replace it in a collection with three relevance levels"
+    )
 
 
 class Catalogue(Model):
-    """Every metric, and every preset."""
+    """Every metric and every preset."""
 
     items: list[ShownMetric]
     presets: list[ShownPreset]

@@ -14,17 +14,19 @@ Columns = Literal["trec", "topic-document-level", "topic-level-document"]
 
 
 class ShownQrels(Model):
-    """One immutable version of the judgments: how many topics, judged and relevant documents it has."""
+    """One immutable version of the judgments, with its numbers of topics, judged and relevant documents."""
 
     version: int
-    state: Literal["draft", "published"] = Field(description="Of a draft only organisers know")
-    published_at: datetime | None = Field(description="The version published last is the one that answers")
+    state: Literal["draft", "published"] = Field(description="Only organisers see drafts")
+    published_at: datetime | None = Field(
+        description="When it was published; the version published last is the one in use"
+    )
     topics: int
     judged: int
     relevant: int
     per_level: dict[str, int]
     columns: Columns
     sha256: str
-    order_by: OrderBy = Field(description="What decides a document's rank in the runs that are judged by this version")
+    order_by: OrderBy = Field(description="What determines the rank of a document in the runs judged by this version")
     created_at: datetime
     warnings: list[ShownWarning]

@@ -13,7 +13,7 @@ from gainboard.store.job_records import JobState
 
 
 class PaperTable(ShownTable):
-    """A table under its number in the paper; `collection` is null where it is about all of them."""
+    """A table under its number in the paper. `collection` is null if it is about all collections."""
 
     number: str
     collection: str | None
@@ -27,10 +27,10 @@ class PaperFigure(ShownFigure):
 
 
 class NeededJob(Model):
-    """A job whose result the report lays out."""
+    """A job whose result the report uses."""
 
     collection: str
-    key: str = Field(description="What the report calls it")
+    key: str = Field(description="The report's name for it")
     kind: str
     id: str
     state: JobState
@@ -38,7 +38,7 @@ class NeededJob(Model):
 
 
 class NotThere(Model):
-    """Tables or figures of the paper that cannot be had of this collection, and why."""
+    """Tables or figures of the paper that are not available for this collection, and why."""
 
     collection: str
     what: str
@@ -46,24 +46,24 @@ class NotThere(Model):
 
 
 class ShownReport(Model):
-    """A paper's tables and figures for collections here. The same request on the same data is the same report."""
+    """A paper's tables and figures for stored collections. The same request on the same data is the same report."""
 
-    id: str = Field(description="SHA-256 of all that the report depends on")
+    id: str = Field(description="SHA-256 of everything that the report depends on")
     name: str
     title: str
     collections: list[str]
-    state: JobState = Field(description="Of its jobs together; failed as soon as one of them has failed")
+    state: JobState = Field(description="The state of all its jobs together; failed as soon as one job has failed")
     progress: Progress
     params: dict[str, Any]
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    result_url: str | None = Field(description="Null until it has succeeded")
-    error: str | None = Field(description="Why it failed")
+    result_url: str | None = Field(description="Null until the report has succeeded")
+    error: str | None = Field(description="Why the report failed")
     jobs: list[NeededJob]
-    left_out: list[NotThere] = Field(description="What is known to be missing before anything is worked")
-    tables: list[PaperTable] | None = Field(description="Null until it has succeeded, and in lists")
-    figures: list[PaperFigure] | None = Field(description="Null until it has succeeded, and in lists")
+    left_out: list[NotThere] = Field(description="What is known to be missing before the jobs run")
+    tables: list[PaperTable] | None = Field(description="Null until the report has succeeded, and in lists")
+    figures: list[PaperFigure] | None = Field(description="Null until the report has succeeded, and in lists")
 
 
 class ShownReportKind(Model):
@@ -73,11 +73,11 @@ class ShownReportKind(Model):
     title: str = Field(description="The paper's")
     reference: str
     definition: str
-    params: dict[str, Any] = Field(description="JSON Schema: every parameter with its description, default, limits")
-    example: dict[str, Any] = Field(description="A body that asks for it")
+    params: dict[str, Any] = Field(description="JSON Schema of the parameters, with descriptions, defaults and limits")
+    example: dict[str, Any] = Field(description="An example of a request body")
 
 
 class ReportKindsAnswer(Model):
-    """Every kind of report."""
+    """The list of every kind of report."""
 
     items: list[ShownReportKind]

@@ -10,17 +10,17 @@ from gainboard.api.models.answers import Model, ShownWarning
 
 
 class ShownRun(Model):
-    """A stored run. `unjudged_share` is null where the judgments are hidden, or there are none."""
+    """A stored run. `unjudged_share` is null if the judgments are hidden or do not exist."""
 
     name: str
     team: str
-    tag: str = Field(description="The sixth column, as it stood in the file")
+    tag: str = Field(description="The sixth column of the file (the run tag), unchanged")
     description: str | None
     type: str | None
     pooled: bool
     topics: int
-    retrieved: int = Field(description="Documents, after truncation to the collection's depth")
+    retrieved: int = Field(description="Number of documents, after truncation to the collection's depth")
     unjudged_share: float | None
-    sha256: str = Field(description="Of the file, decompressed")
+    sha256: str = Field(description="SHA-256 of the decompressed file")
     created_at: datetime
     warnings: list[ShownWarning]

@@ -8,13 +8,14 @@ from gainboard.api.models.answers import Model
 
 
 class ScoredRun(Model):
-    """A run's scores by label; null where a score is undefined."""
+    """A run's scores by label; null if a score is undefined."""
 
     name: str
     team: str
     topics_missing: int | None = Field(
-        description="Topics of the qrels that the run lacks, each of which scores 0; of the declared ones, or null, "
-        "while the judgments are hidden"
+        description="Topics of the qrels that the run lacks, each of which scores 0. While the judgments are "
+        "hidden: of "
+        "the declared topics, or null"
     )
     mean: dict[str, float | None]
     topics: dict[str, dict[str, float | None]] | None = None
@@ -26,10 +27,12 @@ class ScoresAnswer(Model):
     collection: str
     qrels_version: int
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
-    asked: dict[str, str] = Field(description="The label that each expression became")
+    asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
     runs: list[ScoredRun]
-    topics_scored: dict[str, int] | None = Field(description="Topics in the mean, by label; null while hidden")
-    topics_undefined: dict[str, list[str]] | None = Field(
-        description="Topics left out, for they have nothing to find; null while hidden"
+    topics_scored: dict[str, int] | None = Field(
+        description="Number of topics in the mean, by label; null while the judgments are hidden"
     )
-    withheld: dict[str, str] = Field(description="Runs that get no score while the judgments are hidden, and why")
+    topics_undefined: dict[str, list[str]] | None = Field(
+        description="Topics left out because they have no relevant document; null while the judgments are hidden"
+    )
+    withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")

@@ -11,13 +11,15 @@ class ShownPoint(Model):
     """A metric of the grid."""
 
     label: str
-    asked: str = Field(description="The expression that it came from; the first one, if several come to the same")
-    parameters: dict[str, str] = Field(description="The values of the grid that it has")
-    topics_scored: int = Field(description="Topics in its means")
+    asked: str = Field(
+        description="The expression that gave this metric; the first one, if several give the same metric"
+    )
+    parameters: dict[str, str] = Field(description="Its values of the varied parameters")
+    topics_scored: int = Field(description="Number of topics in its means")
 
 
 class SweptRun(Model):
-    """A run's means, in the order of the points; null where one is undefined."""
+    """A run's means, in the order of the points; null if a mean is undefined."""
 
     name: str
     team: str
@@ -30,5 +32,5 @@ class SweepAnswer(Model):
     collection: str
     qrels_version: int
     grid: dict[str, list[str]]
-    points: list[ShownPoint] = Field(description="Each metric once, though several combinations come to it")
+    points: list[ShownPoint] = Field(description="Each metric once, even if several combinations give it")
     runs: list[SweptRun]

@@ -11,7 +11,7 @@ from gainboard.api.models.texts import Slug
 
 
 class NewTeam(BaseModel):
-    """A team of the collection. The first run or token for it would make it, too."""
+    """A team of the collection. The first run or token for a new team creates it, too."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "lemur"}]})
 
@@ -19,9 +19,9 @@ class NewTeam(BaseModel):
 
 
 class ShownTeam(Model):
-    """A team. How many tokens it has is shown to organisers alone, and null to others."""
+    """A team. Only organisers see its number of tokens; it is null for others."""
 
     name: str
     created_at: datetime
-    runs: int = Field(description="Those that are not withdrawn")
-    tokens: int | None = Field(description="Those that are neither revoked nor expired")
+    runs: int = Field(description="Runs that are not withdrawn")
+    tokens: int | None = Field(description="Tokens that are neither revoked nor expired")

@@ -1,4 +1,4 @@
-"""The forms that texts of a request may have, and how each is put to somebody who sent another."""
+"""The forms that texts of a request may have, and the message for each form."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ LEVEL_PATTERN: Final = r"^[A-Za-z0-9_+-]{1,32}$"
 KEY_PATTERN: Final = r"^[!-~]+$"
 
 MEANINGS: Final = {
-    SLUG_PATTERN: "Must be letters, digits, `.`, `_` and `-`, at most 128 of them, the first a letter or digit",
-    TEXT_PATTERN: "Must not contain control characters",
-    LEVEL_PATTERN: "Must be letters, digits, `_`, `+` and `-`, at most 32 of them",
-    KEY_PATTERN: "Must be printable ASCII characters without blanks",
+    SLUG_PATTERN: "Use letters, digits, `.`, `_` and `-`, at most 128, and begin with a letter or digit: for "
+    "example `web-2026`",
+    TEXT_PATTERN: "Remove the control characters, such as line breaks or tabs",
+    LEVEL_PATTERN: "Use letters, digits, `_`, `+` and `-`, at most 32, for example `S`",
+    KEY_PATTERN: "Use printable ASCII characters without blanks",
 }
-"""What a pattern asks for, in words."""
+"""The message for each pattern."""
 
 
 def in_utc(time: datetime | None) -> datetime | None:
-    """The same time in UTC; ValueError where that lies beyond the calendar."""
+    """Return the same time in UTC. Raise ValueError if it is outside the calendar."""
     try:
         return time and time.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError("the time lies beyond the calendar in UTC") from error
+        raise ValueError("the time is outside the calendar (years 1 to 9999) in UTC") from error
 
 
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]

@@ -15,20 +15,20 @@ Expiry = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
 
 
 class NewToken(BaseModel):
-    """Whom the token is for."""
+    """The person or program that the token is for."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"role": "participant", "team": "lemur"}]}
     )
 
     role: Role
-    team: Slug | None = Field(None, description="Of a participant; a new name creates the team")
-    holder: Text | None = Field(None, description="Who holds it, in your words; shown to organisers alone")
+    team: Slug | None = Field(None, description="The participant's team; a new name creates the team")
+    holder: Text | None = Field(None, description="A note on who holds the token; only organisers see it")
     expires_at: Expiry = None
 
 
 class Rotation(BaseModel):
-    """What changes besides the secret: nothing, or when the token ends (null: it does not)."""
+    """The change that comes with the new secret: none, or another expiry time (null: the token does not expire)."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
 
@@ -36,7 +36,7 @@ class Rotation(BaseModel):
 
 
 class ShownToken(Model):
-    """A token's record; the token itself is not known to the service."""
+    """A token's record. The service does not know the token itself."""
 
     id: str
     role: Role
@@ -45,48 +45,50 @@ class ShownToken(Model):
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="To the minute, or an earlier time where the service was busy")
+    last_used_at: datetime | None = Field(description="To the minute; an earlier time if the service was busy")
 
 
 class CreatedToken(ShownToken):
-    """A new token: `token` is shown this once."""
+    """A new token. `token` is shown only this once."""
 
     token: str
 
 
 class Me(Model):
-    """Who the token is."""
+    """The holder of this token: role, collection, team."""
 
     id: str
     role: Role
-    collection: str | None = Field(description="The one it belongs to; null: every collection")
+    collection: str | None = Field(description="The token's collection; null means every collection")
     team: str | None
     expires_at: datetime | None
 
 
 class NewOrganiser(BaseModel):
-    """A further organiser of the instance, who may do everything."""
+    """Another organiser of the instance, who may do everything."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"holder": "R. Mokoena"}]})
 
-    holder: Text | None = Field(None, description="Who holds it, in your words")
+    holder: Text | None = Field(None, description="A note on who holds the token")
     expires_at: Expiry = None
 
 
 class ShownOrganiser(Model):
-    """The record of an organiser's token; the token itself is not known to the service."""
+    """The record of an organiser's token. The service does not know the token itself."""
 
     id: str
     role: Literal["organiser"]
-    origin: str = Field(description="`environment`: GAINBOARD_ADMIN_TOKEN; `first-start`; or `created` here")
+    origin: str = Field(
+        description="`environment` (GAINBOARD_ADMIN_TOKEN), `first-start`, or `created` by an organiser"
+    )
     holder: str | None
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="To the minute, or an earlier time where the service was busy")
+    last_used_at: datetime | None = Field(description="To the minute; an earlier time if the service was busy")
 
 
 class CreatedOrganiser(ShownOrganiser):
-    """A new organiser's token: `token` is shown this once."""
+    """A new organiser's token. `token` is shown only this once."""
 
     token: str
