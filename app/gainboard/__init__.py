@@ -1,3 +1,3 @@
-"""Gainboard: evaluation of information retrieval with graded relevance, as a service."""
+"""Gainboard: a service for the evaluation of information retrieval with graded relevance."""
 
 __version__ = "0.1.0"

@@ -110,7 +110,7 @@ def test_findings_are_written_as_compilers_write_them(folder: Path, capsys: pyte
         "crlf: warning: crlf: Lines end in CRLF (2)",
         "crlf: fine: run, tag tag, topics 1, retrieved 2",
     ]
-    assert lines[-2:] == ["many: 150 faults, of which these are the first 100", "many: faulty: run"]
+    assert lines[-2:] == ["many: 150 faults; these are the first 100", "many: faulty: run"]
 
 
 def test_a_collections_settings_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -111,10 +111,10 @@ def test_an_empty_variable_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('sever = "x"\n', "there is no setting 'sever'; there are: server, token, collection"),
-        ("token = 12\n", "token is text, in quotes"),
-        ("server = \n", "is not TOML"),
-        ('server = "\udcff"', "is not TOML"),
+        ('sever = "x"\n', "there is no setting 'sever'; available: server, token, collection"),
+        ("token = 12\n", "token must be text in quotes"),
+        ("server = \n", "is not valid TOML"),
+        ('server = "\udcff"', "is not valid TOML"),
     ],
 )
 def test_a_file_that_cannot_be_read_so_is_refused(tmp_path: Path, text: str, said: str) -> None:

@@ -101,7 +101,7 @@ def test_it_looks_while_the_service_runs_and_says_that_it_works_the_jobs(address
 def test_jobs_that_nobody_works_are_a_problem(address: str, doctor: Doctor) -> None:
     with serving(Settings.read({}, database_url=address, admin_token=ADMIN, job_slots=0)) as service:
         assert Laboratory(service).ask(**LONG).status_code == 202
-        assert doctor.found()["jobs"][1] == ("problem", "jobs are waiting, and no server works them")
+        assert doctor.found()["jobs"][1] == ("problem", "jobs are waiting, and no server runs them")
 
 
 def test_a_newer_schema_is_a_problem_and_an_older_one_a_note(address: str, doctor: Doctor) -> None:
@@ -197,7 +197,7 @@ def test_a_large_file_is_looked_through_only_where_that_is_asked_for(
     workspace, _ = open_workspace(Settings.read({}, data=tmp_path))
     workspace.database.close()
     monkeypatch.setattr(looking, "QUICKLY_READ", 1)
-    assert doctor.found("--data", str(tmp_path))["integrity"] == [("note", "not looked at, the file being large")]
+    assert doctor.found("--data", str(tmp_path))["integrity"] == [("note", "not checked, because the file is large")]
     assert looking.ASK in doctor.said("--data", str(tmp_path))
     assert doctor.found("--data", str(tmp_path), "--thorough")["integrity"][0][0] == "ok"
 

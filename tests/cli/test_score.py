@@ -158,7 +158,7 @@ def test_what_is_left_out_of_the_means_is_said(tmp_path: Path, capsys: pytest.Ca
     score(str(tmp_path / "run"), "-mAP", "-mP@1", qrels=str(tmp_path / "qrels"))
     printed = capsys.readouterr()
     assert printed.out.splitlines()[1].split() == ["run", "0.5000", "0.5000"]
-    assert "1 of 3 topics are left out of all means, for there is nothing to find: 3" in printed.err
+    assert "1 of 3 topics are left out of all means, because they have no relevant document: 3" in printed.err
     assert "warning: unknown-topics: " in printed.err
     assert "warning: missing-topics: " in printed.err
 

@@ -1,4 +1,4 @@
-"""The command line: `gainboard COMMAND`. Each file of `gainboard.cli.commands` is the command of its name."""
+"""The command line: `gainboard COMMAND`. Each file of `gainboard.cli.commands` holds the command of its name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit code: 0 done, 1 refused, 2 not understood."""
+    """Run a command and return the exit code: 0 done, 1 refused, 2 wrong usage."""
     given = sys.argv[1:] if arguments is None else arguments
     parsed = parser(given[:1]).parse_args(given)
     try:
@@ -32,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever read the output has seen enough
-        sys.stdout = None  # or the interpreter would try again at its end
+    except BrokenPipeError:  # The reader of the output, such as `head`, has closed the pipe. This is not an error.
+        sys.stdout = None  # otherwise the interpreter tries to write again when it ends
         return 141
     except OSError as error:
         if error.errno not in _NO_ROOM:
@@ -45,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
-    """Return the parser, in which the commands of these names have their options, and the others a line in the list.
+    """Return the parser. Only the commands of these names get their options; the others are lines in the list.
 
-    A command with options must be imported, which takes up to half a second: NumPy, httpx, Pydantic.
+    A command must be imported to know its options, which takes up to half a second: NumPy, httpx, Pydantic.
     """
     top = argparse.ArgumentParser(
         prog="gainboard",
@@ -65,12 +65,12 @@ def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
 
 
 def every_command() -> list[Command | Group]:
-    """Import all commands, in the order of their names."""
+    """Import all commands and return them by name."""
     return [_command(name) for name in _NAMES]
 
 
 def summary(name: str) -> str:
-    """Read the short help of a command from the first line of its module, without importing it."""
+    """Read the short help of a command from the first line of its module, without importing the module."""
     source = get_data(commands.__name__, f"{name}.py")
     assert source is not None
     return short(source.decode().split('"""', 2)[1])

@@ -1,4 +1,4 @@
-"""A command is a value, from which the parser, its help and the tests of its examples follow."""
+"""A command is a value. The parser, its help and the tests of its examples follow from it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Example:
 
 @dataclass(frozen=True)
 class Command:
-    """One command. `run` does it and gives the exit code, and its docstring is the long help; `help` is the short one.
+    """One command. `run` runs it and returns the exit code; its docstring is the long help. `help` is the short help.
 
-    A command under `gainboard` itself takes its help from its module's docstring. `run` reads its options from the
-    arguments, by the names that `options` gives them.
+    A command directly under `gainboard` takes its short help from its module's docstring. `run` reads its options from
+    the arguments, by the names that `options` gives them.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Group:
-    """Commands of one noun: `gainboard NAME COMMAND`."""
+    """A group of commands about one noun: `gainboard NAME COMMAND`."""
 
     name: str
     help: str | None
@@ -68,7 +68,7 @@ class Group:
 
 
 def short(help: str | None) -> str:
-    """Return a help text as it stands in a list, without a full stop."""
+    """Return a help text for a list, without its full stop."""
     return (help or "").rstrip(".")
 
 

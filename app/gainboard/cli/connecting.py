@@ -1,6 +1,6 @@
-"""The server that a command calls: which one, as whom, about which collection, and how its refusals are told.
+"""The server that a command calls, the token, the collection, and how refusals are printed.
 
-Options come first, then the environment, then a configuration file.
+Options override environment variables, which override a configuration file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEMBERS = ("server", "token", "collection")
 """The settings that each of the three sources may have."""
 OPTIONS = {"server": "--server", "token": "--token", "collection": "-c"}
 RETRIES = 2
-"""Somebody waits, so a command gives up on an absent server within a second."""
+"""A user waits, so a command gives up on an unreachable server within a second."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SourcedSetting:
 
 @dataclass(frozen=True)
 class Target:
-    """A server, a token and a collection; without a token requests are anonymous."""
+    """A server, a token and a collection. Without a token requests are anonymous."""
 
     server: SourcedSetting
     token: SourcedSetting | None
@@ -47,9 +47,13 @@ class Target:
 def server_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of every command that calls a server."""
     group = parser.add_argument_group("server")
-    group.add_argument("--server", metavar="URL", help=f"where the service is (GAINBOARD_SERVER, {DEFAULT_SERVER})")
-    group.add_argument("--token", metavar="TOKEN", help="who asks; GAINBOARD_TOKEN does not show in lists of processes")
-    group.add_argument("--config", type=Path, metavar="FILE", help="a file that has these settings (GAINBOARD_CONFIG)")
+    group.add_argument("--server", metavar="URL", help=f"address of the service (GAINBOARD_SERVER, {DEFAULT_SERVER})")
+    group.add_argument(
+        "--token",
+        metavar="TOKEN",
+        help="your token; GAINBOARD_TOKEN is safer, because other users can see command lines",
+    )
+    group.add_argument("--config", type=Path, metavar="FILE", help="a file with these settings (GAINBOARD_CONFIG)")
 
 
 def collection_option(parser: argparse.ArgumentParser) -> None:
@@ -58,12 +62,12 @@ def collection_option(parser: argparse.ArgumentParser) -> None:
 
 
 def find_target(parsed: argparse.Namespace) -> Target:
-    """Return the target of the command line, the environment and the configuration file together. Raises BadSetting."""
+    """Return the target from the command line, the environment and the configuration file. Raise BadSetting."""
     path, is_named = _config_path(parsed.config, os.environ)
     file = _read(path, is_named)
     found: dict[str, SourcedSetting] = {}
     for name in MEMBERS:
-        # The collections of a report are a list, which the report's own command reads.
+        # A report has a list of collections, which the report's own command reads.
         given = getattr(parsed, name, None)
         variable = f"GAINBOARD_{name.upper()}"
         sources = ((given, OPTIONS[name]), (os.environ.get(variable), variable), (file.get(name), str(path)))
@@ -74,8 +78,12 @@ def find_target(parsed: argparse.Namespace) -> Target:
     server = found.get("server") or SourcedSetting(DEFAULT_SERVER, "the default")
     token = found.get("token")
     if token and token.origin == str(path) and not _is_for(server.value, file):
-        # Whoever is sent a token has it: the one in the file is for the server in the file.
-        print(f"gainboard: the token in {path} is not sent to {server.value}, another server", file=sys.stderr)
+        # A server learns the token that it is sent. A token in the file is only for the server in the file.
+        print(
+            f"gainboard: The token in {path} is not sent to {server.value}, because it is for another server. Use "
+            "GAINBOARD_TOKEN.",
+            file=sys.stderr,
+        )
         token = None
     return Target(server, token, found.get("collection"))
 
@@ -89,7 +97,7 @@ def _config_path(given: Path | None, environment: Mapping[str, str]) -> tuple[Pa
     if named := given or environment.get("GAINBOARD_CONFIG"):
         return Path(named), True
     folder = environment.get("XDG_CONFIG_HOME")
-    # A relative one counts as none: so says the XDG specification.
+    # The XDG specification says that a relative path is ignored.
     base = Path(folder) if folder and Path(folder).is_absolute() else Path("~/.config").expanduser()
     return base / "gainboard" / "config.toml", False
 
@@ -101,25 +109,25 @@ def _read(path: Path, is_named: bool) -> dict[str, str]:
             mode = os.fstat(file.fileno()).st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
         if is_named:
-            raise BadSetting(f"There is no configuration file {path}.") from error
+            raise BadSetting(f"There is no configuration file {path}. Correct --config or GAINBOARD_CONFIG.") from error
         return {}
     except OSError as error:
         raise BadSetting(f"Cannot read {path}: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadSetting(f"{path} is not TOML: {error}.") from error
+        raise BadSetting(f"{path} is not valid TOML: {error}.") from error
     if problems := list(_problems_of_file(found)):
         raise BadSetting(f"{path}: {'; '.join(problems)}.")
     if "token" in found and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        print(f"gainboard: others may read {path}, which has a token: chmod 600 {path}", file=sys.stderr)
+        print(f"gainboard: Other users can read {path}, which has a token. Run: chmod 600 {path}", file=sys.stderr)
     return found
 
 
 def _problems_of_file(found: Mapping[str, object]) -> Iterator[str]:
     if unknown := sorted(found.keys() - set(MEMBERS)):
-        yield f"there is no setting {', '.join(map(repr, unknown))}; there are: {', '.join(MEMBERS)}"
+        yield f"there is no setting {', '.join(map(repr, unknown))}; available: {', '.join(MEMBERS)}"
     for name in MEMBERS:
         if not isinstance(found.get(name, ""), str):
-            yield f"{name} is text, in quotes"
+            yield f"{name} must be text in quotes"
 
 
 @dataclass(frozen=True)
@@ -131,9 +139,9 @@ class CalledServer:
 
     @property
     def collection(self) -> str:
-        """Return the collection that the command is about. Raises BadSetting if none is named."""
+        """Return the collection that the command is about. Raise BadSetting if none is named."""
         if self.target.collection is None:
-            raise BadSetting("Which collection? Name it with -c NAME, or in GAINBOARD_COLLECTION.")
+            raise BadSetting("No collection is named. Name it with -c NAME, or in GAINBOARD_COLLECTION.")
         return self.target.collection.value
 
     @property
@@ -146,10 +154,10 @@ class CalledServer:
 def connect_server(parsed: argparse.Namespace) -> Iterator[CalledServer]:
     """Connect to the server that the command line, the environment or the configuration file names.
 
-    Raises BadSetting, and from within the context ClientError with all that the server says.
+    Raise BadSetting, and from within the context ClientError with the server's full answer.
     """
     target = find_target(parsed)
-    # An empty token, or the client would look for one in the environment by itself.
+    # The client would read an absent token from the environment. An empty one means anonymous.
     token = target.token.value if target.token else ""
     with Gainboard(target.server.value, token, retries=RETRIES) as gainboard:
         try:
@@ -161,15 +169,15 @@ def connect_server(parsed: argparse.Namespace) -> Iterator[CalledServer]:
 
 
 def _who_asked(problem: Problem, target: Target) -> Iterator[str]:
-    """Yield the source of a refused token, or where to put a token."""
+    """Yield the source of a refused token, or how to give a token."""
     if problem.type == "not-authenticated" and target.token:
         yield f"(The token is from {target.token.origin}.)"
     elif problem.type == "not-authenticated":
-        yield "(Put the token into GAINBOARD_TOKEN or the configuration file, or give it with --token.)"
+        yield "(To send a token, set GAINBOARD_TOKEN, write it into the configuration file, or use --token.)"
 
 
 def describe_problem(problem: Problem) -> str:
-    """Return a refusal in full: why, every fault that the server names, and the kind of problem."""
+    """Return a refusal in full: the reason, every fault that the server names, and the type of problem."""
     request = f", request {problem.request_id}" if problem.status >= 500 and problem.request_id else ""
     places = [f"  {place}" for place in describe_faults(problem)] if len(problem.errors) > 1 else []
     return "\n".join([printable(problem.detail), *places, f"(problem {printable(problem.type)}{request})"])
@@ -185,7 +193,7 @@ def describe_faults(problem: Problem) -> Iterator[str]:
 
 
 def tell_of_refusal(file: str, refusal: GainboardError) -> None:
-    """Print every fault that the service names, or why else the file was refused, on standard error."""
+    """Print every fault that the service names, or the other reason for the refusal, on standard error."""
     for line in fault_lines(file, *_file_faults(refusal)):
         print(printable(line), file=sys.stderr)
 

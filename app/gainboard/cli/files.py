@@ -1,4 +1,4 @@
-"""Run and qrels files that are named on the command line: plain, gzip or zstd, and `-` for standard input."""
+"""Run and qrels files named on the command line: plain, gzip or zstd, and `-` for standard input."""
 
 from __future__ import annotations
 
@@ -29,21 +29,26 @@ _LEVEL_NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}")
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how files are read, which a collection of the service says once."""
+    """Add the options that say how files are read. A collection of the service has them as settings."""
     group = parser.add_argument_group("reading")
     group.add_argument(
-        "--levels", type=_levels, metavar="LEVELS", help="names, lowest first (B,A,S), or how many (default: as judged)"
+        "--levels",
+        type=_levels,
+        metavar="LEVELS",
+        help="names, lowest first (B,A,S), or their number (default: from the judgments)",
     )
-    group.add_argument("--columns", choices=LAYOUTS, help="the layout of the qrels (default: as its lines fit)")
-    group.add_argument("--depth", type=_depth, default=1000, help="ranks of a run that count (default: 1000)")
+    group.add_argument("--columns", choices=LAYOUTS, help="the layout of the qrels (default: guessed from the lines)")
     group.add_argument(
-        "--order-by", choices=get_args(OrderBy), default="score", help="what decides a rank (default: score)"
+        "--depth", type=_depth, default=1000, help="the number of ranks of a run that are scored (default: 1000)"
+    )
+    group.add_argument(
+        "--order-by", choices=get_args(OrderBy), default="score", help="what determines a rank (default: score)"
     )
 
 
 @dataclass(frozen=True)
 class FileReader:
-    """A reader of run and qrels files, as `reading_options` say, within limits."""
+    """A reader of run and qrels files within limits, as set by `reading_options`."""
 
     levels: Sequence[str] | int | None
     columns: str | None
@@ -53,11 +58,11 @@ class FileReader:
 
     @classmethod
     def of(cls, parsed: argparse.Namespace, limits: Limits) -> FileReader:
-        """Return the reader of a command line."""
+        """Return the reader for a command line."""
         return cls(parsed.levels, parsed.columns, parsed.depth, parsed.order_by, limits)
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
-        """Read the run of a file, joined with judgments if there are any. Raises GainboardError, also BadSetting."""
+        """Read a run file, joined with the judgments if there are any. Raise GainboardError, also BadSetting."""
         with open_counted(name, count) as file:
 
             def chunks() -> Iterator[bytes]:
@@ -67,7 +72,9 @@ class FileReader:
             return read_run_file(chunks, self.order_by, self.depth, self.limits, index)
 
     def qrels(self, name: str, count: Count) -> QrelsFile:
-        """Read the qrels of a file; without levels, any that have numbers. Raises GainboardError, also BadSetting."""
+        """Read a qrels file. Without names of levels, any numbered levels are allowed. Raise GainboardError, also
+        BadSetting.
+        """
         levels = self.levels or MOST_LEVELS
         with open_counted(name, count) as file:
             return read_qrels(
@@ -75,7 +82,7 @@ class FileReader:
             )
 
     def index(self, file: QrelsFile) -> QrelsIndex:
-        """Return the judgments of a file, ready for the join."""
+        """Return the judgments of a file, indexed for the join with runs."""
         return QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, self.highest_level(file)))
 
     def highest_level(self, file: QrelsFile) -> int:
@@ -87,13 +94,13 @@ class FileReader:
 
 @contextmanager
 def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
-    """Open a file, which can be read again from its start, and count what is read of it. Raises BadSetting."""
+    """Open a file that can be read again from its start, and count the bytes read. Raise BadSetting."""
     try:
         with sys.stdin.buffer if name == STANDARD_INPUT else open(name, "rb") as file:
             if file.seekable():
                 yield cast(BinaryIO, _CountedFile(file, count))
                 return
-            with TemporaryFile() as copy:  # a pipe can be read once
+            with TemporaryFile() as copy:  # a pipe can be read only once, so its content is copied
                 shutil.copyfileobj(file, copy)
                 copy.seek(0)
                 yield cast(BinaryIO, _CountedFile(copy, count))
@@ -102,7 +109,7 @@ def open_counted(name: str, count: Count) -> Iterator[BinaryIO]:
 
 
 class _CountedFile:
-    """A file that counts how much of it was read since its start."""
+    """A file that counts the bytes read since its start."""
 
     def __init__(self, file: BinaryIO, count: Count) -> None:
         self._file, self._count, self._read = file, count, 0
@@ -122,18 +129,18 @@ class _CountedFile:
 
 
 def total_size(names: Sequence[str]) -> int:
-    """Return the bytes of all files together, as far as known before they are read."""
+    """Return the bytes of all files together, as far as they are known before reading."""
     sizes = (os.stat(name).st_size for name in names if name != STANDARD_INPUT and os.path.isfile(name))
     return sum(sizes)
 
 
 def text_size(names: Sequence[str]) -> int:
-    """Return about how many bytes of text the files are: a compressed file counts as four times its size."""
+    """Return about how many bytes of text the files hold: a compressed file counts as four times its size."""
     return total_size(names) + 3 * total_size([name for name in names if name.endswith(_SUFFIXES)])
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return names for the runs of files: file names without folders and suffixes where that tells them apart."""
+    """Return short names for the runs: file names without folders and suffixes, if these are distinct."""
     short = [_without_suffix(Path(name).name) for name in names]
     times = Counter(short)
     return [brief if times[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
@@ -149,12 +156,14 @@ def _levels(text: str) -> Sequence[str] | int:
     names = text.split(",")
     if text.isdecimal() or len(set(names)) < len(names) or not all(map(_LEVEL_NAME.fullmatch, names)):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither names such as B,A,S nor a number from 1 to {MOST_LEVELS}"
+            f"{text!r} is not a list of names such as B,A,S, nor a number from 1 to {MOST_LEVELS}"
         )
     return names
 
 
 def _depth(text: str) -> int:
     if not (text.isdecimal() and 1 <= int(text) <= 1_000_000):
-        raise argparse.ArgumentTypeError(f"{text!r} is no depth: a whole number from 1 to 1,000,000")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a valid depth. Use a whole number from 1 to 1,000,000, for example 1000"
+        )
     return int(text)

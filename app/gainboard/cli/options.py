@@ -1,6 +1,7 @@
-"""Options that several commands have, and how their values are read.
+"""Options that several commands share, and how their values are read.
 
-Commands on files and commands against a server use this module, so it imports neither what reads files nor the client.
+Commands on files and commands against a server use this module, so it imports neither the readers of files nor the
+client.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 _COMMA = re.compile(r",(?![^()]*\))")
-"""A comma, but not within an expression such as `Q(beta=1,gains=3:2:1)`."""
+"""A comma outside an expression such as `Q(beta=1,gains=3:2:1)`."""
 LAST_PORT = 65535
 
 
@@ -29,7 +30,7 @@ def parse_pair(text: str) -> tuple[str, Any]:
     """Return the name and the value of `NAME=VALUE`, for argparse."""
     name, is_pair, value = text.partition("=")
     if not is_pair or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, such as beta=10")
     return name, parse_value(value)
 
 
@@ -43,17 +44,17 @@ def parse_value(text: str) -> Any:
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def require_one_input(names: Sequence[str]) -> None:
-    """Raise BadSetting if two of the files are standard input, which can be read once."""
+    """Raise BadSetting if two of the files are standard input, which can be read only once."""
     if list(names).count(STANDARD_INPUT) > 1:
-        raise BadSetting("Only one of the files can be -, standard input.")
+        raise BadSetting("Two files are `-`, but standard input can be read only once. Name one of them as a file.")
 
 
 def data_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says where the data is."""
+    """Add the option that names the data folder."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the database (GAINBOARD_DATA)")
 
 
@@ -66,13 +67,15 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
 
 def listening_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that run a server: host and port."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: only this machine)")
     parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default: 8000)")
 
 
 def _port(text: str) -> int:
     if not (text.isdecimal() and int(text) <= LAST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; one is a number from 0 (any free one) to {LAST_PORT}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a port. Use a number from 1 to {LAST_PORT}, or 0 for any free port"
+        )
     return int(text)
 
 
@@ -90,7 +93,7 @@ def metric_option(parser: argparse.ArgumentParser, default: str = "those of the 
         metavar="METRIC",
         action="append",
         default=[],
-        help=f"a metric or several, in the service's words, trec_eval's or ir_measures' (default: {default})",
+        help=f"one or several metrics, written as here, in trec_eval or in ir_measures (default: {default})",
     )
 
 
@@ -100,31 +103,35 @@ def read_metrics(parsed: argparse.Namespace) -> list[str]:
 
 
 def split_expressions(text: str) -> Iterator[str]:
-    """Yield the expressions of a text: `nDCG@10 P@5` as ir_measures writes several, `P.5,10` as trec_eval does."""
+    """Yield the expressions of a text: ir_measures separates them by blanks (`nDCG@10 P@5`), trec_eval by commas
+    (`P.5,10`).
+    """
     for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
         dotted = _DOTTED.fullmatch(word)
         yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]
 
 
 def score_output_options(parser: argparse.ArgumentParser, forms: Iterable[str]) -> None:
-    """Add the options that say which scores are printed, and how."""
-    parser.add_argument("-q", "--per-topic", action="store_true", help="the scores of each topic, too")
-    parser.add_argument("-f", "--format", choices=forms, default="table", help="how to print them (default: table)")
+    """Add the options that say which scores are printed, and in which format."""
+    parser.add_argument("-q", "--per-topic", action="store_true", help="also the scores of each topic")
+    parser.add_argument("-f", "--format", choices=forms, default="table", help="the format (default: table)")
 
 
 def run_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that names stored runs."""
-    parser.add_argument("--run", dest="runs", metavar="RUN", action="append", default=[], help="a run, several times")
+    parser.add_argument("--run", dest="runs", metavar="RUN", action="append", default=[], help="a run; may be repeated")
 
 
 def qrels_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that names a version of the judgments."""
-    parser.add_argument("--qrels", metavar="VERSION", type=int, help="a version (default: the one that answers)")
+    parser.add_argument("--qrels", metavar="VERSION", type=int, help="a version (default: the published one)")
 
 
 def parameter_default_options(parser: argparse.ArgumentParser) -> None:
     """Add an option for the default of each parameter that any metric has."""
-    group = parser.add_argument_group("defaults for parameters that metrics have and expressions leave open")
+    group = parser.add_argument_group(
+        "defaults for parameters of metrics, used where an expression does not give the parameter"
+    )
     for name, each in _query_parameters().items():
         text = f"{each.description} It is {each.limits}.".replace("%", "%%")
         group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar=name.upper(), help=text)
@@ -132,7 +139,7 @@ def parameter_default_options(parser: argparse.ArgumentParser) -> None:
 
 def parameter_value_options(parser: argparse.ArgumentParser) -> None:
     """Add an option for several values of each parameter that any metric has."""
-    group = parser.add_argument_group("parameters, each of which may be given several times")
+    group = parser.add_argument_group("parameters, each of which may be repeated with several values")
     for name, each in _query_parameters().items():
         text = f"{each.description} Each is {each.limits}.".replace("%", "%%")
         option = f"--{name.replace('_', '-')}"

@@ -13,20 +13,20 @@ from gainboard.errors import BadSetting
 
 T = TypeVar("T")
 LOOK_SECONDS = 0.1
-"""Between looks at how far the processes are."""
+"""Seconds between two updates of the progress."""
 WORTH_PROCESSES = 8 << 20
-"""Bytes of files from which processes gain more than their start costs."""
+"""The size of files, in bytes, from which processes save more time than their start takes."""
 
 
 class Count(Protocol):
-    """A count of bytes read, added to while files are read."""
+    """A count of bytes, which grows while files are read."""
 
     value: int
 
 
 @dataclass
 class PlainCount:
-    """A count of this process."""
+    """A count within this process."""
 
     value: int = 0
 
@@ -52,7 +52,9 @@ FileTask = Callable[[str, Count], T]
 
 
 def process_files(work: FileTask[T], names: Sequence[str], *, label: str, size: int, processes: int) -> list[T]:
-    """Return the results of a task for files of `size` bytes together, in the order of their names; show progress."""
+    """Return the results of a task for each file, in the order of the names; `size` is their total size. Show
+    progress.
+    """
     with ProgressLine(label, "B") as progress:
         if processes > 1:
             return _in_processes(work, names, progress, size, processes)
@@ -74,14 +76,19 @@ def _in_processes(
                 progress.at(count.value, size)
             return [each.result() for each in waiting]
         except BrokenExecutor as error:
-            raise BadSetting("A process that read files was ended from outside; is memory short?") from error
+            raise BadSetting(
+                "A process that read files was stopped from outside, most likely because memory ran out. Read "
+                "fewer files at once."
+            ) from error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def choose_processes(names: Sequence[str], size: int) -> int:
-    """Return in how many processes it pays to read these files, of `size` bytes together."""
-    if size < WORTH_PROCESSES or not all(map(os.path.isfile, names)):  # what is no file cannot be handed over
+    """Return the best number of processes to read these files, of `size` bytes together."""
+    if size < WORTH_PROCESSES or not all(
+        map(os.path.isfile, names)
+    ):  # standard input cannot be handed to another process
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, len(names))
@@ -93,7 +100,7 @@ _count: Count
 
 def _begin(work: FileTask[Any], count: Any) -> None:
     global _work, _count
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a terminal tells all of a group, and one traceback is enough
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a terminal interrupts the whole group, and one traceback is enough
     _work, _count = work, count
 
 

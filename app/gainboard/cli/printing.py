@@ -1,6 +1,7 @@
-"""What commands print: things and rows as tables, CSV or JSON, and the faults and warnings of files.
+"""The output of commands: items and rows as tables, CSV or JSON, and the faults and warnings of files.
 
-Commands on files and commands against a server use this module, so it imports neither what reads files nor the client.
+Commands on files and commands against a server use this module, so it imports neither the readers of files nor the
+client.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ if TYPE_CHECKING:  # commands on files print tables, too, and start without Pyda
     from pydantic import BaseModel
 
 DIGITS = 4
-"""Decimals of the scores in a table."""
+"""The decimal places of the scores in a table."""
 FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")
-"""Control characters that JSON may hold as they are."""
+"""Control characters that JSON may contain unescaped."""
 _GAP = "  "
 _SIDES = {"left": "<", "centre": "^", "right": ">"}
 _WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
 _PLAIN = "\033[0m"
 _HINTS = {
-    "ambiguous-columns": "--columns says which they are, and --levels what levels are called (B,A,S)",
-    "bad-level": "--levels says what levels there are",
-    "team-required": "--team says whose run it is",
+    "ambiguous-columns": "Name the columns with --columns, and the levels with --levels, for example --levels B,A,S",
+    "bad-level": "Name the levels with --levels, for example --levels B,A,S",
+    "team-required": "Name the run's team with --team, for example --team lemur",
 }
-"""The options that help against a fault, by its code."""
+"""The option that helps against a fault, by the fault's code."""
 
 
 def format_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names the form of the output."""
-    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="of the output (default: table)")
+    """Add the option for the format of the output."""
+    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="the format (default: table)")
 
 
 def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) -> None:
-    """Print items of one kind; columns are members, `policy.phase` a member's member. JSON has all members."""
+    """Print items of one kind. Columns are members; `policy.phase` is a member of a member. JSON has all members."""
     if form == "json":
         print_json([each.model_dump(mode="json") for each in items])
         return
@@ -53,12 +54,12 @@ def print_many(items: Iterable[BaseModel], columns: Sequence[str], form: str) ->
 def print_rows(
     headings: Sequence[str], rows: Sequence[Sequence[Value]], form: str, digits: Mapping[str, int] | None = None
 ) -> None:
-    """Print rows of values, as CSV or as a table for people; `digits` has the decimals of columns by heading."""
+    """Print rows of values as CSV or as a table for people. `digits` has the decimal places of columns, by heading."""
     print("".join(map(csv_line, [headings, *rows])) if form == "csv" else format_rows(headings, rows, digits), end="")
 
 
 def print_one(item: BaseModel, form: str) -> None:
-    """Print one item, a member a line."""
+    """Print one item, one member per line."""
     if form == "json":
         print_json(item.model_dump(mode="json"))
         return
@@ -72,36 +73,38 @@ def print_one(item: BaseModel, form: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON. Characters that would steer a terminal are escaped, as JSON allows."""
+    """Print a value as JSON. Characters that would control a terminal are escaped, as JSON allows."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
     print(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def format_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], digits: Mapping[str, int] | None = None) -> str:
-    """Return a table for people: numbers to the right, with the decimals of their column or short."""
+    """Return a table for people: numbers at the right, with their column's decimal places, or short."""
     cells = [[each if isinstance(each, float) else _printable_cell(each) for each in row] for row in rows]
     columns = [Column(printable(heading), digits=(digits or {}).get(heading)) for heading in headings]
     return format_table(Table("listing", "", columns, cells))
 
 
 def printable(text: str) -> str:
-    """Return others' words on one line, fit for a terminal: an escape sequence in them is visible and does nothing."""
+    """Return text from outside on one line, safe for a terminal: an escape sequence in it is visible and has no
+    effect.
+    """
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def printable_lines(text: str, indent: int = 0) -> str:
-    """Return others' lines, each fit for a terminal and indented."""
+    """Return lines of text from outside, each safe for a terminal and indented."""
     return "\n".join(" " * indent + printable(line) for line in text.splitlines())
 
 
 def _printable_cell(value: Any) -> Value:
-    """Return a value as a cell for people: on one line, and without characters that would steer a terminal."""
+    """Return a value as a cell for people, on one line, without characters that would control a terminal."""
     plain = _cell(value)
     return printable(plain) if isinstance(plain, str) else plain
 
 
 def _cell(value: Any) -> Value:
-    """Return a value as a cell."""
+    """Return a value as a cell of a table."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, datetime):
@@ -165,12 +168,12 @@ def _number(value: float, digits: int | None, percent: bool) -> str:
 
 
 def mark_best(columns: Sequence[Sequence[float | None]]) -> list[tuple[Cell, ...]]:
-    """Turn a column of means a metric into rows of cells, the best mean of each column marked if there are several."""
+    """Turn one column of means per metric into rows of cells, and mark the best of several means in each column."""
     return list(zip(*map(_mark_best_of_column, columns), strict=True))
 
 
 def _mark_best_of_column(means: Sequence[float | None]) -> list[Cell]:
-    # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
+    # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
     compared = [-math.inf if mean is None else round(mean, 12) for mean in means]
     best = max(compared, default=-math.inf)
     is_marked = len(means) > 1 and best > -math.inf
@@ -191,7 +194,7 @@ class Warned(Protocol):
 
 
 def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int]:
-    """Return the faults of a refused file, as many as are kept, and how many there are."""
+    """Return the stored faults of a refused file, and the number of all its faults."""
     if isinstance(error, FaultyFile):
         return error.faults, error.total
     code = "unreadable" if isinstance(error, BadSetting) else error.slug
@@ -199,18 +202,18 @@ def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int]:
 
 
 def fault_lines(name: str, faults: Sequence[Fault], total: int) -> Iterator[str]:
-    """Yield the faults of a file, as compilers write them."""
+    """Yield the faults of a file, in the format of compilers."""
     for fault in faults:
         place = name if fault.line is None else f"{name}:{fault.line}"
         yield f"{place}: {fault.code}: {fault.message}"
     if total > len(faults):
-        yield f"{name}: {total:,} faults, of which these are the first {len(faults)}"
+        yield f"{name}: {total:,} faults; these are the first {len(faults)}"
     for code in sorted({fault.code for fault in faults} & _HINTS.keys()):
         yield f"{name}: note: {code}: {_HINTS[code]}"
 
 
 def warning_lines(name: str, warnings: Sequence[Warned]) -> Iterator[str]:
-    """Yield the warnings of a file, in the same form."""
+    """Yield the warnings of a file, in the same format."""
     for warning in warnings:
         count = "" if warning.count is None else f" ({warning.count:,})"
         yield f"{name}: warning: {warning.code}: {warning.message.removesuffix('.')}{count}"

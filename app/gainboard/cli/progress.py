@@ -1,7 +1,7 @@
-"""How far something is: a line on standard error that changes while it goes on and is gone at its end.
+"""The progress of a command: one line on standard error that changes, and disappears at the end.
 
-Nothing is shown where that is no terminal. It is a few lines of our own because there is nothing else to it: one bar at
-a time, and a library for it would take longer to import than most files to score.
+Nothing is shown if standard error is not a terminal. These few lines are our own: there is only one bar at a time, and
+importing a library for it would take longer than scoring most files.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from gainboard.store.backup import Told
 
 DELAY_SECONDS = 0.5
-"""Nothing is shown of what ends sooner."""
+"""Nothing is shown before this many seconds."""
 _PAUSE_SECONDS = 0.1
 _WIDTH = 20
 _ERASE = "\r\033[K"
 
 
 class ProgressLine:
-    """A context manager; whoever works calls `at` whenever something is done, however often that is."""
+    """A context manager for a line of progress. Call `at` after every step, however often; it limits its own output."""
 
     def __init__(self, label: str, unit: str = "", stream: TextIO | None = None) -> None:
-        """`unit` is what is counted, as it is written behind numbers: `B` for bytes."""
+        """Name what is counted. `unit` is written behind numbers: `B` for bytes."""
         self._label, self._unit = label, unit
         self._stream = stream or sys.stderr
         self._is_shown = is_terminal(self._stream)
@@ -47,13 +47,13 @@ class ProgressLine:
         self.clear()
 
     def clear(self) -> None:
-        """Erase the line, so that another can be printed; the next call of `at` shows it again."""
+        """Erase the line, so that something else can be printed. The next call of `at` shows it again."""
         if self._is_drawn:
             self._is_drawn = False
             print(_ERASE, end="", file=self._stream, flush=True)
 
     def at(self, done: float, total: float | None, note: str = "") -> None:
-        """Show `done` of `total`; None if nobody knows the total."""
+        """Show `done` of `total`, which is None if the total is unknown."""
         now = time.monotonic()
         if self._is_shown and now >= self._next:
             self._next, self._is_drawn = now + _PAUSE_SECONDS, True
@@ -63,7 +63,7 @@ class ProgressLine:
 
 
 def progress_line(label: str, done: float, total: float | None, seconds: float, unit: str = "", note: str = "") -> str:
-    """Return the line after so many seconds: the share as a bar, the count, the rate and the time that remains."""
+    """Return the line after so many seconds: a bar, the count, the rate and the remaining time."""
     rate = done / seconds if seconds > 0 else 0.0
     parts = [label, f"{_short(done)}{unit}", f"{_short(rate)}{unit}/s", note]
     if total:
@@ -75,12 +75,12 @@ def progress_line(label: str, done: float, total: float | None, seconds: float, 
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Tell whether a line that was written to the stream can be changed."""
+    """Return whether a line written to the stream can be changed."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Tell whether text on the stream may have colours and weights: https://no-color.org."""
+    """Return whether text on the stream may have colours and weights: https://no-color.org."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR")
 
 
@@ -98,14 +98,14 @@ def _clock(seconds: float) -> str:
 
 @contextmanager
 def table_progress(label: str) -> Iterator[Told]:
-    """Show how far the copy of each table is, if standard error is a terminal."""
+    """Show the progress of copying each table, if standard error is a terminal."""
     with ProgressLine(label) as shown:
         yield lambda table, done, expected: shown.at(done, expected, f"rows of {table}")
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM end what is done here as Ctrl+C does, so that nothing half-done stays."""
+    """Let SIGTERM end the block as Ctrl+C does, so that nothing half-done stays."""
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
@@ -118,6 +118,6 @@ def _interrupt(signum: int, frame: object) -> None:
 
 
 def list_tables(rows: Mapping[str, int]) -> str:
-    """Return the tables that have rows and their numbers of rows, a line each."""
+    """Return the tables that have rows and their numbers of rows, one line each."""
     width = max(map(len, rows))
     return "\n".join(f"  {name:{width}}  {count:>10,}" for name, count in rows.items() if count)

@@ -1,4 +1,4 @@
-"""Run files scored without a server, as the service scores stored runs, and the forms in which scores are printed."""
+"""The scoring of run files without a server, as the service scores stored runs, and the formats of printed scores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOPICS_NAMED = 10
 
 @dataclass(frozen=True)
 class ScoredFile:
-    """A run: its `scores` float64 [metrics, topics], NaN where undefined, their `means` [metrics], and its warnings."""
+    """A scored run: `scores` is float64 [metrics, topics], NaN if undefined; `means` is [metrics]; and its warnings."""
 
     tag: str
     warnings: Sequence[FileWarning]
@@ -41,7 +41,7 @@ class ScoredFile:
 
 @dataclass(frozen=True)
 class RefusedFile:
-    """A file with faults: as many faults as are kept, and how many there are."""
+    """A file with faults: the faults that are kept, and the number of all faults."""
 
     faults: Sequence[Fault]
     total: int
@@ -82,9 +82,9 @@ def check_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarni
 def bind_metrics(
     given: Sequence[str], scale: Scale, query: Mapping[str, str]
 ) -> tuple[list[BoundMetric], dict[str, str]]:
-    """Return the metrics of `-m`, or the service's usual metrics, and the label of each expression.
+    """Return the metrics of `-m`, or the service's default metrics, and the label of each expression.
 
-    `query` are defaults for parameters. Raises BadExpression or BadGains.
+    `query` has defaults for parameters. Raise BadExpression or BadGains.
     """
     words = [expression for text in given for expression in split_expressions(text)]
     return bind_all(expand(words or DEFAULT_METRICS, scale.highest_level), scale, query, gains="linear")
@@ -92,7 +92,7 @@ def bind_metrics(
 
 @dataclass(frozen=True)
 class ScoredFiles:
-    """The scores of all files; `runs` holds each run's name, its file, and its scores."""
+    """The scores of all files. `runs` holds each run's name, file and scores."""
 
     qrels: str
     scale: Scale
@@ -100,7 +100,7 @@ class ScoredFiles:
     labels_by_expression: Mapping[str, str]
     topics: Sequence[str]
     undefined: NDArray[np.bool_]
-    """[metrics, topics]: true where no run has a score because the topic has nothing to find."""
+    """[metrics, topics]: true if no run has a score because the topic has no relevant document."""
     runs: Sequence[tuple[str, str, ScoredFile]]
     refused: Mapping[str, RefusedFile]
     per_topic: bool
@@ -130,18 +130,18 @@ class ScoredFiles:
 
     @property
     def topics_scored(self) -> dict[str, int]:
-        """Return for each label how many topics its means are taken over."""
+        """Return the number of topics in the means, by label."""
         return dict(zip(self.labels, np.count_nonzero(~self.undefined, axis=1).tolist(), strict=True))
 
     def topics_undefined(self) -> dict[str, list[str]]:
-        """Return for each label the topics left out of its means."""
+        """Return the topics left out of the means, by label."""
         rows = zip(self.labels, self.undefined, strict=True)
         return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
 
     def best_first(self, label: str) -> ScoredFiles:
-        """Return the same with the runs in order of their means under one of the metrics, equal means by name."""
+        """Return the same with the runs sorted by their means under one of the metrics, equal means by name."""
         means = self.means[self.labels.index(label)]
-        # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
+        # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
         means = np.round(np.where(np.isnan(means), -np.inf, means), 12)
         order = sorted(range(len(self.runs)), key=lambda place: (-means[place], self.names[place]))
         return replace(self, runs=[self.runs[place] for place in order])
@@ -157,16 +157,16 @@ class ScoredFiles:
                 named = ", ".join(topics[:_TOPICS_NAMED]) + more
                 count = f"{len(topics)} of {len(self.topics)} topics"
                 means = "all means" if len(labels) == len(self.metrics) else f"the means of {', '.join(labels)}"
-                yield f"{count} are left out of {means}, for there is nothing to find: {named}"
+                yield f"{count} are left out of {means}, because they have no relevant document: {named}"
 
 
 def make_table(found: ScoredFiles) -> Table:
-    """Make a table with a row for each run, or for each of its topics and then its mean; the best means are marked."""
+    """Make a table with one row per run, or per topic and mean of a run. The best means are marked."""
     texts = [Column("run", align="left"), *([Column("topic", align="left")] if found.per_topic else [])]
     columns = [*texts, *(Column(label, digits=DIGITS) for label in found.labels)]
     caption = f"{'Scores by topic and their means' if found.per_topic else 'Mean scores'}, by {found.qrels}"
     missing = [f"{name} ({run.topics_missing})" for name, _, run in found.runs if run.topics_missing]
-    notes = [*found.remarks(), *([f"Topics are missing, and score 0, from {', '.join(missing)}"] if missing else [])]
+    notes = [*found.remarks(), *([f"Runs that lack topics, which score 0: {', '.join(missing)}"] if missing else [])]
     mark = "the highest mean under a metric" if len(found.runs) > 1 else ""
     return Table("scores", caption, columns, list(_rows(found)), mark=mark, notes=[f"{note}." for note in notes])
 
@@ -238,4 +238,4 @@ FORMS: Mapping[str, Callable[[ScoredFiles, bool], Iterable[str]]] = {
     "trec_eval": _trec_eval,
     "latex": _latex,
 }
-"""The forms of scores, by name; the second argument says whether the best means may be printed in bold."""
+"""The formats of scores, by name. The second argument says whether the best means may be bold."""

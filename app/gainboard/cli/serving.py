@@ -12,7 +12,7 @@ from gainboard.cli.options import LAST_PORT
 from gainboard.errors import BadSetting
 
 STOP_SECONDS = 10
-"""Seconds that requests have to end when the server stops."""
+"""Seconds that requests may take to end when the server stops."""
 
 
 class Server(uvicorn.Server):
@@ -47,4 +47,4 @@ def listen(host: str, port: int, tried: int = 1) -> socket.socket:
             if error.errno != errno.EADDRINUSE:
                 raise BadSetting(f"Cannot listen on {host}, port {port}: {error.strerror or error}.") from error
     taken = f"Port {port} is" if tried == 1 else f"Ports {port} to {last} are"
-    raise BadSetting(f"{taken} taken; choose another with --port.")
+    raise BadSetting(f"{taken} taken. Choose another port with --port; --port 0 takes any free port.")

@@ -1,4 +1,6 @@
-"""Jobs and reports: the same commands ask for both, wait for them and read their results; they differ in their noun."""
+"""The commands for jobs and reports. They ask for work, wait for it and read results; they differ only in their
+noun.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ from gainboard.errors import BadSetting
 
 ID_LENGTH = 64
 SHORT = 12
-"""Characters of an id that lists show, and that are enough to name it."""
+"""The characters of an id that lists show, which are enough to identify it."""
 FORMATS = ("table", "csv", "json", "latex")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 JobOrReport = Job | Report
@@ -39,8 +41,8 @@ JobOrReport = Job | Report
 class Noun:
     """The noun of the commands, `job` or `report`, with its calls, which get the command line.
 
-    `list_work` gives all that the token sees if it gets no arguments. `columns` are those of lists, after id, state and
-    progress; `examples` those of `run`.
+    `list_work` returns everything that the token may see if it gets no arguments. `columns` are the columns of lists,
+    after id, state and progress. `examples` are those of `run`.
     """
 
     name: str
@@ -58,14 +60,14 @@ class Noun:
         one = together(server_options, _id_argument)
         described = together(server_options, self.list_options, format_option)
         return [
-            self._command("kinds", "what there is to ask for", _kinds, together(server_options, _kind_argument)),
+            self._command("kinds", "list what can be run", _kinds, together(server_options, _kind_argument)),
             self._command(
-                "run", f"ask for a {self.name}", _run, together(self.run_options, _request_options, server_options)
+                "run", f"run a {self.name}", _run, together(self.run_options, _request_options, server_options)
             ),
-            self._command("list", f"the {self.name}s that you see, newest first", _list, described),
-            self._command("show", f"how a {self.name} is now", _show, together(one, format_option)),
+            self._command("list", f"list the {self.name}s that you may see, newest first", _list, described),
+            self._command("show", f"show the state of a {self.name}", _show, together(one, format_option)),
             self._command("wait", f"wait until a {self.name} is over", _wait, together(one, result_options)),
-            self._command("result", f"what came out of a {self.name}", _result, together(one, result_options)),
+            self._command("result", f"show the result of a {self.name}", _result, together(one, result_options)),
             self._command("cancel", f"cancel a {self.name} that is queued or running", _cancel, one),
         ]
 
@@ -79,16 +81,18 @@ class Noun:
 
 def _id_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "id", metavar="ID", help=f"its id, or as much of the beginning as no other has ({SHORT} will do)"
+        "id",
+        metavar="ID",
+        help=f"the id, or its first characters, as many as make it unique ({SHORT} are usually enough)",
     )
 
 
 def _kind_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="all about this one")
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="describe only this kind")
 
 
 def _request_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", metavar="KIND", help="what to ask for; `kinds` lists what there is")
+    parser.add_argument("kind", metavar="KIND", help="the kind to run; `kinds` lists all")
     parser.add_argument(
         "--set",
         dest="parameters",
@@ -96,21 +100,21 @@ def _request_options(parser: argparse.ArgumentParser) -> None:
         type=parse_pair,
         action="append",
         default=[],
-        help="a parameter: JSON, a word, or a list with commas (`alphas=0.05,0.01`, or `alphas=0.05,` of one)",
+        help="a parameter: JSON, a word, or a list with commas (`alphas=0.05,0.01`, or `alphas=0.05,` for one item)",
     )
     parser.add_argument("--wait", action="store_true", help="wait until it is over, and show the result")
     result_options(parser)
 
 
 def _kinds(parsed: argparse.Namespace) -> int:
-    """What there is to ask for; with a name what it computes, and each of its parameters."""
+    """List the kinds that can be run; with a name, describe the kind and each of its parameters."""
     with connect_server(parsed) as server:
         kinds = {kind.name: kind for kind in parsed.noun.list_kinds(server)}
     if parsed.kind is None:
         print("\n\n".join(f"{name}\n{printable_lines(kind.definition, 2)}" for name, kind in kinds.items()))
         return 0
     if (found := kinds.get(parsed.kind)) is None:
-        raise BadSetting(f"There is no kind {parsed.kind!r}; there are: {', '.join(kinds)}.")
+        raise BadSetting(f"There is no kind {parsed.kind!r}. Available: {', '.join(kinds)}.")
     print(printable_lines(found.definition) + "\n")
     required = found.params.get("required", [])
     for name, schema in found.params.get("properties", {}).items():
@@ -120,8 +124,9 @@ def _kinds(parsed: argparse.Namespace) -> int:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    """Ask for it; an equal request is the one that is there already. Without --wait or --output its id goes to standard
-    output. Ctrl+C ends the waiting, and not the work."""
+    """Ask for the work; an equal request returns the one that exists. Without --wait or --output, print its id on
+    standard output. Ctrl+C ends the waiting; the work goes on.
+    """
     with connect_server(parsed) as server:
         work = parsed.noun.ask(server, parsed, dict(parsed.parameters))
         if parsed.wait or parsed.output is not None:
@@ -132,7 +137,9 @@ def _run(parsed: argparse.Namespace) -> int:
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    """Those that you see, newest first. A table shows the beginning of each id, which is enough to name it."""
+    """List those that you may see, newest first. A table shows the first characters of each id, which are enough to
+    name it.
+    """
     columns = ("id", "state", "progress.done", "progress.total", *parsed.noun.columns, "created_at")
     with connect_server(parsed) as server:
         items = (work.latest for work in parsed.noun.list_work(server, parsed))
@@ -143,28 +150,29 @@ def _list(parsed: argparse.Namespace) -> int:
 
 
 def _show(parsed: argparse.Namespace) -> int:
-    """How it is now: its state, progress, parameters as they were settled, tables and figures."""
+    """Show the state, progress, parameters, tables and figures."""
     with connect_server(parsed) as server:
         print_one(_find_work(server, parsed).latest, parsed.format)
     return 0
 
 
 def _wait(parsed: argparse.Namespace) -> int:
-    """Wait until it is over, and show the result; exit code 1 if it failed or was cancelled. Ctrl+C ends the waiting,
-    and not the work."""
+    """Wait until the work is over, and show the result. The exit code is 1 if it failed or was cancelled. Ctrl+C ends
+    the waiting; the work goes on.
+    """
     with connect_server(parsed) as server:
         return _wait_and_show(_find_work(server, parsed), parsed)
 
 
 def _result(parsed: argparse.Namespace) -> int:
-    """Show what came out: a table, all of it as JSON, or with --output everything as files."""
+    """Show the result: a table, everything as JSON, or with --output everything as files."""
     with connect_server(parsed) as server:
         show_result(_find_work(server, parsed), parsed)
     return 0
 
 
 def _cancel(parsed: argparse.Namespace) -> int:
-    """Cancel it, unless it is over. The same request queues it again."""
+    """Cancel the work, unless it is over. The same request queues it again."""
     with connect_server(parsed) as server:
         print(_find_work(server, parsed).cancel().state)
     return 0
@@ -177,7 +185,7 @@ def _wait_and_show(work: JobOrReport, parsed: argparse.Namespace) -> int:
             work.wait(progress=lambda shown: progress.at(shown.progress.done, shown.progress.total, shown.state))
     except KeyboardInterrupt:
         again, end = (f"gainboard {name} {verb} {work.id[:SHORT]}" for verb in ("wait", "cancel"))
-        print(f"the {name} goes on; to wait for it again: {again}; to end it: {end}", file=sys.stderr)
+        print(f"the {name} goes on. To wait again: {again}. To cancel it: {end}", file=sys.stderr)
         raise
     show_result(work, parsed)
     return 0
@@ -189,22 +197,26 @@ def _find_work(server: CalledServer, parsed: argparse.Namespace) -> JobOrReport:
         return noun.find(server, parsed.id)
     matching = [work.id for work in noun.list_work(server, None) if work.id.startswith(parsed.id)]
     if len(matching) != 1:
-        many = f"{len(matching)} {noun.name}s" if matching else f"no {noun.name} that you see"
-        raise BadSetting(f"The id of {many} begins with {parsed.id!r}.")
+        many = (
+            f"{len(matching)} {noun.name}s"
+            if matching
+            else f"there is no such {noun.name}, or you may not see it; to list yours: gainboard {noun.name} list"
+        )
+        raise BadSetting(f"{many} have an id that begins with {parsed.id!r}. Give more characters of the id.")
     return noun.find(server, matching[0])
 
 
 def result_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that show a result."""
-    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="of the output (default: table)")
-    parser.add_argument("--table", metavar="NAME", help="which table (default: the first; JSON has all)")
+    parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="the format (default: table)")
+    parser.add_argument("--table", metavar="NAME", help="the table to show (default: the first; JSON has all)")
     parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="write all into this folder instead: JSON, CSV, LaTeX, SVG"
+        "--output", type=Path, metavar="DIR", help="write everything into this folder instead: JSON, CSV, LaTeX, SVG"
     )
 
 
 def show_result(work: JobOrReport, parsed: argparse.Namespace) -> None:
-    """Show the result as the command line says. Raises Problem if there is none."""
+    """Show the result as the command line says. Raise Problem if there is none."""
     if parsed.output is not None:
         _write(work, parsed.output)
     elif parsed.format == "json":
@@ -232,7 +244,7 @@ def _write(work: JobOrReport, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in _files(work):
-            # As it came: CSV has line ends of its own.
+            # The CSV is written unchanged, because it has line ends of its own.
             (folder / name).write_bytes(text.encode())
             print(folder / name, flush=True)
     except OSError as error:
@@ -257,7 +269,9 @@ def _files(work: JobOrReport) -> Iterator[tuple[str, str]]:
             except Problem as problem:
                 if problem.type not in ("not-found", "no-result"):
                     raise
-                print(f"gainboard: {printable(problem.detail)}", file=sys.stderr)  # workers that do not draw
+                print(
+                    f"gainboard: {printable(problem.detail)}", file=sys.stderr
+                )  # servers without the `figures` extra do not draw
                 return
 
 
@@ -266,5 +280,8 @@ def _names(work: JobOrReport) -> tuple[list[str], list[str]]:
     tables = [each.name for each in shown.tables or ()]
     figures = [each.name for each in shown.figures or ()]
     if odd := [name for name in (*tables, *figures) if not _FILE_NAME.match(name)]:
-        raise BadSetting(f"The server calls a table or figure {odd[0]!r}, which is no name of a file.")
+        raise BadSetting(
+            f"The server names a table or figure {odd[0]!r}, which is not a valid file name. Nothing was written "
+            "for it."
+        )
     return tables, figures

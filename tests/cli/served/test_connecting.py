@@ -63,7 +63,7 @@ def test_who_is_not_known_hears_where_the_token_is_from_or_may_be(
     assert capsys.readouterr().err.endswith("(The token is from GAINBOARD_TOKEN.)\n")
     monkeypatch.delenv("GAINBOARD_TOKEN")
     assert main(["me"]) == 1
-    assert "GAINBOARD_TOKEN or the configuration file, or give it with --token" in capsys.readouterr().err
+    assert "set GAINBOARD_TOKEN, write it into the configuration file, or use --token" in capsys.readouterr().err
 
 
 def test_a_table_or_csv_may_be_asked_for_briefly(folder: Path, capsys: Captured) -> None:

@@ -166,7 +166,7 @@ def test_tokens_of_the_instance(shared: Service, folder: Path, capsys: Captured)
     printed(capsys, "token", "revoke", me["id"], "--instance")
     assert shared.client(token).get("/v1/me").status_code == 401
     assert main(["token", "create", "reader", "--instance"]) == 1
-    assert "Only organisers have tokens of the instance" in capsys.readouterr().err
+    assert "A token with --instance is always an organiser's" in capsys.readouterr().err
 
 
 def test_what_is_left_to_a_token(campaign: Campaign, capsys: Captured) -> None:

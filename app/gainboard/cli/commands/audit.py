@@ -12,9 +12,10 @@ from gainboard.errors import BadSetting
 
 
 def _audit(parsed: argparse.Namespace) -> int:
-    """Verify an exported audit log, with no need of the service: exit code 0 if it is whole, else 1 and the first
-    entry that is not as it was written. Entries cut off at the end do not show: compare the last hash with that of
-    an export of your own."""
+    """Verify an exported audit log; no service is needed. The exit code is 0 if the log is intact, else 1 with the
+    first entry that was changed. Entries cut off at the end cannot be detected: compare the last hash with the last
+    hash of an export of your own.
+    """
     from gainboard.evaluation import audit  # noqa: PLC0415
 
     try:
@@ -23,9 +24,9 @@ def _audit(parsed: argparse.Namespace) -> int:
     except (OSError, UnicodeError) as error:
         raise BadSetting(f"Cannot read {parsed.file}: {getattr(error, 'strerror', None) or error}.") from error
     if verdict.fault is not None:
-        print(f"gainboard: {verdict.fault} (entries before it: {verdict.entries}, whole)", file=sys.stderr)
+        print(f"gainboard: {verdict.fault} (the {verdict.entries} entries before it are intact)", file=sys.stderr)
         return 1
-    print(f"whole: {verdict.entries} entries; the hash of the last is {verdict.last}")
+    print(f"intact: {verdict.entries} entries; the hash of the last is {verdict.last}")
     return 0
 
 
@@ -38,8 +39,10 @@ def _entry(line: str) -> object:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="JSON lines, of /v1/audit?format=ndjson; - is standard input")
-    parser.add_argument("--gaps", action="store_true", help="it is of one collection or filtered: numbers may lack")
+    parser.add_argument("file", metavar="FILE", help="JSON lines from /v1/audit?format=ndjson; - is standard input")
+    parser.add_argument(
+        "--gaps", action="store_true", help="the export is of one collection or filtered, so numbers may be missing"
+    )
 
 
 COMMAND = Command(

@@ -1,4 +1,4 @@
-"""Write all that is stored into one file."""
+"""Write everything that is stored into one file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from gainboard.cli.options import data_option, read_settings
 
 
 def _backup(parsed: argparse.Namespace) -> int:
-    """Write everything that is stored at this moment into one file, while the service goes on. The file is a SQLite
-    database, whichever kind the service has, and restores into either; it is its owner's alone, for it holds what
-    the database holds."""
+    """Write everything that is stored at this moment into one file, while the service runs. The file is a SQLite
+    database, and restores into SQLite or PostgreSQL, whichever the service uses. Only you can read the file: it holds
+    all judgments and runs.
+    """
     from gainboard.cli.progress import interruptible, list_tables, table_progress  # noqa: PLC0415
     from gainboard.store.backup import take  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
@@ -28,8 +29,8 @@ def _backup(parsed: argparse.Namespace) -> int:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", type=Path, help="where the backup goes")
-    parser.add_argument("--force", action="store_true", help="replace FILE if it exists, once the new one is whole")
+    parser.add_argument("file", metavar="FILE", type=Path, help="the file to write")
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists, once the new file is complete")
 
 
 COMMAND = Command(
@@ -38,7 +39,7 @@ COMMAND = Command(
     _backup,
     together(data_option, _options),
     [
-        Example("gainboard backup monday.backup", "the data in ./gainboard-data, which may be in use"),
-        Example("gainboard backup --force latest.backup", "in the place of the last one"),
+        Example("gainboard backup monday.backup", "back up ./gainboard-data, even while the service runs"),
+        Example("gainboard backup --force latest.backup", "replace the last backup"),
     ],
 )

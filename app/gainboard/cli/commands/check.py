@@ -24,7 +24,7 @@ from gainboard.trec import FileWarning, Limits, QrelsFile
 
 @dataclass(frozen=True)
 class Checked:
-    """What is to be said of a file; `facts` are what it holds, if it can be read."""
+    """The findings about a file; `facts` are what the file holds, if it can be read."""
 
     file: str
     kind: str
@@ -34,12 +34,12 @@ class Checked:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def refused(self, error: GainboardError) -> Checked:
-        """The same file, refused."""
+        """Return the same file, refused."""
         faults, total = list_faults(error)
         return replace(self, faults=faults, faults_total=total)
 
     def lines(self) -> Iterator[str]:
-        """The findings, then the file as a whole."""
+        """Yield the findings, then a line about the whole file."""
         yield from fault_lines(self.file, self.faults, self.faults_total)
         yield from warning_lines(self.file, self.warnings)
         facts = ", ".join(
@@ -48,7 +48,7 @@ class Checked:
         yield f"{self.file}: {'faulty' if self.faults_total else 'fine'}: {self.kind}" + (f", {facts}" if facts else "")
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as JSON."""
+        """Return everything as JSON."""
         return {
             "file": self.file,
             "kind": self.kind,
@@ -61,7 +61,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class RunChecking:
-    """How runs are checked: what `process_files` does to each."""
+    """The task of checking a run, for `process_files`."""
 
     reading: FileReader
     qrels: str | None
@@ -83,12 +83,16 @@ class RunChecking:
 
 
 def _check(parsed: argparse.Namespace) -> int:
-    """Check run and qrels files as the service does at an upload: every fault with its line, its code and what would
-    be right, every warning, and what each file holds. With --qrels runs are compared with the judgments, too.
+    """Check run and qrels files as the service does at an upload. Print every fault with its line, its code and what to
+    write instead, every warning, and what each file holds. With --qrels, also compare runs with the judgments.
 
-    The exit code is 0 if all files would be taken, and 1 if not."""
+    The exit code is 0 if the service would accept all files, else 1.
+    """
     if not parsed.runs and parsed.qrels is None:
-        parsed.misused("there is nothing to check: name run files, or qrels with --qrels")
+        parsed.misused(
+            "There is nothing to check. Name run files, or qrels with --qrels: gainboard check run.txt --qrels "
+            "qrels.txt"
+        )
     require_one_input([*parsed.runs, *([parsed.qrels] if parsed.qrels else [])])
     found = _check_files(parsed, FileReader.of(parsed, _limits()))
     if parsed.json:
@@ -133,7 +137,7 @@ def _facts_of_qrels(file: QrelsFile) -> dict[str, Any]:
 
 
 def _warnings_about_name(tag: str) -> list[FileWarning]:
-    """What the service answers to a run whose tag is no name, unless one is given with it."""
+    """Return the service's warning for a run whose tag cannot be its name, unless a name is given."""
     try:
         name_from_tag(tag)
     except NameRequired as error:
@@ -142,7 +146,7 @@ def _warnings_about_name(tag: str) -> list[FileWarning]:
 
 
 def _limits() -> Limits:
-    """Those of a server in this environment."""
+    """Return the limits that a server in this environment would have."""
     if not any(name.startswith("GAINBOARD_MAX_") for name in os.environ):
         return Limits()
     from gainboard.settings import Settings  # noqa: PLC0415 (it takes as long to import as all the rest)
@@ -157,9 +161,11 @@ def _format_fact(value: Any) -> str:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", metavar="RUN_FILE", nargs="*", help="runs, plain, .gz or .zst; - for standard input")
+    parser.add_argument(
+        "runs", metavar="RUN_FILE", nargs="*", help="run files: plain, .gz or .zst; - is standard input"
+    )
     parser.add_argument("--qrels", metavar="QRELS", help="judgments, which are checked as well")
-    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.set_defaults(misused=parser.error)
 
 
@@ -170,8 +176,8 @@ COMMAND = Command(
     together(_options, reading_options),
     [
         Example("gainboard check run.txt"),
-        Example("gainboard check runs/* --qrels qrels.txt", "and how far they are judged"),
-        Example("gainboard check --qrels qrels.txt --levels B,A,S", "qrels alone, whose levels have names"),
-        Example("gainboard check --order-by rank --depth 100 - < run.txt", "as a collection reads it"),
+        Example("gainboard check runs/* --qrels qrels.txt", "and how many of their documents are judged"),
+        Example("gainboard check --qrels qrels.txt --levels B,A,S", "only qrels, whose levels have names"),
+        Example("gainboard check --order-by rank --depth 100 - < run.txt", "with the settings of your collection"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Make, list and change collections."""
+"""Create, list and change collections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_
 
 
 def _create(parsed: argparse.Namespace) -> int:
-    """Make a collection (organisers of the instance)."""
+    """Create a collection (organisers of the instance)."""
     with connect_server(parsed) as server:
         settings = _settings(parsed)
         print_one(server.gainboard.create_collection(server.collection, settings.pop("levels"), **settings), "table")
@@ -25,33 +25,36 @@ def _create(parsed: argparse.Namespace) -> int:
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    """List the collections that you see."""
+    """List the collections that you may see."""
     with connect_server(parsed) as server:
         print_many(server.gainboard.collections(), COLUMNS, parsed.format)
     return 0
 
 
 def _show(parsed: argparse.Namespace) -> int:
-    """Show the settings of a collection, its policy, and what its judgments amount to."""
+    """Show the settings of a collection, its policy and the numbers of its judgments."""
     with connect_server(parsed) as server:
         print_one(server.gainboard.collection(server.collection), parsed.format)
     return 0
 
 
 def _change(parsed: argparse.Namespace) -> int:
-    """Change settings of a collection; what is not named stays (organisers). Levels and depth only while nothing is
-    stored. Once runs are judged, a job changes the order, which is then the only setting of the command."""
+    """Change settings of a collection; settings that are not named stay (organisers). Levels and depth can change only
+    while nothing is stored. Once runs are judged, a job changes --order-by, which must then be the only option.
+    """
     with connect_server(parsed) as server:
         changed = server.gainboard.change_collection(server.collection, **_settings(parsed))
         print_one(changed, "table")
     if parsed.order_by not in (None, changed.order_by):
         again = f"gainboard job list -c {changed.name} --kind rejudge"
-        print(f"runs are read again to order them by {parsed.order_by}; to follow it: {again}", file=sys.stderr)
+        print(f"A job now orders the runs by {parsed.order_by}. To follow it: {again}", file=sys.stderr)
     return 0
 
 
 def _delete(parsed: argparse.Namespace) -> int:
-    """Take a collection out of sight, with all runs and judgments; its name is free again (organisers). Asks first."""
+    """Delete a collection with all its runs and judgments, after asking (organisers). Its name may then be used
+    again.
+    """
     with connect_server(parsed) as server:
         name = server.collection
         if not (parsed.yes or _confirmed(name)):
@@ -63,7 +66,7 @@ def _delete(parsed: argparse.Namespace) -> int:
 
 def _confirmed(name: str) -> bool:
     if not sys.stdin.isatty():
-        raise BadSetting("Nobody is there to be asked; say --yes to delete the collection.")
+        raise BadSetting("There is no terminal to ask on. Add --yes to delete the collection.")
     print(f"To delete {name} with all its runs and judgments, type its name: ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip() == name
 
@@ -91,23 +94,27 @@ def _named(parser: argparse.ArgumentParser) -> None:
 
 
 def _setting(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--title", help="what people call it")
+    parser.add_argument("--title", help="a title for people")
     parser.add_argument("--gains", metavar="GAINS", help="the default gain setting: 3:2:1 (highest first), linear, ...")
-    parser.add_argument("--depth", type=int, help="ranks of a run that count")
-    parser.add_argument("--order-by", metavar="ORDER", help="what decides a document's rank: score, score32, rank")
-    parser.add_argument("--topics", metavar="FILE", help="a file of the topics, where they are known before judgments")
+    parser.add_argument("--depth", type=int, help="the number of ranks of a run that are scored")
     parser.add_argument(
-        "-m", "--metric", dest="metrics", metavar="METRIC", action="append", help="one shown by default"
+        "--order-by", metavar="ORDER", help="what determines the rank of a document: score, score32, rank"
     )
     parser.add_argument(
-        "--public", action=argparse.BooleanOptionalAction, help="whether anybody may read it once released"
+        "--topics", metavar="FILE", help="a file with the topics, if they are known before the judgments"
+    )
+    parser.add_argument(
+        "-m", "--metric", dest="metrics", metavar="METRIC", action="append", help="a metric shown by default"
+    )
+    parser.add_argument(
+        "--public", action=argparse.BooleanOptionalAction, help="whether everyone may read it once it is released"
     )
     parser.add_argument(
         "--policy",
         metavar="NAME=VALUE",
         type=parse_pair,
         action="append",
-        help="part of the policy, such as phase=released",
+        help="part of the policy, for example phase=released",
     )
 
 
@@ -120,14 +127,14 @@ def _optional_levels(parser: argparse.ArgumentParser) -> None:
 
 
 def _levels(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    text = "names of the relevant levels, lowest first (B,A,S), or how many"
+    text = "names of the relevant levels, lowest first (B,A,S), or their number"
     parser.add_argument("--levels", type=_whole, required=required, help=text)
 
 
 def _whole(text: str) -> str:
-    """A list whose names are all there: one that is left out would move the others to lower levels."""
+    """Return the text unless a level lacks its name, which would move the others to lower levels."""
     if not all(map(str.strip, text.split(","))):
-        raise argparse.ArgumentTypeError(f"{text!r} has a level without a name")
+        raise argparse.ArgumentTypeError(f"{text!r} has a level without a name. Write all names, for example B,A,S")
     return text
 
 
@@ -141,7 +148,7 @@ COMMAND = Group(
     [
         Command(
             "create",
-            "make a collection",
+            "create a collection",
             _create,
             together(_named, _required_levels, _setting, server_options),
             [
@@ -169,9 +176,10 @@ COMMAND = Group(
             _change,
             together(_named, _optional_levels, _setting, server_options),
             [
-                Example("gainboard collection change web --policy phase=released --public", "show it to everybody"),
+                Example("gainboard collection change web --policy phase=released --public", "show it to everyone"),
                 Example(
-                    "gainboard collection change web --policy 'quotas={\"per_day\": 5}'", "runs that a team may send"
+                    "gainboard collection change web --policy 'quotas={\"per_day\": 5}'",
+                    "limit the runs that a team may send",
                 ),
             ],
         ),

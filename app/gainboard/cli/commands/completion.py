@@ -10,12 +10,13 @@ from gainboard.cli import parser
 from gainboard.cli.command import Command, Example
 
 _FILES = {"FILE": shtab.FILE, "RUN_FILE": shtab.FILE, "QRELS": shtab.FILE, "DIR": shtab.DIRECTORY}
-"""What completes an argument, by the word that stands for it in the help."""
+"""What completes an argument, by its placeholder in the help."""
 
 
 def _completion(parsed: argparse.Namespace) -> int:
-    """Print what a shell needs to complete commands, options and file names: for bash, put
-    `source <(gainboard completion bash)` into ~/.bashrc; for zsh, the output into a file `_gainboard` of $fpath."""
+    """Print the completion script of a shell, for commands, options and file names. For bash, put `source <(gainboard
+    completion bash)` into ~/.bashrc. For zsh, write the output to a file `_gainboard` in a folder of $fpath.
+    """
     whole = parser()
     _complete_files(whole)
     print(shtab.complete(whole, shell=parsed.shell))
@@ -41,7 +42,7 @@ COMMAND = Command(
     _completion,
     _options,
     [
-        Example("gainboard completion bash > gainboard.bash", "to be sourced by ~/.bashrc"),
+        Example("gainboard completion bash > gainboard.bash", "then load the file in ~/.bashrc"),
         Example("gainboard completion zsh > _gainboard", "in a folder of $fpath"),
     ],
 )

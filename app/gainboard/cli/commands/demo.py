@@ -31,21 +31,23 @@ REQUESTS = (
 
 
 def _demo(parsed: argparse.Namespace) -> int:
-    """Make a campaign of 50 topics, 15 teams and 45 runs in a fresh folder, and serve it, open to everybody."""
+    """Create a campaign of 50 topics, 15 teams and 45 runs in a new folder, and serve it; everyone may read it."""
     from gainboard.cli.serving import Server, listen  # noqa: PLC0415
     from gainboard.main import create_app, open_workspace  # noqa: PLC0415
 
-    signal.signal(signal.SIGTERM, _interrupt)  # or the temporary folder would stay
+    signal.signal(signal.SIGTERM, _interrupt)  # otherwise the temporary folder would stay
     with tempfile.TemporaryDirectory(prefix="gainboard-demo-") as temporary:
         data = parsed.data or Path(temporary)
         if data.is_file() or (data.exists() and any(data.iterdir())):
-            raise BadSetting(f"{data} is not empty; the demo wants a folder of its own.")
+            raise BadSetting(f"{data} is not empty. Name an empty or new folder for the demo with --data.")
         logs.configure(logging.WARNING)
         with listen(parsed.host, parsed.port, PORTS_TRIED) as listener:
             workspace, token = open_workspace(Settings.read({}, data=data))
             assert token is not None
             if Settings.read(os.environ).fast == "on":
-                compiled.start(None)  # kept with the code: the folder of this demo ends with it
+                compiled.start(
+                    None
+                )  # The cache is kept with the code, because this demo's folder is deleted at the end.
             _load(workspace, token)
             host, port = listener.getsockname()[:2]
             moved = "" if parsed.port in (port, 0) else f" (port {parsed.port} is taken)"
@@ -65,9 +67,9 @@ def _load(workspace: Workspace, token: str) -> None:
 
     began = time.monotonic()
     is_terminal = sys.stderr.isatty()
-    print("making and loading a campaign of 45 runs, which takes some seconds", file=sys.stderr, flush=True)
+    print("creating and loading a campaign of 45 runs, which takes some seconds", file=sys.stderr, flush=True)
     for line in demo.load(workspace, authenticate(workspace, Sender(token))):
-        # On a terminal one line that changes; in a log only the ends, not 45 lines.
+        # A terminal shows one line that changes. A log gets only the last message, not 45 lines.
         if is_terminal:
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
     if is_terminal:
@@ -78,8 +80,8 @@ def _load(workspace: Workspace, token: str) -> None:
 def _invitation(url: str, moved: str, token: str) -> str:
     requests = "\n".join(f"  curl '{url}{path}'" for path in REQUESTS)
     return (
-        f"\nGainboard serves a generated campaign at {url}{moved} (interface: {url}/docs). Try:\n\n{requests}\n\n"
-        f"The organiser's token, for changing anything: {token}\nCtrl+C ends it."
+        f"\nGainboard serves a generated campaign at {url}{moved} (interface: {url}/docs). "
+        f"Try:\n\n{requests}\n\nThe organiser's token, for changes: {token}\nCtrl+C stops the service."
     )
 
 
@@ -88,5 +90,5 @@ COMMAND = Command(
     __doc__,
     _demo,
     together(data_option, listening_options),
-    [Example("gainboard demo", "a generated campaign, served at once")],
+    [Example("gainboard demo", "serve a generated campaign")],
 )

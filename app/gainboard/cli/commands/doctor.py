@@ -1,4 +1,4 @@
-"""Say what is wrong, and what to do."""
+"""Find problems, and say how to solve them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def _doctor(parsed: argparse.Namespace) -> int:
-    """Look at the installation, the settings and the data, and say what is wrong and what to do about it. Nothing is
-    changed, and nothing secret is shown: the output belongs into every report of a fault. Exit code 0 if there is no
-    problem, else 1. It does without a running service, and without a database that works."""
+    """Check the installation, the settings and the data. Say what is wrong and how to solve it. Nothing is changed and
+    no secret is shown: include the output in every bug report. The exit code is 0 if there is no problem, else 1. The
+    command needs no running service, and no working database.
+    """
     from gainboard.cli.doctor import every_check, run_checks  # noqa: PLC0415
 
     findings = []
@@ -44,7 +45,7 @@ def _line(name: str, finding: Finding) -> str:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--thorough", action="store_true", help="also read all that is stored, and verify it")
+    parser.add_argument("--thorough", action="store_true", help="also read and verify everything that is stored")
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
@@ -55,6 +56,6 @@ COMMAND = Command(
     together(data_option, _options),
     [
         Example("gainboard doctor"),
-        Example("gainboard doctor --thorough --json", "after a crash of the machine, for a program"),
+        Example("gainboard doctor --thorough --json", "after a crash of the machine, for a program to read"),
     ],
 )

@@ -26,13 +26,13 @@ def _list_work(server: CalledServer, parsed: argparse.Namespace | None) -> Itera
 
 def _run_options(parser: argparse.ArgumentParser) -> None:
     collection_option(parser)
-    metric_option(parser, "none, and most kinds want some")
+    metric_option(parser, "none; most kinds need some")
 
 
 def _list_options(parser: argparse.ArgumentParser) -> None:
     collection_option(parser)
-    parser.add_argument("--kind", help="only those of this kind")
-    parser.add_argument("--state", help="only those in this state")
+    parser.add_argument("--kind", help="only jobs of this kind")
+    parser.add_argument("--state", help="only jobs in this state")
 
 
 COMMAND = Group(
@@ -50,7 +50,7 @@ COMMAND = Group(
         examples=[
             Example(
                 "gainboard job run bootstrap-sensitivity -c web -m Q -m AP --set alphas=0.05,0.01 --set seed=3 --wait",
-                "which metric tells more pairs of runs apart",
+                "which metric separates more pairs of runs",
             ),
             Example("gainboard job run gain-vectors -c web --output curves", "all tables and figures as files"),
         ],

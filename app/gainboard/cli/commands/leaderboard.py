@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 def _leaderboard(parsed: argparse.Namespace) -> int:
-    """Rank the runs of a collection by one metric, with their means under others beside it. Runs that share a letter
-    under `groups` do not differ significantly, once somebody has asked for that job."""
+    """Rank the runs of a collection by one metric, with their means under other metrics beside it. Runs that share a
+    letter under `groups` do not differ significantly. The letters appear once somebody has run that job.
+    """
     with connect_server(parsed) as server:
         found = server.gainboard.leaderboard(
             server.collection, read_metrics(parsed), by=parsed.by, qrels=parsed.qrels, **read_parameters(parsed)
@@ -49,7 +50,7 @@ def _table(found: Leaderboard) -> Table:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--by", metavar="METRIC", help="the metric that ranks (default: the first one)")
+    parser.add_argument("--by", metavar="METRIC", help="the metric to rank by (default: the first)")
 
 
 COMMAND = Command(

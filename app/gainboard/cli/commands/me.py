@@ -1,4 +1,4 @@
-"""Show who the token is, and what is left to it."""
+"""Show the holder of the token, and what is left of its limits."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gainboard.cli.printing import format_option, print_one
 
 
 def _me(parsed: argparse.Namespace) -> int:
-    """Show who the token is, or with --limits what is left of its quotas and budgets."""
+    """Show the holder of the token, or with --limits what is left of its quotas and budgets."""
     with connect_server(parsed) as server:
         print_one(server.gainboard.limits() if parsed.limits else server.gainboard.me(), parsed.format)
     return 0
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limits", action="store_true", help="what may still be sent and asked for")
+    parser.add_argument("--limits", action="store_true", help="show what may still be sent and asked for")
 
 
 COMMAND = Command(

@@ -9,7 +9,7 @@ from gainboard.cli.options import data_option, read_settings
 
 
 def _migrate(parsed: argparse.Namespace) -> int:
-    """Bring the database to this version's schema, and say what was done."""
+    """Bring the database to this version's schema, and print the schema before and after."""
     from gainboard.main import open_database  # noqa: PLC0415
     from gainboard.store.schema import migrate  # noqa: PLC0415
 

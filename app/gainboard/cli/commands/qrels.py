@@ -36,8 +36,9 @@ COLUMNS = ("version", "state", "topics", "judged", "relevant", "order_by", "crea
 
 
 def _put(parsed: argparse.Namespace) -> int:
-    """Upload judgments, of TREC's or NTCIR's layout, as the next version, by which all stored runs are judged
-    (organisers). A draft is seen by organisers alone until it is published."""
+    """Upload judgments in TREC's or NTCIR's layout as the next version; all stored runs are judged by it (organisers).
+    Only organisers see a draft until it is published.
+    """
     source: Any = sys.stdin.buffer if parsed.file == STANDARD_INPUT else parsed.file
     with connect_server(parsed) as server:
         try:
@@ -55,14 +56,16 @@ def _put(parsed: argparse.Namespace) -> int:
 
 
 def _versions(parsed: argparse.Namespace) -> int:
-    """List the versions of the judgments; drafts for organisers alone."""
+    """List the versions of the judgments; only organisers see drafts."""
     with connect_server(parsed) as server:
         print_many(server.gainboard.qrels(server.collection), COLUMNS, parsed.format)
     return 0
 
 
 def _get(parsed: argparse.Namespace) -> int:
-    """Print a version of the judgments as it was uploaded, or write it into a file, which is there when it is whole."""
+    """Print a version of the judgments as it was uploaded, or write it into a file. The file appears when it is
+    complete.
+    """
     with connect_server(parsed) as server:
         version = parsed.version or _answering(server)
         if parsed.output is None:
@@ -73,14 +76,14 @@ def _get(parsed: argparse.Namespace) -> int:
 
 
 def _publish(parsed: argparse.Namespace) -> int:
-    """Publish a draft, or go back to a version that another has replaced: from then on it answers (organisers)."""
+    """Publish a draft, or return to an earlier version: from then on its judgments are used (organisers)."""
     with connect_server(parsed) as server:
         _tell(server.gainboard.publish_qrels(server.collection, parsed.version))
     return 0
 
 
 def _discard(parsed: argparse.Namespace) -> int:
-    """Discard a draft, with the jobs about it (organisers)."""
+    """Discard a draft and the jobs about it (organisers)."""
     with connect_server(parsed) as server:
         server.gainboard.discard_qrels(server.collection, parsed.version)
     print(f"version {parsed.version}: discarded")
@@ -88,8 +91,9 @@ def _discard(parsed: argparse.Namespace) -> int:
 
 
 def _impact(parsed: argparse.Namespace) -> int:
-    """What a version, such as a draft, changes against another one: judgments, means, ranks, and the pairs of runs
-    whose significant difference appears, disappears or turns round (organisers)."""
+    """Show what a version, such as a draft, changes against another one: judgments, means, ranks, and the pairs of runs
+    whose significant difference appears, disappears or reverses (organisers).
+    """
     with connect_server(parsed) as server:
         found = server.gainboard.impact(
             server.collection,
@@ -124,16 +128,17 @@ def _tell_of_impact(found: ImpactAnswer) -> None:
     print(f"version {found.qrels_version} against {found.against}: judgments {counts}", file=sys.stderr)
     for each in found.impact:
         tau = "undefined" if each.tau_b is None else f"{each.tau_b:.4f}"
-        flips = (
-            f", pairs that differ otherwise than before: {len(each.significance.flips):,}" if each.significance else ""
-        )
+        flips = f", pairs with another verdict: {len(each.significance.flips):,}" if each.significance else ""
         print(f"{each.metric}: tau-b of the rankings {tau}{flips}", file=sys.stderr)
 
 
 def _answering(server: CalledServer) -> int:
     version = server.gainboard.collection(server.collection).qrels_version
     if version is None:
-        raise BadSetting(f"No version of the judgments of {server.collection} is there for you.")
+        raise BadSetting(
+            f"{server.collection} has no judgments that you may see. Organisers upload them: gainboard qrels put "
+            f"FILE -c {server.collection}"
+        )
     return version
 
 
@@ -147,8 +152,8 @@ def _tell(version: ShownQrels) -> None:
 
 def _file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the judgments; - is standard input")
-    parser.add_argument("--columns", choices=get_args(Columns), help="the layout (default: as its lines fit)")
-    parser.add_argument("--draft", action="store_true", help="not to be published yet")
+    parser.add_argument("--columns", choices=get_args(Columns), help="the layout (default: guessed from the lines)")
+    parser.add_argument("--draft", action="store_true", help="do not publish it yet")
 
 
 def _version(parser: argparse.ArgumentParser) -> None:
@@ -156,12 +161,12 @@ def _version(parser: argparse.ArgumentParser) -> None:
 
 
 def _what_and_where(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("version", metavar="VERSION", type=int, nargs="?", help="(default: the one that answers)")
-    parser.add_argument("--output", metavar="FILE", help="where to (default: standard output)")
+    parser.add_argument("version", metavar="VERSION", type=int, nargs="?", help="(default: the published one)")
+    parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
 
 
 def _compared(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--against", metavar="VERSION", type=int, help="(default: the one that answers)")
+    parser.add_argument("--against", metavar="VERSION", type=int, help="(default: the published one)")
     parser.add_argument("--alpha", type=float, help="significance level (default: 0.05)")
 
 
@@ -196,7 +201,7 @@ COMMAND = Group(
         Command("discard", "discard a draft", _discard, together(_version, _ABOUT)),
         Command(
             "impact",
-            "what a version changes",
+            "show what a version changes",
             _impact,
             together(_version, _compared, metric_option, run_option, parameter_default_options, format_option, _ABOUT),
             [Example("gainboard qrels impact 2 -c web -m Q", "before version 2 is published")],

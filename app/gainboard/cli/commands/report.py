@@ -1,4 +1,4 @@
-"""Make the tables and figures of a paper, for collections here."""
+"""Make the tables and figures of a paper for stored collections."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _run_options(parser: argparse.ArgumentParser) -> None:
         dest="collections",
         metavar="NAME",
         action="append",
-        help="a collection, several times (GAINBOARD_COLLECTION)",
+        help="a collection; may be repeated (GAINBOARD_COLLECTION)",
     )
 
 
 def _list_options(parser: argparse.ArgumentParser) -> None:
     collection_option(parser)
-    parser.add_argument("--kind", help="only those of this kind")
+    parser.add_argument("--kind", help="only reports of this kind")
 
 
 COMMAND = Group(

@@ -10,8 +10,9 @@ from gainboard.cli.options import data_option, read_settings
 
 
 def _restore(parsed: argparse.Namespace) -> int:
-    """Fill an empty database from a backup, of either kind from either kind, and bring it to this version's schema.
-    All or nothing; the backup is only read. Stop the service before, and start it after."""
+    """Fill an empty database from a backup, and bring it to this version's schema. SQLite and PostgreSQL may be mixed.
+    If anything fails, nothing is stored. The backup is only read. Stop the service before, and start it afterwards.
+    """
     from gainboard.cli.progress import interruptible, list_tables, table_progress  # noqa: PLC0415
     from gainboard.store.backup import restore  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
@@ -28,7 +29,7 @@ def _restore(parsed: argparse.Namespace) -> int:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", type=Path, help="what `gainboard backup` wrote")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a file that `gainboard backup` wrote")
 
 
 COMMAND = Command(
@@ -40,7 +41,7 @@ COMMAND = Command(
         Example("gainboard restore --data restored monday.backup", "into a new folder"),
         Example(
             "GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard restore monday.backup",
-            "into PostgreSQL, from which kind ever",
+            "into PostgreSQL, from a backup of either database",
         ),
     ],
 )

@@ -12,7 +12,7 @@ COLUMNS = ("name", "team", "type", "topics", "retrieved", "unjudged_share", "cre
 
 
 def _runs(parsed: argparse.Namespace) -> int:
-    """List the runs of a collection that you see."""
+    """List the runs of a collection that you may see."""
     with connect_server(parsed) as server:
         columns = COLUMNS[:-1] if parsed.format == "table" else COLUMNS
         print_many(server.gainboard.runs(server.collection), columns, parsed.format)

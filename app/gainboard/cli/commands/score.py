@@ -29,14 +29,15 @@ from gainboard.metrics import BoundMetric, Scale
 from gainboard.trec import QrelsFile
 
 WORTH_COMPILED = 32 << 20
-"""Bytes of text from which compiled code gains more than the second that it takes to load."""
+"""The size of text, in bytes, from which compiled code saves more than the second that loading it takes."""
 
 
 def _score(parsed: argparse.Namespace) -> int:
-    """Score run files by a qrels file as the service scores stored runs, under the same labels and without a server.
+    """Score run files by a qrels file. Scores and labels are the same as those of the service, but no server is needed.
 
-    What is left out of a mean, and what is odd about a file, is said on standard error. A faulty run is reported with
-    its faults and the others are scored; the exit code is 1 then."""
+    Topics left out of a mean, and warnings about a file, are printed on standard error. A faulty run is reported with
+    its faults and the other runs are scored; then the exit code is 1.
+    """
     require_one_input([parsed.qrels, *parsed.runs])
     reading = FileReader.of(parsed, NO_LIMITS)
     try:
@@ -75,18 +76,18 @@ def _score_files(parsed: argparse.Namespace, reading: FileReader, qrels: QrelsFi
 
 
 def _load_compiled(names: Sequence[str]) -> None:
-    """Load compiled reading and scoring where files are large enough and `gainboard warm` has compiled them."""
+    """Load compiled reading and scoring if the files are large enough and `gainboard warm` has compiled them."""
     if text_size(names) >= WORTH_COMPILED and compiled.is_warm(None):
-        # Plain code gives the same answer, so whatever goes wrong is not worth a word.
+        # Plain code gives the same answer, so no error is worth a message.
         with suppress(Exception):
             compiled.warm(None)
 
 
 def _find_label(metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str]) -> str:
-    """The label of the one that is meant by an expression. Raises BadSetting where it is none of them."""
+    """Return the label of the metric that an expression means. Raise BadSetting if it means none of them."""
     wanted, labels = bind_metrics([expression], scale, query)[0], [metric.label for metric in metrics]
     if len(wanted) != 1 or wanted[0].label not in labels:
-        raise BadSetting(f"--sort {expression} is not one of the metrics; there are: {', '.join(labels)}")
+        raise BadSetting(f"--sort {expression} is not one of the metrics. Available: {', '.join(labels)}")
     return wanted[0].label
 
 
@@ -100,7 +101,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst")
     metric_option(parser, "AP, Q, nDCG@10")
     score_output_options(parser, FORMS)
-    parser.add_argument("--sort", metavar="METRIC", help="runs in order of their means under this metric, best first")
+    parser.add_argument("--sort", metavar="METRIC", help="sort the runs by their means under this metric, best first")
 
 
 COMMAND = Command(
@@ -112,7 +113,7 @@ COMMAND = Command(
         Example("gainboard score qrels.txt run.txt", "AP, Q and nDCG@10"),
         Example("gainboard score qrels.txt run.txt -m 'Q(beta=10)' -m nDCG@10 --gains 3:2:1"),
         Example("gainboard score qrels.txt runs/* --sort Q", "many runs, the best first"),
-        Example("gainboard score qrels.txt runs/* -m map -m P.5,10 -q -f trec_eval", "as trec_eval -q prints"),
+        Example("gainboard score qrels.txt runs/* -m map -m P.5,10 -q -f trec_eval", "in the format of trec_eval -q"),
         Example("gainboard score qrels.txt runs/* -m 'nDCG@10 P@5 RR' -f json > scores.json"),
         Example("gainboard score qrels.txt runs/* -f latex > scores.tex", "a table for a paper"),
     ],

@@ -31,7 +31,8 @@ FORMATS = ("table", "csv", "json", "trec_eval", "latex")
 def _scores(parsed: argparse.Namespace) -> int:
     """Score stored runs under any parameters. `gainboard score` does the same with files.
 
-    What is left out of a mean is said on standard error, and stands in the JSON."""
+    Topics left out of a mean are printed on standard error, and are part of the JSON.
+    """
     with connect_server(parsed) as server:
         if parsed.format == "trec_eval":
             return _trec_eval(server, parsed)
@@ -85,11 +86,11 @@ def _remarks(found: Scores) -> Iterator[str]:
         if topics:
             left_out.setdefault(tuple(topics), []).append(label)
     for names, labels in left_out.items():
-        why = "for there is nothing to find"
+        why = "because they have no relevant document"
         yield f"{len(names)} topics are left out of {', '.join(labels)}, {why}: {', '.join(names)}"
     if missing := [f"{run.name} lacks {run.topics_missing}" for run in found.runs if run.topics_missing]:
-        yield f"topics that score 0 for they are missing: {', '.join(missing)}"
-    yield from (f"{run} gets no score: {why}" for run, why in found.withheld.items())
+        yield f"topics that score 0 because the run lacks them: {', '.join(missing)}"
+    yield from (f"{run} has no score: {why}" for run, why in found.withheld.items())
 
 
 def _form(parser: argparse.ArgumentParser) -> None:
@@ -104,8 +105,8 @@ COMMAND = Command(
         collection_option, metric_option, run_option, qrels_option, _form, parameter_default_options, server_options
     ),
     [
-        Example("gainboard scores -c web -m Q -m nDCG@10", "all runs that you see"),
+        Example("gainboard scores -c web -m Q -m nDCG@10", "all runs that you may see"),
         Example("gainboard scores -c web -m 'Q(beta=10)' --gains 10:5:1 --run tag -q -f csv", "each topic of one run"),
-        Example("gainboard scores -c web -m map -m P_10 -q -f trec_eval", "as trec_eval -q prints"),
+        Example("gainboard scores -c web -m map -m P_10 -q -f trec_eval", "in the format of trec_eval -q"),
     ],
 )

@@ -19,9 +19,9 @@ def _serve(parsed: argparse.Namespace) -> int:
 
     settings = read_settings(parsed)
     for name in Settings.unknown(os.environ):
-        print(f"gainboard: {name} is no setting; is it misspelt?", file=sys.stderr)
+        print(f"gainboard: {name} is not a setting and is ignored. Check the spelling.", file=sys.stderr)
     logs.configure()
-    # First of all the port: a token that is shown once should not be shown by a start that fails.
+    # The port comes first. The token is shown only once, so a start that fails should not show it.
     with listen(parsed.host, parsed.port) as listener:
         workspace, token = open_workspace(settings)
         announce(token)
@@ -31,7 +31,9 @@ def _serve(parsed: argparse.Namespace) -> int:
 
 
 def _behind_a_proxy(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--root-path", default="", metavar="PATH", help="where a proxy has mounted the service")
+    parser.add_argument(
+        "--root-path", default="", metavar="PATH", help="the path under which a proxy offers the service"
+    )
 
 
 COMMAND = Command(
@@ -40,7 +42,7 @@ COMMAND = Command(
     _serve,
     together(data_option, listening_options, _behind_a_proxy),
     [
-        Example("gainboard serve", "this machine only, data in ./gainboard-data"),
-        Example("gainboard serve --host 0.0.0.0 --data data", "for the network, data elsewhere"),
+        Example("gainboard serve", "only this machine, data in ./gainboard-data"),
+        Example("gainboard serve --host 0.0.0.0 --data data", "for the network, data in another folder"),
     ],
 )

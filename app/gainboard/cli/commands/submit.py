@@ -25,22 +25,27 @@ if TYPE_CHECKING:
     from gainboard.api.models.runs import ShownRun
 
 AT_ONCE = 4
-"""Files on their way: while one travels, another is compressed here and a third checked there."""
+"""Uploads at the same time: while one file is sent, another is compressed here and a third is checked by the server."""
 
 
 def _submit(parsed: argparse.Namespace) -> int:
-    """Submit run files: plain, gzip or zstd. Each is stored whole or not at all, and a line says what became of it;
-    one that is refused does not keep the others from being stored, but the exit code is 1 then. A file that the team
-    has sent before is the run that is there."""
+    """Submit run files: plain, gzip or zstd. Each file is stored whole or not at all, and a line says what happened. If
+    one is refused, the others are still stored, but the exit code is 1. A file that the team has sent before counts as
+    stored.
+    """
     require_one_input(parsed.files)
     if parsed.name and len(parsed.files) > 1:
-        raise BadSetting("--name is for one file; each of several takes its run tag as its name.")
+        raise BadSetting(
+            "--name is for one file, but there are several. Without --name, each run takes its run tag as its name."
+        )
     with connect_server(parsed) as server:
         return 0 if all(_send_files(server, parsed)) else 1
 
 
 def _send_files(server: CalledServer, parsed: argparse.Namespace) -> list[bool]:
-    """Whether each file that was answered is stored. Raises what is not about one file, such as that nobody answers."""
+    """Return whether each file that was answered is stored. Raise errors that are not about one file, such as no
+    answer.
+    """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         collection = server.collection
         sent = {pool.submit(_send_file, server, collection, file, parsed): file for file in parsed.files}
@@ -48,7 +53,7 @@ def _send_files(server: CalledServer, parsed: argparse.Namespace) -> list[bool]:
             _wait(sent)
         finally:
             pool.shutdown(cancel_futures=True)
-            # Also where it was interrupted: these are stored.
+            # These are stored even if the command was interrupted, so they are reported.
             answered = [(file, future) for future, file in sent.items() if future.done() and not future.cancelled()]
             stored = [_print_answer(file, future.result()) for file, future in answered if future.exception() is None]
         for _, future in answered:
@@ -90,11 +95,11 @@ def _print_answer(file: str, answer: ShownRun | GainboardError) -> bool:
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="a run in TREC's six columns; - is standard input")
     collection_option(parser)
-    parser.add_argument("--team", help="whose run it is; only organisers need to say")
-    parser.add_argument("--name", help="of one run; by default its tag, the sixth column")
-    parser.add_argument("--description", help="what made it")
+    parser.add_argument("--team", help="the run's team; only organisers need it")
+    parser.add_argument("--name", help="the name of the run; by default its tag, the sixth column")
+    parser.add_argument("--description", help="a description of the system")
     parser.add_argument("--type", help="for example `automatic`")
-    parser.add_argument("--not-pooled", action="store_true", help="its documents do not go into the pool")
+    parser.add_argument("--not-pooled", action="store_true", help="keep its documents out of the pool")
 
 
 COMMAND = Command(

@@ -18,8 +18,9 @@ from gainboard.cli.printing import DIGITS, format_option, print_json, print_rows
 
 
 def _sweep(parsed: argparse.Namespace) -> int:
-    """Score stored runs under every combination of the values of parameters: their means, a row for each run at each
-    point of the grid."""
+    """Score stored runs under every combination of the given parameter values. Each row has the means of one run under
+    one combination.
+    """
     with connect_server(parsed) as server:
         found = server.gainboard.sweep(
             server.collection, read_metrics(parsed), runs=parsed.runs, qrels=parsed.qrels, **read_parameters(parsed)

@@ -1,4 +1,4 @@
-"""Make, list and revoke tokens of a collection or of the instance."""
+"""Create, list and revoke tokens of a collection or of the instance."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ _TIMES = ("created_at", "expires_at", "revoked_at", "last_used_at")
 
 
 def _create(parsed: argparse.Namespace) -> int:
-    """Make a token of a collection (its organisers), or with --instance that of a further organiser of the instance.
-    The token goes to standard output alone, this once: TOKEN=$(gainboard token create reader -c web)."""
+    """Create a token of a collection (its organisers), or with --instance a token of another organiser of the instance.
+    The token is shown only once, and nothing else goes to standard output: TOKEN=$(gainboard token create reader -c
+    web).
+    """
     ends = {"holder": parsed.holder, "expires_at": parsed.expires}
     if parsed.instance and (parsed.role != "organiser" or parsed.team):
-        raise BadSetting("Only organisers have tokens of the instance, and they are of no team.")
+        raise BadSetting(
+            "A token with --instance is always an organiser's, without a team. Use: gainboard token create "
+            "organiser --instance"
+        )
     with connect_server(parsed) as server:
         if parsed.instance:
             return _hand_over(server.gainboard.create_organiser(**ends))
@@ -32,8 +37,9 @@ def _create(parsed: argparse.Namespace) -> int:
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    """List the tokens of a collection, revoked ones too, or with --instance those of the organisers of the instance.
-    What they are themselves, nobody knows."""
+    """List the tokens of a collection, with revoked ones, or with --instance those of the instance's organisers. The
+    service stores only their records, so the tokens themselves cannot be shown.
+    """
     with connect_server(parsed) as server:
         if parsed.instance:
             print_many(server.gainboard.organisers(), ("id", "origin", "holder", *_TIMES), parsed.format)
@@ -56,7 +62,7 @@ def _revoke(parsed: argparse.Namespace) -> int:
 
 
 def _rotate(parsed: argparse.Namespace) -> int:
-    """Put another token in the place of one, which ends at once. The new one goes to standard output alone."""
+    """Replace a token, which ends at once. Only the new token goes to standard output."""
     changes: dict[str, Any] = {}
     if parsed.expires:
         changes["expires_at"] = None if parsed.expires == NEVER else parsed.expires
@@ -66,7 +72,7 @@ def _rotate(parsed: argparse.Namespace) -> int:
 
 def _hand_over(made: CreatedToken | CreatedOrganiser) -> int:
     print(made.token)
-    ends = f"ends {made.expires_at.isoformat()}" if made.expires_at else "does not end by itself"
+    ends = f"ends {made.expires_at.isoformat()}" if made.expires_at else "does not expire"
     role = f"an {made.role}" if made.role == "organiser" else f"a {made.role}"
     print(f"token {made.id} of {role}; it {ends}, and is not shown again", file=sys.stderr)
     return 0
@@ -74,22 +80,22 @@ def _hand_over(made: CreatedToken | CreatedOrganiser) -> int:
 
 def _for_whom(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", choices=ROLES, help="what its holder may do")
-    parser.add_argument("--team", help="of a participant; a new name creates the team")
-    parser.add_argument("--holder", help="who holds it, in your words; shown to organisers alone")
-    parser.add_argument("--expires", metavar="TIME", help="when it ends, such as 2027-06-30T12:00:00Z")
+    parser.add_argument("--team", help="the participant's team; a new name creates the team")
+    parser.add_argument("--holder", help="a note on who holds it; only organisers see it")
+    parser.add_argument("--expires", metavar="TIME", help="when it expires, for example 2027-06-30T12:00:00Z")
 
 
 def _which(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", metavar="ID", nargs="+", help="of a token, as `list` shows it; not the token")
+    parser.add_argument("ids", metavar="ID", nargs="+", help="the token's id, as `list` shows it; not the token itself")
 
 
 def _which_and_until(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="of the token, as `list` shows it; not the token")
-    parser.add_argument("--expires", metavar="TIME", help=f"another end, or `{NEVER}` (default: the one that it had)")
+    parser.add_argument("id", metavar="ID", help="the token's id, as `list` shows it; not the token itself")
+    parser.add_argument("--expires", metavar="TIME", help=f"another expiry time, or `{NEVER}` (default: unchanged)")
 
 
 def _of_instance(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--instance", action="store_true", help="of the whole instance, not of a collection")
+    parser.add_argument("--instance", action="store_true", help="a token of the whole instance, not of a collection")
 
 
 _OF_BOTH = together(collection_option, _of_instance, server_options)
@@ -100,7 +106,7 @@ COMMAND = Group(
     [
         Command(
             "create",
-            "make a token",
+            "create a token",
             _create,
             together(_for_whom, _OF_BOTH),
             [

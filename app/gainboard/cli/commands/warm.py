@@ -1,4 +1,4 @@
-"""Compile what the fast extra compiles."""
+"""Compile the functions of the fast extra."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from gainboard.cli.options import data_option, read_settings
 
 
 def _warm(parsed: argparse.Namespace) -> int:
-    """Compile now what a server over a folder would compile at its first start (`--data`), for images for example.
+    """Compile now what a server would compile at its first start with this data folder (`--data`), for example in an
+    image.
 
-    Without a folder, compile for `gainboard score`, which then reads and scores large files faster."""
+    Without a folder, compile for `gainboard score`, which then reads and scores large files faster.
+    """
     from gainboard.main import warm_compiled  # noqa: PLC0415
 
     began = time.monotonic()

@@ -1,6 +1,6 @@
 """The checks of `gainboard doctor`: functions with `@check` above them, which yield findings about a subject.
 
-The files of this folder hold them; `every_check` lists them in the order of the report.
+The files of this folder hold the checks; `every_check` lists them in the order of the report.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ Verdict = Literal["ok", "note", "problem"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: a `problem` keeps something from working, a `note` may explain something."""
+    """A finding. A `problem` keeps something from working; a `note` may explain something."""
 
     verdict: Verdict
     message: str
     advice: str = ""
-    """What to do about it."""
+    """The advice to the user."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The installation that the checks examine. A member is None if it is not available; one of the checks says why."""
+    """The installation that the checks examine. A member is None if it is not available; a check then says why."""
 
     environment: Mapping[str, str]
     data: Path | None
-    """As the command line gives it."""
+    """The folder that the command line names."""
     thorough: bool
     settings: Settings | None = None
     refused: str = ""
-    """Why there are no settings."""
+    """The reason why there are no settings."""
     database: Database | None = None
     tx: Transaction | None = None
     unreachable: str = ""
-    """Why there is no transaction."""
+    """The reason why there is no transaction."""
     schema: Schema | None = None
 
     @property
@@ -59,7 +59,7 @@ _CHECKS: list[Check] = []
 
 
 def check(function: Check) -> Check:
-    """Add a check to the report; its name in the report is that of the function."""
+    """Add a check to the report under the function's name."""
     _CHECKS.append(function)
     return function
 
@@ -75,7 +75,7 @@ def every_check() -> list[Check]:
 def run_checks(
     checks: Iterable[Check], environment: Mapping[str, str], data: Path | None, *, thorough: bool
 ) -> Iterator[tuple[str, Finding]]:
-    """Run the checks, and yield their findings with their names; nothing is changed."""
+    """Run the checks, and yield their findings with their names. Nothing is changed."""
     with ExitStack() as open_things:
         subject = _open_database(open_things, Subject(environment, data, thorough))
         for each in checks:
@@ -87,7 +87,7 @@ def _run_check(each: Check, subject: Subject) -> Iterator[Finding]:
     try:
         yield from each(subject)
     except (GainboardError, DBAPIError, OSError) as error:
-        yield Finding("problem", f"could not be looked at: {getattr(error, 'orig', error)}")
+        yield Finding("problem", f"could not be checked: {getattr(error, 'orig', error)}")
 
 
 def _open_database(open_things: ExitStack, subject: Subject) -> Subject:

@@ -1,4 +1,4 @@
-"""The program, the machine that it runs on, the settings, and the folder of the data; what is secret is not shown."""
+"""Checks of the program, the machine, the settings and the data folder. Secrets are not shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gainboard.settings import PREFIX, Settings, available_cores
 OLDEST_SQLITE = (3, 35, 0)
 FEWEST_FILES = 1024
 EXTRAS = {"fast": "numba", "figures": "matplotlib", "metrics": "prometheus_client", "postgres": "psycopg"}
-"""The module that each brings."""
+"""The module that each extra installs."""
 HIDDEN = "***"
 NETWORKED = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.glusterfs"}
 LEAST_FREE = 256 << 20
@@ -33,7 +33,7 @@ MOUNTS = Path("/proc/self/mounts")
 
 @check
 def versions(subject: Subject) -> Iterator[Finding]:
-    """What is installed, and where it runs."""
+    """Show the versions of Gainboard, Python and the libraries."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "sqlalchemy", "fastapi", "uvicorn"))
     yield Finding("ok", f"Gainboard {gainboard.__version__}, {python}, SQLite {sqlite3.sqlite_version}, {libraries}")
@@ -44,7 +44,7 @@ def versions(subject: Subject) -> Iterator[Finding]:
 
 @check
 def machine(subject: Subject) -> Iterator[Finding]:
-    """Its kind, and what the process may use of it."""
+    """Show the machine, and what the process may use of it."""
     yield Finding("ok", f"{platform.platform()}, {platform.machine()}, {available_cores()} of {os.cpu_count()} cores")
     if find_spec("resource") is None:  # not on Windows
         return
@@ -52,12 +52,12 @@ def machine(subject: Subject) -> Iterator[Finding]:
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if 0 <= most < FEWEST_FILES:
-        yield Finding("note", f"{most} open files at most", "Each client has one: raise it with `ulimit -n 4096`.")
+        yield Finding("note", f"at most {most} open files", "Each client needs one. Raise the limit: `ulimit -n 4096`.")
 
 
 @check
 def extras(subject: Subject) -> Iterator[Finding]:
-    """Which are installed."""
+    """Show which extras are installed."""
     there = [name for name, module in EXTRAS.items() if find_spec(module) is not None]
     absent = [name for name in EXTRAS if name not in there]
     yield Finding("ok", f"installed: {', '.join(there) or 'none'}; not installed: {', '.join(absent) or 'none'}")
@@ -65,31 +65,31 @@ def extras(subject: Subject) -> Iterator[Finding]:
 
 @check
 def compiled(subject: Subject) -> Iterator[Finding]:
-    """Whether the `fast` extra has compiled already."""
+    """Check that the functions of the `fast` extra are compiled."""
     if subject.settings is None or find_spec(EXTRAS["fast"]) is None:
         return
     if subject.settings.fast == "off":
-        yield Finding("note", "GAINBOARD_FAST=off: plain code serves, several times as slowly")
+        yield Finding("note", "GAINBOARD_FAST=off: plain code is used, which is several times slower")
         return
     named = subject.environment.get("NUMBA_CACHE_DIR")
     folder = Path(named) if named else subject.settings.compiled
     if folder is None:
-        yield Finding("ok", "what is compiled is kept beside the code, or in the user's cache folder")
+        yield Finding("ok", "compiled code is kept beside the source code, or in the user's cache folder")
     elif count := sum(1 for _ in folder.rglob("*.nbc")):
         yield Finding("ok", f"{count} compiled functions are kept in {folder}")
     else:
         yield Finding(
             "note",
-            f"nothing is compiled in {folder} yet: plain code serves for the first minute",
-            "`gainboard warm` compiles ahead.",
+            f"nothing is compiled in {folder} yet: the slower plain code is used for the first minute after a start",
+            "Run `gainboard warm` to compile before a start.",
         )
 
 
 @check
 def settings(subject: Subject) -> Iterator[Finding]:
-    """Every one that is set, and the defaults of the others in a line."""
+    """Show every setting that is set, and the names of those with their default."""
     if subject.settings is None:
-        yield Finding("problem", subject.refused, "No command that opens the database starts before that is corrected.")
+        yield Finding("problem", subject.refused, "Correct it first: no command can open the database before.")
         return
     unset = []
     for name in Settings.model_fields:
@@ -98,7 +98,7 @@ def settings(subject: Subject) -> Iterator[Finding]:
             yield Finding("ok", f"{PREFIX}{name.upper()} = {_format_setting(subject.settings, name)} ({source})")
         else:
             unset.append(f"{name.upper()} = {_format_setting(subject.settings, name)}")
-    yield Finding("ok", f"not set, so as by default: {', '.join(unset)}")
+    yield Finding("ok", f"at their defaults: {', '.join(unset)}")
 
 
 def _source(subject: Subject, name: str) -> str:
@@ -117,34 +117,34 @@ def _format_setting(settings: Settings, name: str) -> str:
 
 
 def without_secrets(url: str) -> str:
-    """Return an address of a database without its password, wherever the password stands."""
+    """Return a database's address without its password, wherever the password is in the address."""
     try:
         parsed = make_url(url)
-    except (ArgumentError, ValueError):  # the latter where the port is no number
-        return f"{HIDDEN}, which is no address"  # and may be a password
+    except (ArgumentError, ValueError):  # urlsplit raises ValueError if the port is not a number
+        return f"{HIDDEN}, which is not a valid address"  # it may contain a password
     hidden = {key: HIDDEN for key in parsed.query if "pass" in key.lower()}
     return parsed.update_query_dict(hidden).render_as_string(hide_password=True)
 
 
 @check
 def unknown_variables(subject: Subject) -> Iterator[Finding]:
-    """Those that look like settings and are none."""
+    """Find variables that look like settings but are not."""
     known = [PREFIX + name.upper() for name in Settings.model_fields]
     for name in Settings.unknown(subject.environment):
         near = get_close_matches(name, known, 1, 0.85)
-        advice = f"Is {near[0]} meant?" if near else "It has no effect."
-        yield Finding("note", f"{name} is no setting", advice)
+        advice = f"Is {near[0]} meant?" if near else "It is ignored."
+        yield Finding("note", f"{name} is not a setting", advice)
 
 
 @check
 def data_folder(subject: Subject) -> Iterator[Finding]:
-    """Whether it is there, and whose."""
+    """Check that the data folder exists, and who may read it."""
     if (folder := _folder(subject)) is None:
         return
     if not folder.exists():
-        yield Finding("note", f"there is no {folder}", "The first start makes it; is it the one that is meant?")
+        yield Finding("note", f"there is no {folder}", "The first start creates it. Is this the folder that you mean?")
     elif not folder.is_dir():
-        yield Finding("problem", f"{folder} is no folder", "Name another in GAINBOARD_DATA or with --data.")
+        yield Finding("problem", f"{folder} is not a folder", "Name another one in GAINBOARD_DATA or with --data.")
     else:
         yield Finding("ok", str(folder.resolve()))
         yield from _rights(folder)
@@ -157,18 +157,22 @@ def _folder(subject: Subject) -> Path | None:
 
 def _rights(folder: Path) -> Iterator[Finding]:
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield Finding("problem", "this user may not write into it", f"Run as its owner, or give it away: {folder}.")
+        yield Finding(
+            "problem",
+            "this user may not write into it",
+            f"Run Gainboard as the folder's owner, or give the folder to this user: {folder}.",
+        )
     found = folder.stat()
     if stat.S_IMODE(found.st_mode) & 0o077:
         mode = stat.filemode(found.st_mode)
-        yield Finding("note", f"others may look into it ({mode}), and it has the judgments", f"chmod 700 {folder}")
+        yield Finding("note", f"other users can read it ({mode}), and it has the judgments", f"chmod 700 {folder}")
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
-        yield Finding("note", f"it belongs to user {found.st_uid}, and this is user {os.geteuid()}")
+        yield Finding("note", f"it belongs to user {found.st_uid}, but this is user {os.geteuid()}")
 
 
 @check
 def disk(subject: Subject) -> Iterator[Finding]:
-    """Whether there is room, and whether the disk is one of this machine."""
+    """Check the free space, and that the disk is local."""
     path = subject.database.path if subject.database is not None else None
     if path is None or not path.parent.is_dir():
         return
@@ -176,13 +180,13 @@ def disk(subject: Subject) -> Iterator[Finding]:
     taken = sum(each.stat().st_size for each in folder.glob(f"{path.name}*"))
     room = f"{free / 1e9:,.1f} GB free, the database takes {taken / 1e9:,.3f} GB"
     if free < LEAST_FREE:
-        yield Finding("problem", room, "Uploads will be refused with 503 once it is full: make room.")
+        yield Finding("problem", room, "Uploads are refused with 503 when the disk is full. Free some space.")
     elif free < taken:
-        yield Finding("note", room, "A backup has no room beside it.")
+        yield Finding("note", room, "There is no space for a backup on this disk.")
     else:
         yield Finding("ok", room)
     if (kind := file_system(folder)) in NETWORKED:
-        yield Finding("problem", f"it is on a network ({kind}), which breaks SQLite's locks", "Use a local disk.")
+        yield Finding("problem", f"it is on a network ({kind}), where SQLite's locks do not work", "Use a local disk.")
 
 
 def file_system(folder: Path) -> str | None:
