@@ -100,7 +100,7 @@ def test_a_job_that_is_refused_while_it_is_worked_fails_at_once(busy: Bench) -> 
     job = busy.add([1, 1], params=busy.like.params | {"metrics": ["AP(mean=geometric)"]})
     over = busy.over(job)
     assert over.state == "failed"
-    assert "averaged geometrically" in str(over.error)
+    assert "has a geometric mean" in str(over.error)
     assert "attempts" not in str(over.error)
 
 

@@ -136,7 +136,7 @@ def test_where_no_topics_are_declared_no_run_covers_them(shared: Service) -> Non
     campaign.put_qrels()
     own = campaign.client("participant", "own")
     campaign.submit(client=own)
-    assert "declares no topics" in campaign.get("/scores", own).json()["withheld"]["tag"]
+    assert "must declare this collection's topics" in campaign.get("/scores", own).json()["withheld"]["tag"]
     campaign.change(policy={"coverage": 0})
     assert campaign.get("/scores", own).json()["runs"][0]["topics_missing"] is None
 

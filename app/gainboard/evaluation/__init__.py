@@ -1,1 +1,1 @@
-"""The use cases: the only place where stored data meets arithmetic."""
+"""The use cases: the only ring where stored data meets arithmetic."""

@@ -1,4 +1,4 @@
-"""What is left to a team of its quotas and of its budget of scores."""
+"""The quotas and the budget of scores that a team has left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from gainboard.store import answers, collections
 
 @dataclass(frozen=True)
 class Allowance:
-    """Of one team. `answers` counts distinct scores; each tells `bits_an_answer` of the judgments at the most."""
+    """The allowance of one team. `answers` counts distinct scores; each reveals at most `bits_an_answer` of the
+    judgments.
+    """
 
     opens_at: datetime | None
     closes_at: datetime | None
@@ -26,20 +28,20 @@ class Allowance:
 
     @property
     def runs_left(self) -> int | None:
-        """How many more runs the team may send now."""
+        """The number of runs that the team may still send now."""
         left = [quota.left for quota in self.runs.values() if quota.left is not None]
         return min(left, default=None)
 
     @property
     def bits_left(self) -> float | None:
-        """What the team can still learn of the judgments at the most, in bits; None where they are open."""
+        """The most bits that the team can still learn about the judgments; None if they are open."""
         if self.answers.left is None or self.bits_an_answer is None:
             return None
         return self.answers.left * self.bits_an_answer
 
 
 def of(workspace: Workspace, principal: Principal) -> Allowance | None:
-    """What is left to the principal's team; None for whoever is of no team, to whom nothing is counted."""
+    """Return what the principal's team has left; None for principals without a team, for whom nothing is counted."""
     token = principal.require_token()
     if token.team_id is None or token.collection_id is None:
         return None

@@ -1,4 +1,4 @@
-"""The audit log: who changed what, when. Every change adds its entry in the transaction that makes it."""
+"""The audit log: who changed what, and when. Every change adds its entry in the transaction that makes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gainboard.store.records import Action, Collection, Entry
 
 FIELDS = tuple(Entry.__annotations__)
 LONGEST = 1000
-"""Characters of a detail; of longer ones, such as thousands of topics, the entry has their hash."""
+"""The longest detail, in characters. For longer details, such as thousands of topics, the entry has their hash."""
 BATCH = 500
 
 
@@ -31,10 +31,10 @@ def record(
     collection: Collection | None,
     **details: Any,
 ) -> None:
-    """Adds an entry to the log when the writing transaction ends; none if it fails.
+    """Add an entry to the log at the end of the writing transaction, and none if it fails.
 
-    `principal` is None for whoever starts the service. `subject` names what was changed: a run, a version, an id.
-    `details` are JSON values or times: nothing secret, and no content of files, but their hashes.
+    `principal` is None for the start of the service. `subject` names what was changed: a run, a version, an id.
+    `details` are JSON values or times. They hold no secret, and hashes instead of the content of files.
     """
     token = principal.token if principal else None
     team = {"team": token.team} if token and token.team else {}
@@ -65,12 +65,12 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    # 1.0 and 1 are one number in JSON, and canonical only as the latter.
+    # 1.0 and 1 are the same number in JSON, and only 1 is canonical.
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def differences(old: Collection, new: Collection) -> dict[str, dict[str, Any]]:
-    """For the details of an entry: the settings that became others, each with what it was and is."""
+    """Return the settings that differ, each with its old and its new value, for the details of an entry."""
     before, after = asdict(old), asdict(new)
     names = [name for name in before if before[name] != after[name] and name != "revision"]
     return {name: {"old": _brief(before[name]), "new": _brief(after[name])} for name in names}
@@ -79,7 +79,9 @@ def differences(old: Collection, new: Collection) -> dict[str, dict[str, Any]]:
 def list_entries(
     workspace: Workspace, principal: Principal, name: str | None, wanted: Wanted, after: int | None, limit: int
 ) -> list[Entry]:
-    """Entries about a collection, for its organisers, oldest first; without a name of the whole instance, for its."""
+    """List the entries about a collection, oldest first, for its organisers; without a name, those of the whole
+    instance, for the instance's organisers.
+    """
     with workspace.database.reading() as tx:
         wanted = _admitted(tx, principal, name, wanted)
         return audit.page(tx, wanted, after=after, limit=limit)
@@ -96,14 +98,16 @@ def _admitted(tx: Transaction, principal: Principal, name: str | None, wanted: W
 
 @dataclass(frozen=True)
 class Export:
-    """All wanted entries that there are now: `last` is the hash of the newest, and so tells them all."""
+    """All wanted entries that exist now. `last` is the hash of the newest, which therefore identifies all of them."""
 
     last: str
     entries: Iterator[Entry]
 
 
 def exported(workspace: Workspace, principal: Principal, name: str | None, wanted: Wanted) -> Export:
-    """As `listed`, all of it. Raises before anything is given; entries that come meanwhile are not in it."""
+    """Return all entries that `list_entries` would list. Raise errors before the first entry; later entries are left
+    out.
+    """
     with workspace.database.reading() as tx:
         wanted = _admitted(tx, principal, name, wanted)
         newest = audit.last(tx, wanted)
@@ -115,7 +119,8 @@ def exported(workspace: Workspace, principal: Principal, name: str | None, wante
 def _entries(workspace: Workspace, wanted: Wanted, upto: int) -> Iterator[Entry]:
     after = 0
     while after < upto:
-        # A transaction for each batch: a client may take any time to read, and entries never change.
+        # Each batch has a transaction of its own, because a slow client may read for hours. Entries never change, so
+        # the batches fit together.
         with workspace.database.reading() as tx:
             batch = audit.page(tx, wanted, after=after, limit=BATCH, upto=upto)
         yield from batch
@@ -123,13 +128,13 @@ def _entries(workspace: Workspace, wanted: Wanted, upto: int) -> Iterator[Entry]
 
 
 def line(entry: Entry) -> str:
-    """An entry as a line of an export."""
+    """Return an entry as a line of an export."""
     return canonical(asdict(entry)) + "\n"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of a chain: the number of entries that fit together, the hash of the last of them, and what does not."""
+    """The verdict on a chain: the number of intact entries, the hash of the last one, and the first fault."""
 
     entries: int
     last: str
@@ -137,9 +142,9 @@ class Verdict:
 
 
 def verify(entries: Iterable[Any], *, has_gaps: bool = False) -> Verdict:
-    """Follows a chain from its beginning to the first entry that does not fit.
+    """Verify a chain from its start to the first entry that does not fit.
 
-    `has_gaps`: for the export of one collection, or a filtered one, in which only neighbours are bound to each other.
+    `has_gaps` is for the export of one collection, or a filtered one, in which only adjacent numbers are linked.
     """
     number, last, count = 0, NOTHING, 0
     for entry in entries:
@@ -151,19 +156,21 @@ def verify(entries: Iterable[Any], *, has_gaps: bool = False) -> Verdict:
 
 def _fault(entry: Any, number: int, last: str, has_gaps: bool) -> str | None:
     if not isinstance(entry, dict) or set(entry) != set(FIELDS) or type(entry["number"]) is not int:
-        return f"what follows entry {number} is no entry of an audit log"
+        return f"the line after entry {number} is not an entry of an audit log"
     own = f"entry {entry['number']}"
     if entry["number"] <= number or (entry["number"] > number + 1 and not has_gaps):
-        return f"{own} stands where {number + 1} should"
+        return f"{own} was found where entry {number + 1} should be"
     if not _is_whole(entry):
-        return f"{own} is not what was hashed: one of its fields was changed"
+        return f"{own} was changed: its hash does not match its fields"
     if entry["number"] == number + 1 and entry["previous"] != last:
-        return f"{own} does not follow the one before it: that one was changed, with its hash"
+        return f"{own} does not follow the entry before it: that entry and its hash were changed"
     return None
 
 
 def _is_whole(entry: Mapping[str, Any]) -> bool:
     try:
         return bool(digest(entry) == entry["hash"])
-    except ValueError:  # halves of surrogate pairs, or numbers that are none: nothing of the kind was ever hashed
+    except (
+        ValueError
+    ):  # Halves of surrogate pairs or invalid numbers raise ValueError. Gainboard never hashed such an entry.
         return False

@@ -1,4 +1,4 @@
-"""Which metrics the expressions of a request mean, and where they are defined."""
+"""Which metrics the expressions of a request mean, and for which topics they are defined."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gainboard.evaluation.judging import JudgedTopics, nothing_retrieved
 from gainboard.metrics import BoundMetric, JudgedRuns, Scale, resolve, score_all
 
 DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
-"""What is answered where neither the request nor the collection names any."""
+"""The metrics of a request, if neither the request nor the collection names any."""
 
 
 def bind_all(
     expressions: Iterable[str], scale: Scale, query: Mapping[str, str], gains: str
 ) -> tuple[list[BoundMetric], dict[str, str]]:
-    """The distinct metrics, in the order asked for, and the label that each expression became.
+    """Return the distinct metrics, in the order of the request, and the label of each expression.
 
-    `query` are the request's defaults for parameters, `gains` the collection's. Raises as `resolve`.
+    `query` are the request's defaults for parameters, `gains` the collection's. Raise what `resolve` raises.
     """
     metrics: dict[str, BoundMetric] = {}
     asked: dict[str, str] = {}
@@ -31,6 +31,6 @@ def bind_all(
 
 
 def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
-    """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
+    """Return where no run has a score because the topic has no relevant document: [metrics, topics]."""
     empty = JudgedRuns.of([nothing_retrieved(len(topics.topics))], topics.judgments)
     return np.isnan(score_all(bound, empty)[:, 0])

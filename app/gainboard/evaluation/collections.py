@@ -1,4 +1,4 @@
-"""Collections: made, shown, changed and deleted."""
+"""Collections: creating, showing, changing and deleting them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from gainboard.trec.findings import RESERVED_TOPIC
 
 TIMES = ("opens_at", "closes_at", "releases_at")
 CHECKED = ("gains", "metrics", "policy", *TIMES, *FIXED_BY_DATA)
-"""What is checked together, whichever of it changes."""
+"""The settings that are checked together if any of them changes."""
 
 
 @dataclass(frozen=True)
 class Described:
-    """A collection as one principal sees it. What follows from the judgments is None where they are hidden."""
+    """A collection as one principal sees it. What follows from the judgments is None if they are hidden."""
 
     collection: Collection
     qrels: Qrels | None
@@ -35,10 +35,13 @@ class Described:
 
 
 def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Described:
-    """A new collection, of an organiser of the instance. Raises CollectionExists, or BadInput on its settings."""
+    """Create a collection for an organiser of the instance. Raise CollectionExists, or BadInput for its settings."""
     principal.require_token()
     if not principal.organises_instance:
-        raise Forbidden("Only organisers of the instance (the admin token) create collections.")
+        raise Forbidden(
+            "Only organisers of the instance may create collections. Use the admin token, or ask an organiser of "
+            "the instance."
+        )
     values = values | {"policy": policies.merged(None, values.get("policy") or {})}
     _check(values)
     with workspace.database.writing() as tx:
@@ -48,7 +51,7 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
 
 
 def change(workspace: Workspace, principal: Principal, name: str, values: dict[str, Any]) -> Described:
-    """New settings for a collection; raises SettingFixed for those that stored runs or qrels depend on."""
+    """Change settings of a collection. Raise SettingFixed for those that stored runs or qrels depend on."""
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
@@ -70,7 +73,7 @@ def _record_change(tx: Transaction, principal: Principal, old: Collection, new: 
 
 
 def delete(workspace: Workspace, principal: Principal, name: str) -> None:
-    """Takes the collection out of sight; its name is free again and nothing is destroyed."""
+    """Delete the collection. Its name may be used again; the data stay in the database, and nobody sees them."""
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
@@ -80,7 +83,7 @@ def delete(workspace: Workspace, principal: Principal, name: str) -> None:
 
 
 def list_collections(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Described]:
-    """The collections that exist for this principal, by name."""
+    """List the collections that exist for this principal, by name."""
     principal.require_token()
     everything = principal.organises_instance
     with workspace.database.reading() as tx:
@@ -97,7 +100,7 @@ def list_collections(workspace: Workspace, principal: Principal, after: str | No
 
 
 def described(workspace: Workspace, principal: Principal, name: str) -> Described:
-    """A collection, with what its judgments amount to where the principal may know."""
+    """Return a collection, with the counts of its judgments if the principal may know them."""
     with workspace.database.reading() as tx:
         return _describe(workspace, tx, open_collection(tx, principal, name))
 
@@ -120,13 +123,14 @@ def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -
         return
     if changed == ["order_by"]:
         raise SettingFixed(
-            f"order_by cannot change together with other settings: {old.name!r} holds runs or qrels, and its runs are "
-            f'read again for it. Send {{"order_by": "{values["order_by"]}"}} alone.'
+            f"order_by cannot change together with other settings, because the runs of {old.name!r} must be "
+            "read again. "
+            f'Send {{"order_by": "{values["order_by"]}"}} alone.'
         )
     names = sorted({"levels" if "level" in name else name for name in changed if name != "order_by"})
     raise SettingFixed(
-        f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the present "
-        "value. Create another collection."
+        f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the "
+        "present value. Create another collection."
     )
 
 
@@ -148,11 +152,14 @@ def _check(values: Mapping[str, Any]) -> None:
 
 def _check_levels(names: Sequence[str]) -> None:
     if len(set(names)) < len(names):
-        raise InvalidRequest.at("body.levels", "repeated-level", "A level is named twice.")
-    # Files say L2 or 2 for the second level whatever its name; as the name of another it would mean both.
+        raise InvalidRequest.at(
+            "body.levels", "repeated-level", "A level is named twice. Give every level its own name."
+        )
+    # Files write L2 or 2 for the second level, whatever its name is. As the name of another level it would be
+    # ambiguous.
     for level, name in enumerate(names, start=1):
         if re.fullmatch("L?[+-]?[0-9]+", name) and name.removeprefix("L") != str(level):
-            message = f"{name!r} is what files call another level than this, which is L{level}."
+            message = f"{name!r} means another level in files, but here it names L{level}. Choose another name."
             raise InvalidRequest.at(f"body.levels.{level - 1}", "misleading-level", message)
 
 
@@ -161,7 +168,7 @@ def _check_gains(gains: str, values: Mapping[str, Any], scale: Scale) -> None:
         parse_gains(gains, scale.highest_level)
     except BadGains as error:
         names: Sequence[str] = values.get("level_names") or [f"L{n + 1}" for n in range(scale.highest_level)]
-        both = f"gains go highest level first ({gains}), levels lowest first ({', '.join(names)})"
+        both = f"gains has the highest level first ({gains}), levels has the lowest first ({', '.join(names)})"
         raise BadGains(f"{error.message}; {both}", **error.details) from error
 
 
@@ -169,9 +176,13 @@ def _check_topics(topics: Sequence[str]) -> None:
     for position, topic in enumerate(topics):
         where = f"body.topics.{position}"
         if topic.encode() == RESERVED_TOPIC:
-            raise InvalidRequest.at(where, "reserved-topic", f"{topic!r} stands for the mean and names no topic.")
-        # As in files, where nothing else separates columns: a no-break space may be part of an id.
+            raise InvalidRequest.at(
+                where, "reserved-topic", f"{topic!r} stands for the mean, so it cannot be a topic. Rename the topic."
+            )
+        # Files separate columns only at ASCII white space, so a no-break space may be part of an id.
         if not topic or re.search("[\x00-\x20\x7f]", topic):
-            raise InvalidRequest.at(where, "bad-topic", f"{topic!r} is no topic id: it is empty or has white space.")
+            raise InvalidRequest.at(
+                where, "bad-topic", f"{topic!r} is not a valid topic id: it is empty or contains white space."
+            )
     if len(set(topics)) < len(topics):
-        raise InvalidRequest.at("body.topics", "repeated-topic", "A topic is listed twice.")
+        raise InvalidRequest.at("body.topics", "repeated-topic", "A topic is listed twice. List each topic once.")

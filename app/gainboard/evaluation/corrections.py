@@ -1,4 +1,4 @@
-"""What distinguishes two qrels versions, judgment by judgment."""
+"""The differences between two qrels versions, judgment by judgment."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 Levels = Mapping[str, Mapping[bytes, int]]
-"""Topic -> document id -> level."""
+"""Maps topic and document id to the level."""
 
 CHANGES_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A document whose judgment differs; a level is None where it is not judged."""
+    """A document whose judgment differs. A level is None if the document is not judged."""
 
     topic: str
     document: bytes
@@ -25,10 +25,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Corrections:
-    """All differences counted, and the first `CHANGES_SHOWN` of them named, by topic and document in byte order."""
+    """All differences, counted, and the first `CHANGES_SHOWN` by name, by topic and document in byte order."""
 
     documents: Mapping[tuple[int | None, int | None], int]
-    """How many have each pair of an old and a new level; None: not judged."""
+    """The number of documents for each pair of an old and a new level; None means not judged."""
     changes: Sequence[Change]
     topics_added: Sequence[str]
     topics_removed: Sequence[str]
@@ -36,36 +36,36 @@ class Corrections:
 
     @property
     def added(self) -> int:
-        """Documents that are judged only now."""
+        """The number of documents that are judged only in the new version."""
         return sum(count for (old, _), count in self.documents.items() if old is None)
 
     @property
     def removed(self) -> int:
-        """Documents that are judged no more."""
+        """The number of documents that are judged only in the old version."""
         return sum(count for (_, new), count in self.documents.items() if new is None)
 
     @property
     def unchanged(self) -> int:
-        """Documents of the same level as before."""
+        """The number of documents with the same level in both versions."""
         return sum(count for (old, new), count in self.documents.items() if old == new)
 
     @property
     def changed(self) -> int:
-        """Documents of another level than before."""
+        """The number of documents with another level in the new version."""
         return sum(self.documents.values()) - self.added - self.removed - self.unchanged
 
     @property
     def levels(self) -> list[int | None]:
-        """Those that occur, lowest first, after None: not judged."""
+        """The levels that occur, lowest first, after None for unjudged."""
         return [None, *sorted({level for pair in self.documents for level in pair if level is not None})]
 
     def table(self) -> list[list[int]]:
-        """Numbers of documents: a row for each old one of `levels`, a column for each new one."""
+        """Return numbers of documents: a row for each old level in `levels`, a column for each new level."""
         return [[self.documents.get((old, new), 0) for new in self.levels] for old in self.levels]
 
 
 def corrections(old: Levels, new: Levels) -> Corrections:
-    """What distinguishes `new` from `old`."""
+    """Return the differences between `old` and `new`."""
     documents: Counter[tuple[int | None, int | None]] = Counter()
     for topic in old.keys() | new.keys():
         before, after = old.get(topic, {}), new.get(topic, {})

@@ -1,7 +1,7 @@
-"""What is shown of scores while judgments are hidden: the one way out for them, asked by every route that has scores.
+"""The scores that are shown while judgments are hidden. Every route with scores asks this module.
 
-With free parameters or single topics, scores tell the judgments one by one; the policy says what does not. Whatever
-is given is counted, in the transaction that gives it, against the team whose run it is about.
+Free parameters or scores of single topics would reveal the judgments one by one. The policy says what does not. Every
+score that is given is counted, in the transaction that gives it, for the team whose run it is about.
 """
 
 from __future__ import annotations
@@ -26,38 +26,41 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What of the asked scores is given. `topics_missing` and `withheld` refer to the declared topics alone."""
+    """The part of the scores that is shown. `topics_missing` and `withheld` refer only to the declared topics."""
 
     decimals: int
     topics_missing: Mapping[int, int | None]
-    """By run id: declared topics that the run lacks; None where no topics are declared."""
+    """The number of declared topics that a run lacks, by the run's id; None if no topics are declared."""
     withheld: Mapping[str, str] = field(default_factory=dict)
-    """By name of the run: why it has no score."""
+    """The reason why a run has no score, by the run's name."""
 
     def shown(self, scores: Floats) -> Floats:
-        """The scores as precise as the policy allows; adding 0 takes the sign off -0."""
+        """Return the scores with the decimal places that the policy allows. Adding 0 turns -0 into 0."""
         return np.asarray(np.round(scores, self.decimals) + 0.0)
 
 
 def presets(view: View) -> Sequence[str]:
-    """What is answered where no metric is named, if scores are given under presets only."""
+    """Return the metrics of a request that names none, if scores are shown only under presets."""
     return () if view.sees_free_scores or view.policy.is_free else view.policy.presets
 
 
 def limit(
     tx: Transaction, view: View, bound: Sequence[BoundMetric], chosen: Sequence[Run], per_topic: bool
 ) -> tuple[list[Run], Disclosure | None]:
-    """The runs whose scores may be given, and how; None where judgments are open. Counts nothing yet.
+    """Return the runs whose scores may be shown, and how; None for the latter if judgments are open. Count nothing yet.
 
-    Raises NotPreset for parameters that the organisers have not named, and for scores of single topics where means
-    are shown alone.
+    Raise NotPreset for parameters that the organisers have not allowed, and for scores of single topics if only means
+    are shown.
     """
     if view.sees_free_scores:
         return list(chosen), None
     policy = view.policy
     _require_presets(view, bound)
     if per_topic and view.scores == "own-mean":
-        raise NotPreset("Only means over all topics are shown while the judgments are hidden.", presets=policy.presets)
+        raise NotPreset(
+            "While the judgments are hidden, only means over all topics are shown. Leave out per_topic.",
+            presets=policy.presets,
+        )
     missing = {run.id: _missing(tx, view, run) for run in chosen}
     withheld = {run.name: why for run in chosen if (why := _too_little(view, missing[run.id]))}
     given = [run for run in chosen if run.name not in withheld]
@@ -72,7 +75,9 @@ def _require_presets(view: View, bound: Sequence[BoundMetric]) -> None:
     expressions = expand(view.policy.presets, scale.highest_level)
     named = [resolve(expression, scale, collection=defaults).label for expression in expressions]
     if other := [metric.label for metric in bound if metric.label not in named]:
-        message = f"While the judgments are hidden there are no scores under {other[0]}, but under {', '.join(named)}."
+        message = (
+            f"While the judgments are hidden, there are no scores under {other[0]}. Use one of: {', '.join(named)}."
+        )
         raise NotPreset(message, presets=named)
 
 
@@ -83,14 +88,20 @@ def _missing(tx: Transaction, view: View, run: Run) -> int | None:
 
 
 def _too_little(view: View, missing: int | None) -> str | None:
-    """Why a run of so many missing topics gets no score, if it gets none."""
+    """Return why a run with this many missing topics has no score; None if it has one."""
     coverage, declared = view.policy.coverage, len(view.collection.topics or ())
     if coverage == 0:
         return None
     if missing is None:
-        return "The collection declares no topics, of which a run must cover a share for a score; its organisers can."
+        return (
+            "No run can be scored yet: the organisers must declare this collection's topics (gainboard collection "
+            f"change {view.collection.name} --topics FILE)."
+        )
     if declared - missing < coverage * declared:
-        return f"It covers {declared - missing} of {declared} declared topics; a score takes {coverage:.0%} of them."
+        return (
+            f"It covers {declared - missing} of {declared} declared topics; a score needs {coverage:.0%} of them. "
+            "Submit a run with more topics."
+        )
     return None
 
 
@@ -102,11 +113,11 @@ def charge(
     given: Sequence[Run],
     all_or_none: bool,
 ) -> tuple[list[Run], dict[str, str]]:
-    """Counts the scores against the budgets of the teams whose runs these are, whoever asks; else what one team may
-    not learn by its runs, another one or a reader would. Scores that were given before cost nothing.
+    """Count the scores against the budgets of the teams whose runs they are about, whoever asks: otherwise another team
+    could reveal what the team itself may not. Scores that were given before cost nothing.
 
-    The runs whose scores are given, and by name why others are not, for their team's budget is used up. Raises
-    BudgetExhausted where that goes for all of them or, with `all_or_none`, for one of the asking team's own.
+    Return the runs whose scores are given, and by name why others have none: their team's budget is used up. Raise
+    BudgetExhausted if that is true for all runs or, with `all_or_none`, for one of the asking team's runs.
     """
     labels = [metric.label for metric in bound]
     with workspace.database.reading() as tx:
@@ -118,13 +129,13 @@ def charge(
             bill.refuse(view, all_or_none)
             answers.give(tx, bill.new, workspace.now())
     bill.refuse(view, all_or_none)
-    why = f"Its team has been given the {view.policy.answers} scores that it gets while the judgments are hidden."
+    why = f"Its team has received the {view.policy.answers} scores that it may get while the judgments are hidden."
     return [run for run in given if run not in bill.unpaid], {run.name: why for run in bill.unpaid}
 
 
 @dataclass(frozen=True)
 class _Bill:
-    """What a request costs: answers not given before, by team; and the runs for which the budgets are too small."""
+    """The cost of a request: scores not given before, by team, and the runs that exceed their team's budget."""
 
     new: Mapping[answers.Answer, int]
     unpaid: Sequence[Run]
@@ -140,7 +151,7 @@ class _Bill:
         left = {team_id: view.policy.answers - count for team_id, count in used.items()}
         new: dict[answers.Answer, int] = {}
         unpaid: list[Run] = []
-        # In the order of their arrival, so that a run that has a score does not lose it to one that came later.
+        # Runs in the order of their arrival, so that a later run never takes a score away from an earlier one.
         for run in sorted(given, key=lambda run: run.id):
             cost = [answer for answer in asked[run.id] if answer in unknown]
             if len(cost) > max(0, left[run.team_id]):
@@ -151,7 +162,7 @@ class _Bill:
         return cls(new, unpaid, used, view.policy.answers, len(given) - len(unpaid))
 
     def refuse(self, view: View, all_or_none: bool) -> None:
-        """Raises BudgetExhausted where nothing could be given, or less than was asked for and must be whole."""
+        """Raise BudgetExhausted if no score can be given, or fewer than all with `all_or_none`."""
         own = [run for run in self.unpaid if run.team_id == view.own_team]
         if (all_or_none and own) or (self.unpaid and not self.paid):
             team_id = (own or self.unpaid)[0].team_id
@@ -160,7 +171,7 @@ class _Bill:
 
 def _exhausted(most: int, used: int) -> BudgetExhausted:
     message = (
-        f"The team has been given {used} of {most} scores that it gets while the judgments are hidden; these would be "
-        "more. Scores that were given before are given again."
+        f"The team has received {used} of {most} scores that it may get while the judgments are hidden, and "
+        "this request would exceed them. Scores that it has received before are still available."
     )
     return BudgetExhausted(message, limit=most, used=used)

@@ -1,4 +1,4 @@
-"""Runs that a team has sent twice: of those, the papers keep one."""
+"""Identical runs of a team. The papers keep only one of them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gainboard.store.records import Collection, OrderBy, Run
 from gainboard.trec import Ranking
 
 RANKED_DIGESTS: Cache[tuple[int, OrderBy], bytes] = Cache(10_000)
-"""Of the rankings of runs, by the run's id and the order of its documents."""
+"""A cache of hashes of rankings, by the run's id and the order of its documents."""
 
 
 def identical_runs(
     workspace: Workspace, collection: Collection, version: JudgedVersion, candidates: Sequence[Run]
 ) -> dict[str, str]:
-    """By name of each run that is identical to an earlier one of its team, in order of name: the name of that one.
+    """Map each duplicate run to the earlier run of its team that it repeats, by name, in order of name.
 
-    Identical runs rank the same documents alike for every topic once they are in the order of `version` and cut as
-    the collection says, whatever their tags, retrieval scores or bytes are. Runs that are joined with `version`
-    differently are told apart by that alone; the files are read of those only that are not.
+    Identical runs rank the same documents alike for every topic, in the order of `version` and cut to the collection's
+    depth. Tags, retrieval scores and bytes may differ. Runs whose joins with `version` differ cannot be identical, so
+    files are read only for the others.
     """
     ordered = sorted(candidates, key=lambda run: run.name)
     several = [run for group in _alike(ordered, lambda run: run.team_id) for run in group]
@@ -38,7 +38,7 @@ def identical_runs(
 
 
 def _alike(runs: Iterable[Run], key: Callable[[Run], Hashable]) -> Iterator[list[Run]]:
-    """The runs of each key that several have, in their order."""
+    """Yield the runs of each key that several runs share, in their order."""
     groups: defaultdict[Hashable, list[Run]] = defaultdict(list)
     for run in runs:
         groups[key(run)].append(run)
@@ -54,7 +54,8 @@ def _judged_digest(run: JudgedRun) -> bytes:
 
 def _ranked_digest(workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy) -> bytes:
     def digest(rankings: Iterable[Ranking]) -> bytes:
-        # No id has white space in it, so what is joined can be told apart; and topics come in any order.
+        # Ids contain no white space, so a joined text is unambiguous. Topics are sorted, because files may have any
+        # order.
         topics = (b"\n".join([each.topic.encode(), *each.documents]) for each in rankings)
         return hashlib.sha256(b"".join(sorted(hashlib.sha256(topic).digest() for topic in topics))).digest()
 

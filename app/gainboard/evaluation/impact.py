@@ -1,4 +1,4 @@
-"""What a correction of the judgments does to everybody's scores: one qrels version held against another."""
+"""The effect of a correction of the judgments on all scores: two qrels versions compared."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from gainboard.store import runs
 from gainboard.store.records import Collection, Qrels, Run
 
 MOST_METRICS = 10
-"""Expressions in one request."""
+"""The most expressions in one request."""
 MOST_SCORES = 10_000_000
-"""Metrics x runs x topics of one version, in memory at once: 80 MB, and as much for the other version."""
+"""The most metrics x runs x topics of one version in memory: 80 MB, and as much for the other version."""
 MOST_PAIRS = 100_000
-"""Metrics x pairs of runs in one request, any of which may be named in the answer."""
+"""The most metrics x pairs of runs in one request, because the answer may name each of them."""
 MOST_DIFFERENCES = 60_000_000
-"""Metrics x pairs of runs x topics in one request: a second or so of the test, for both versions."""
+"""The most metrics x pairs of runs x topics in one request: about a second for the test, for both versions."""
 TEST = "t-test"
-"""It draws nothing: what flips does so by the judgments alone, and never by another draw of topics."""
+"""This test draws nothing, so verdicts change only because of the judgments, never because of another draw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A pair of runs of which something else is said than before; `better_*` is None where they did not differ."""
+    """A pair of runs whose verdict changed. `better_*` is None if the runs did not differ."""
 
     runs: tuple[str, str]
     asl_before: float
@@ -49,37 +49,37 @@ class Flip:
 
 @dataclass(frozen=True)
 class Significance:
-    """What a test says of all pairs under both versions, over the topics that have a score under both."""
+    """The verdicts of a test on all pairs under both versions, over the topics that have a score under both."""
 
     topics: int
     counts: Mapping[str, int]
-    """Pairs of which is said: `same_better`, `no_difference`; and now: `appears`, `disappears`, `reverses`."""
+    """Numbers of pairs by verdict: `same_better`, `no_difference`, or now `appears`, `disappears`, `reverses`."""
     flips: Sequence[Flip]
 
 
 @dataclass(frozen=True)
 class MetricImpact:
-    """One metric: `means` and `ranks` are [2, runs], before and after."""
+    """The effect under one metric: `means` and `ranks` are [2, runs], before and after."""
 
     label: str
     means: Floats
     ranks: NDArray[np.int64]
     tau_b: float
-    """Kendall's, between the two rankings; NaN where either ties all runs."""
+    """Kendall's tau between the two rankings; NaN if either ties all runs."""
     become_defined: Sequence[str]
     become_undefined: Sequence[str]
     significance: Significance | None
-    """None for fewer than two runs or topics, and for a geometric mean, of which the test says nothing."""
+    """None for fewer than two runs or topics, and for a geometric mean, about which the test says nothing."""
 
     @property
     def largest_rank_change(self) -> int:
-        """Ranks that a run has gained or lost at the most."""
+        """The most ranks that a run has gained or lost."""
         return int(np.abs(self.ranks[1] - self.ranks[0]).max(initial=0))
 
 
 @dataclass(frozen=True)
 class Impact:
-    """A `version` held against another one, `before` it."""
+    """The comparison of a `version` with another one, `before` it."""
 
     collection: Collection
     version: Qrels
@@ -101,9 +101,9 @@ def impact(
     against: int | None = None,
     alpha: float = 0.05,
 ) -> Impact:
-    """Holds a version against another one, by default against the one that answers now; for organisers.
+    """Compare a version with another one, by default with the published one; for organisers.
 
-    Raises NotFound, NoQrels where nothing was published, and BadInput on what is asked, or if it is too much.
+    Raise NotFound, NoQrels if nothing was published, and BadInput if the question is invalid or too large.
     """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
@@ -133,7 +133,7 @@ def _refuse_too_much(metrics: int, run_count: int, topics: int) -> None:
         ("differences of scores", pairs * topics, MOST_DIFFERENCES),
     ):
         if count > most:
-            message = f"{count:,} {what}; at most {most:,} in one request. Name some: `metric=`, `run=`."
+            message = f"{count:,} {what}; one request may have at most {most:,}. Choose fewer with `metric=` or `run=`."
             raise InvalidRequest.at("query", "too-many", message)
 
 
@@ -152,7 +152,7 @@ def _of_metric(before: Matrices, after: Matrices, label: str, alpha: float) -> M
 
 
 def _defined(matrices: Matrices, label: str) -> Mapping[str, int]:
-    """The topics for which the metric has a score, each with its column."""
+    """Return the topics for which the metric has a score, each with its column."""
     return {matrices.topics[column]: int(column) for column in np.flatnonzero(matrices.defined(label))}
 
 

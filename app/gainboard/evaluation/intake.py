@@ -1,4 +1,4 @@
-"""An uploaded file on its way in: read in a stream, hashed and compressed in the same pass."""
+"""The intake of an uploaded file: read as a stream, hashed and compressed in one pass."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from gainboard.trec import Limits, decompressed
 from gainboard.trec.zstd import ZstdCompressor
 
 COMPRESSION_LEVEL = 1
-"""Of zstd. On run files it is not only faster than its default of 3: what comes out is no larger either."""
+"""The level of zstd. On run files it is faster than the default of 3, and the result is no larger."""
 
 IN_MEMORY_BYTES = 8 << 20
-"""A body larger than this waits on disk, so that memory stays flat whatever is uploaded."""
+"""A body larger than this is kept on disk, so that memory does not grow with uploads."""
 
 
 @dataclass
 class Body:
-    """The bytes that arrived: a file that can be read again from its start, and how it says it is compressed."""
+    """The bytes that arrived: a file that can be read again from its start, and its declared compression."""
 
     file: BinaryIO
     encoding: str | None = None
 
 
 class Intake:
-    """One uploaded file. `chunks` gives its content; once that is read to its end, the rest is known.
+    """One uploaded file. `chunks` yields its content; hash and size are known after the last chunk.
 
-    A context manager: leaving it gives up the compressed copy, which `store` needs.
+    This is a context manager. At its end it deletes the compressed copy, which `store` needs.
     """
 
     def __init__(self, body: Body, limits: Limits) -> None:
@@ -49,11 +49,11 @@ class Intake:
 
     @property
     def sha256(self) -> str:
-        """Of the decompressed content."""
+        """The hash of the decompressed content."""
         return self._hash.hexdigest()
 
     def chunks(self) -> Iterator[bytes]:
-        """The decompressed content from its start; a second call begins again."""
+        """Yield the decompressed content from its start; a second call begins again."""
         self._body.file.seek(0)
         self._hash, self.size = hashlib.sha256(), 0
         self._compressed.seek(0)
@@ -67,6 +67,6 @@ class Intake:
         self._compressed.write(compressor.flush())
 
     def store(self, tx: Transaction) -> None:
-        """Puts the content into the store, unless it is there."""
+        """Put the content into the store, unless it is there."""
         self._compressed.seek(0)
         blobs.put(tx, self.sha256, self.size, iter(lambda: self._compressed.read(blobs.PART_BYTES), b""))

@@ -1,4 +1,6 @@
-"""Where strings end: run and qrels become arrays here, once, at upload. No metric ever sees a document id."""
+"""The place where strings end: runs and qrels become arrays here, once, at upload. No metric ever sees a
+document id.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JudgedTopics:
-    """The topics of a qrels version, in byte order of their names, and how many documents are judged at which level."""
+    """The topics of a qrels version, in byte order of their names, and the number of judged documents at each level."""
 
     topics: list[str]
     judgments: Judgments
 
     @classmethod
     def of(cls, file: PackedJudgments, highest_level: int) -> JudgedTopics:
-        """Counts what a qrels file says."""
+        """Count the judgments of a qrels file."""
         topics = sorted(file, key=str.encode)
         counts = np.zeros((len(topics), highest_level + 1), np.int64)
         negative = np.zeros(len(topics), np.int64)
@@ -38,7 +40,7 @@ class JudgedTopics:
         return cls(topics, Judgments(counts, negative))
 
     def packed(self) -> bytes:
-        """For the store; `unpacked` reads it."""
+        """Return the bytes for the store; `unpacked` reads them."""
         counts: dict[str, NDArray[Any]] = {
             "topics": np.frombuffer(pack_names(self.topics), np.uint8),
             "level_counts": self.judgments.level_counts.ravel(),
@@ -48,7 +50,7 @@ class JudgedTopics:
 
     @classmethod
     def unpacked(cls, packed: bytes) -> JudgedTopics:
-        """What `packed` wrote."""
+        """Return the topics from the bytes that `packed` returned."""
         arrays = unpack(packed)
         topics = unpack_names(arrays["topics"].tobytes())
         counts = arrays["level_counts"].reshape(len(topics), -1)
@@ -57,19 +59,19 @@ class JudgedTopics:
 
 @dataclass(frozen=True)
 class QrelsIndex:
-    """A qrels version ready for the join: from topic and document to relevance level."""
+    """A qrels version prepared for the join: from topic and document to relevance level."""
 
     judgments: PackedJudgments
     topics: JudgedTopics
 
     @cached_property
     def levels(self) -> Mapping[str, Mapping[bytes, int]]:
-        """The level of each judged document by topic and id, unpacked for all who look one up after the other."""
+        """The level of each judged document by topic and id, unpacked once for many lookups."""
         return dict(self.judgments)
 
     @property
     def judged(self) -> int:
-        """How many judgments there are."""
+        """The number of judgments."""
         return int(self.topics.judgments.judged_count.sum())
 
     @cached_property
@@ -79,7 +81,7 @@ class QrelsIndex:
 
     @property
     def documents(self) -> JudgedDocuments | None:
-        """The same for the compiled join, as soon as there is one."""
+        """The same judgments for the compiled join; None while it is not loaded."""
         return self._documents if READING.get() else None
 
     @cached_property
@@ -96,7 +98,7 @@ class JudgedFile:
     topics_unknown: int
 
     def row(self) -> dict[str, Any]:
-        """The columns of `store.runs.add_judged` but for the ids."""
+        """Return the columns of `store.runs.add_judged`, without the ids."""
         return {
             "rankings": pack(_columns(self.run)),
             "retrieval_scores": pack(_score_columns(self.run.retrieval_scores)),
@@ -108,7 +110,7 @@ class JudgedFile:
 
 
 def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
-    """Joins a run's rankings, each best first, with the judgments."""
+    """Join a run's rankings, each best first, with the judgments."""
     rows = {topic: _TopicRow.empty() for topic in index.topics.topics}
     unknown = 0
     for ranking in rankings:
@@ -121,7 +123,7 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
 
 
 def assembled(joined: Joined, topics: int) -> JudgedFile:
-    """What the compiled pass found, with its topics in the order of the `topics` that are judged."""
+    """Return the findings of the compiled pass, with topics in the order of the `topics` that are judged."""
     known = np.flatnonzero(joined.rows >= 0)
     known = known[np.argsort(joined.rows[known])]
     rows = joined.rows[known]
@@ -146,9 +148,9 @@ def assembled(joined: Joined, topics: int) -> JudgedFile:
 
 
 def _taken(joined: Joined, known: NDArray[np.intp]) -> NDArray[np.intp] | slice:
-    """The judged documents of these topics, in the order of the topics."""
+    """Return the judged documents of these topics, in the order of the topics."""
     if (np.diff(known) > 0).all():
-        return slice(None)  # those of topics that are not judged are not there
+        return slice(None)  # topics without judgments have no judged documents, so nothing is skipped
     counts = joined.judged[known]
     before = np.cumsum(joined.judged) - joined.judged
     shifts = before[known] - (np.cumsum(counts) - counts)
@@ -156,7 +158,7 @@ def _taken(joined: Joined, known: NDArray[np.intp]) -> NDArray[np.intp] | slice:
 
 
 def nothing_retrieved(topics: int) -> JudgedRun:
-    """A run that misses every topic."""
+    """Return a run that misses every topic."""
     return _assemble([_TopicRow.empty()] * topics)
 
 
@@ -199,7 +201,7 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int]) -> _TopicRow:
 
 
 def _summed(values: Floats) -> float:
-    """One after the other, as the compiled join adds them: `sum` takes them in an order of its own."""
+    """Return the sum in order, as the compiled join adds: NumPy's `sum` has another order, and so other last bits."""
     with np.errstate(over="ignore"):
         return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
@@ -223,7 +225,7 @@ def _assemble(rows: list[_TopicRow]) -> JudgedRun:
 
 
 def _narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
-    """In two bytes, which hold every rank of all but very deep runs."""
+    """Return the ranks in two bytes each, which are enough except for very deep runs."""
     return ranks.astype(np.uint16) if ranks.max(initial=0) < 1 << 16 else ranks.astype(np.uint32)
 
 
@@ -236,6 +238,6 @@ def _score_columns(scores: RetrievalScores | None) -> dict[str, NDArray[Any]]:
 
 
 def unpack_run(rankings: bytes, retrieval_scores: bytes | None = None) -> JudgedRun:
-    """A judged run as `JudgedFile.row` packed it, with its retrieval scores where they are given."""
+    """Return the judged run that `JudgedFile.row` packed, with its retrieval scores if they are given."""
     scores = RetrievalScores(**unpack(retrieval_scores)) if retrieval_scores is not None else None
     return JudgedRun(**unpack(rankings), retrieval_scores=scores)

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 class Row(NamedTuple):
-    """One run's place, and its position among the scored runs."""
+    """A row of the leaderboard: a run's rank, and its index among the scored runs."""
 
     rank: int
     run: Run
@@ -38,15 +38,15 @@ class RankedRuns:
     rows: Sequence[Row]
 
     def means_of(self, row: Row) -> list[float]:
-        """A run's means, in the order of the metrics."""
+        """Return a run's means, in the order of the metrics."""
         means: list[float] = self.means[:, row.column].tolist()
         return means
 
     def intervals_of(self, row: Row) -> list[tuple[float, float] | None]:
-        """The intervals of a run's means, in the order of the metrics: None where there is none.
+        """Return the intervals of a run's means, in the order of the metrics; None if there is none.
 
-        How wide an interval is tells of single topics, so there is none while those are hidden; one of the arithmetic
-        mean would not be about a geometric one.
+        The width of an interval reveals something about single topics, so there is none while these are hidden. A
+        geometric mean has none, because the interval is about the arithmetic mean.
         """
         if self.scores.disclosure is not None:
             return [None] * len(self.means)
@@ -57,13 +57,13 @@ class RankedRuns:
 
     @cached_property
     def _ends(self) -> list[list[list[float]]]:
-        """By run: the lower and upper ends, in the order of the metrics."""
+        """The lower and upper ends by run, in the order of the metrics."""
         ends: list[list[list[float]]] = np.stack(self.scores.scored.intervals).transpose(2, 0, 1).tolist()
         return ends
 
 
 def leaderboard(workspace: Workspace, sender: Sender, name: str, question: Question, by: str | None) -> RankedRuns:
-    """Ranks the collection's runs by `by`, which is one of the metrics asked for, or joins them."""
+    """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it."""
     scores = score(workspace, sender, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
     chosen = scores.asked[by] if by else scores.metrics[0].label
     means = scores.means()
@@ -82,5 +82,5 @@ def _rows(scores: ScoreTable, means: Sequence[float]) -> list[Row]:
 
 
 def _descending(mean: float) -> tuple[bool, float]:
-    # Sums of the same numbers in another order may differ in the last bits; 12 decimals decide, as in the analyses.
+    # The same sum in another order may differ in its last bits. 12 decimals decide, as in the analyses.
     return (True, 0.0) if math.isnan(mean) else (False, -round(mean, 12))

@@ -1,4 +1,4 @@
-"""Score matrices [runs, topics]: what every analysis starts from."""
+"""Score matrices [runs, topics], from which every analysis starts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from gainboard.store.records import Collection, Qrels, Run
 
 Floats = NDArray[np.float64]
 KEPT_BYTES = 256 << 20
-"""Of score matrices in one process: 100 of 45 runs on 6,980 topics."""
+"""The memory for score matrices in one process: 100 of 45 runs on 6,980 topics."""
 
 
 class Matrices:
     """The scores of selected runs under any metric, over one qrels version.
 
-    Nothing is scored before it is asked for, so that the sizes can be had for nothing: `run_count`, `topics`
-    and `defined`. A metric is named by its label, which says all of its parameters.
+    Scores are computed when they are asked for, so the sizes cost nothing: `run_count`, `topics` and `defined`. A
+    metric is named by its label, which contains all its parameters.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Matrices:
         self.qrels = version
         self.candidates = candidates
         self.left_out = left_out
-        """By name of a run that is no candidate: that of the candidate to which it is identical."""
+        """Maps each run that is no candidate to the candidate to which it is identical, by name."""
         self.run_count = selection.count(candidates)
         self.topics = judged.topics
         self.judgments = judged.judgments
@@ -63,21 +63,21 @@ class Matrices:
         return self._workspace
 
     def under(self, version: int) -> Matrices:
-        """The same runs, chosen under this version, over one of the others that were given."""
+        """Return the same runs, chosen under this version, over another one of the given versions."""
         if version == self.qrels.version:
             return self
         return self._under(version)
 
     def metric(self, label: str) -> BoundMetric:
-        """The metric of this label."""
+        """Return the metric with this label."""
         return resolve(label, Scale(self.collection.highest_level, self.collection.depth))
 
     def defined(self, label: str) -> NDArray[np.bool_]:
-        """[topics]: for which topics the metric has a score."""
+        """Return for which topics the metric has a score: [topics]."""
         return self.defined_for_all([label])
 
     def defined_for_all(self, labels: Sequence[str]) -> NDArray[np.bool_]:
-        """[topics]: for which topics every one of the metrics has a score."""
+        """Return for which topics every one of the metrics has a score: [topics]."""
         missing = undefined([self.metric(label) for label in labels], self._judged)
         return np.logical_not(missing.any(axis=0))
 
@@ -87,15 +87,15 @@ class Matrices:
         return [self.candidates[place] for place in self._places]
 
     def scores(self, label: str) -> Floats:
-        """float64 [runs, topics]: NaN where the metric is undefined for the topic."""
+        """Return the scores, NaN if the metric is undefined for the topic: float64 [runs, topics]."""
         return self._all_scores(label)[self._places]
 
     def means(self, label: str) -> Floats:
-        """float64 [runs]: each run's mean score over the topics for which the metric is defined."""
+        """Return each run's mean score over the topics for which the metric is defined: float64 [runs]."""
         return self._all_means(label)[self._places]
 
     def curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
-        """The run at this place, as its curves are drawn."""
+        """Return the run with this index, in the form from which curves are drawn."""
         return self._curves(self._places[run], rel, condensed)
 
     def _over(self, version: int) -> Matrices:
@@ -103,7 +103,7 @@ class Matrices:
         return Matrices(self._workspace, self.collection, other.qrels, other.topics, self.candidates, same)
 
     def document_levels(self) -> Levels:
-        """The judgments themselves."""
+        """Return the judgments."""
         return index_of(self._workspace, self.collection, self.qrels).levels
 
     @cached_property

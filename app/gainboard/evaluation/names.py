@@ -11,15 +11,15 @@ _SLUG = re.compile(SLUG_PATTERN.removesuffix("$") + r"\Z")
 
 
 def is_slug(name: str) -> bool:
-    """Whether something can have this name. Whatever else stands in a path names nothing, on every database."""
+    """Return whether something can have this name. Other texts name nothing, and some databases refuse them."""
     return _SLUG.match(name) is not None
 
 
 def name_from_tag(tag: str) -> str:
-    """The name of a run for which none was given. Raises NameRequired."""
+    """Return the name of a run for which none was given. Raise NameRequired."""
     if is_slug(tag):
         return tag
     raise NameRequired(
-        f"The run tag {tag!r} cannot be a name in a path (letters, digits, `.`, `_` and `-`, at most 128, the "
-        "first a letter or digit); give one: `?name=NAME`."
+        f"The run tag {tag!r} cannot be used as a name (allowed: letters, digits, `.`, `_` and `-`, at most "
+        "128, first a letter or digit). Give a name, for example `?name=run-1`."
     )

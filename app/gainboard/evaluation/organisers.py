@@ -1,4 +1,4 @@
-"""Organisers of the instance: the tokens that govern every collection, and the one that a start makes or is given."""
+"""Organisers of the instance: the tokens that govern every collection, and the token of a first start."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ log = logging.getLogger("gainboard")
 
 
 def ensure_organiser(workspace: Workspace, admin_token: str | None) -> str | None:
-    """Makes sure that somebody can organise the instance.
+    """Make sure that the instance has an organiser.
 
-    `admin_token` (from the environment) becomes an organiser's token, in place of an earlier value. Without it,
-    and with no organiser in the database, a token is made and returned, for the caller to show once.
+    `admin_token` (from the environment) becomes an organiser's token and replaces an earlier value. Without it, and
+    without an organiser in the database, a token is created and returned. The caller shows it once.
     """
     with workspace.database.writing() as tx:
         exclude_others(tx)
@@ -42,11 +42,11 @@ def _set(tx: Transaction, admin_token: str, now: datetime) -> None:
     if done.is_new:
         audit.record(tx, None, "admin-token-set", done.record.id, None, replaced=done.replaced)
     if done.replaced:
-        log.warning("the admin token was replaced; the one before it is no longer valid")
+        log.warning("the admin token was replaced; the previous one is no longer valid")
 
 
 def create(workspace: Workspace, principal: Principal, holder: str | None, expires_at: datetime | None) -> IssuedToken:
-    """A token of a further organiser of the instance."""
+    """Create a token for another organiser of the instance."""
     principal.require_instance_organiser()
     now = workspace.now()
     require_future(expires_at, now)
@@ -58,14 +58,14 @@ def create(workspace: Workspace, principal: Principal, holder: str | None, expir
 
 
 def list_organisers(workspace: Workspace, principal: Principal, after: str | None, limit: int) -> list[Token]:
-    """The tokens of organisers of the instance, revoked ones too."""
+    """List the tokens of the instance's organisers, with revoked ones."""
     principal.require_instance_organiser()
     with workspace.database.reading() as tx:
         return tokens.page(tx, None, after=after, limit=limit)
 
 
 def find_organiser(workspace: Workspace, principal: Principal, identity: str) -> Token:
-    """One of them; raises NotFound."""
+    """Return one organiser's token. Raise NotFound."""
     principal.require_instance_organiser()
     with workspace.database.reading() as tx:
         return _find(tx, identity)
@@ -74,25 +74,25 @@ def find_organiser(workspace: Workspace, principal: Principal, identity: str) ->
 def _find(tx: Transaction, identity: str) -> Token:
     token = tokens.find_by_id(tx, None, identity) if is_slug(identity) else None
     if token is None:
-        raise NotFound(f"No organiser of the instance has a token {identity!r}.")
+        raise NotFound(f"No organiser of the instance has the token id {identity!r}. GET /v1/tokens lists all ids.")
     return token
 
 
 def revoke(workspace: Workspace, principal: Principal, identity: str) -> None:
-    """Ends one of them for good. Raises Conflict for the environment's, and for the last one that is valid."""
+    """Revoke a token for good. Raise Conflict for the environment's token, and for the last valid one."""
     principal.require_instance_organiser()
     now = workspace.now()
     with workspace.database.writing() as tx:
-        exclude_others(tx)  # of two who revoke the last two, one comes later
+        exclude_others(tx)  # of two requests that revoke the last two tokens, one must fail
         token = _find(tx, identity)
         if token.revoked_at is not None:
             return
         if token.origin == "environment":
             raise Conflict(
-                "This is the admin token, which is set where the service is started: start it with another value of "
-                "GAINBOARD_ADMIN_TOKEN to replace it."
+                "This is the admin token of the environment. To replace it, start the service with another "
+                "value of GAINBOARD_ADMIN_TOKEN."
             )
         if tokens.live_organisers(tx, now) == [token.id]:
-            raise Conflict("This is the last valid token of an organiser of the instance; make another one first.")
+            raise Conflict("This is the last valid token of an organiser of the instance. Create another one first.")
         tokens.revoke(tx, token.id, now)
         audit.record(tx, principal, "token-revoked", token.id, None, of_role="organiser")

@@ -1,4 +1,4 @@
-"""Whether an answer that was given before is what would be given now: to this principal, of these data."""
+"""Whether a cached answer is still the right one, for this principal and the present data."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gainboard.store.standing import Standing
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What an answer with scores was made of: its bytes are a function of this and of the request, and of nothing else.
+    """The origin of an answer with scores: its bytes depend only on this and on the request.
 
-    `job` is the id of the job whose groups it shows, or would show, and the state that this was in.
+    `job` is the id of the job whose groups it shows, or would show, and the state of that job.
     """
 
     collection: Collection
@@ -26,10 +26,10 @@ class Origin:
 
 
 def origin_of(scores: ScoreTable, job: str | None = None, job_state: JobState | None = None) -> Origin | None:
-    """The origin of an answer that is the same for all who see every score; None where there is none such.
+    """Return the origin of an answer that is the same for everyone who sees every score; None for other answers.
 
-    While judgments are hidden scores are counted against a budget, so each is given by what counts them. A draft is
-    there for organisers alone, and its discarding counts no revision on.
+    While judgments are hidden, scores count against a budget, so each one must pass the code that counts. Only
+    organisers see drafts, and discarding a draft does not change the revision.
     """
     if scores.disclosure is not None or scores.qrels.published_at is None:
         return None
@@ -37,9 +37,9 @@ def origin_of(scores: ScoreTable, job: str | None = None, job_state: JobState | 
 
 
 def is_current(workspace: Workspace, origin: Origin, sender: Sender, now: Standing | None) -> bool:
-    """Whether this sender may have the answer, and nothing that it was made of has changed by `now`.
+    """Return whether this sender may have the answer, and nothing that it was made of has changed by `now`.
 
-    False as well where only the long way can tell, or has something to do besides: to note that a token was used.
+    Also return False if only the normal way can decide, or must do something else: note that a token was used.
     """
     collection = origin.collection
     if now is None or (now.collection_id, now.revision) != (collection.id, collection.revision):

@@ -1,4 +1,4 @@
-"""The pool: the documents that the runs would have judged."""
+"""The pool: the documents that the runs propose for judging."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from gainboard.store import qrels, runs
 
 
 def pool(workspace: Workspace, principal: Principal, name: str, depth: int) -> Iterator[str]:
-    """The documents to judge: `topic document` lines, sorted; what is judged already bears its level as a third."""
+    """Yield the documents to judge: sorted `topic document` lines. Judged documents have their level as a third
+    column.
+    """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()

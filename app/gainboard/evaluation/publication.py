@@ -1,4 +1,4 @@
-"""Publication: stored runs are judged by a version before it answers, and drafts are published or discarded."""
+"""Publication: stored runs are judged by a version before it is used, and drafts are published or discarded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gainboard.store.database import Transaction
 from gainboard.store.records import Collection, OrderBy, Qrels, Run
 
 Rows = dict[int, dict[str, Any]]
-"""The joins of runs with a qrels version, as rows for the store, by run id."""
+"""The joins of runs with a qrels version, as rows for the store, by the run's id."""
 T = TypeVar("T")
 
 
@@ -32,9 +32,9 @@ def with_all_judged(
     order_by: OrderBy,
     qrels_id: int | None = None,
 ) -> T:
-    """What `finish` makes of the joins of all stored runs with a version; of those not stored yet, if it has an id.
+    """Return what `finish` makes of the joins of all runs with a version, without those stored under its id.
 
-    It gives None where runs came in between: they are judged as well, and it is asked again.
+    `finish` returns None if runs came in between. Then they are judged as well, and `finish` is called again.
     """
     judged: Rows = {}
     while True:
@@ -47,20 +47,20 @@ def with_all_judged(
 
 
 def unjudged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int | None = None) -> list[Run]:
-    """The runs whose join with a version neither is among these nor is stored under its id."""
+    """Return the runs whose join with a version is neither in `judged` nor stored under its id."""
     stored = runs.page(tx, collection.id)
     known = runs.judgings(tx, [run.id for run in stored], qrels_id) if qrels_id is not None else {}
     return [run for run in stored if run.id not in judged and run.id not in known]
 
 
 def store_judged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int) -> None:
-    """Stores the joins that are not there yet, of runs that still are."""
+    """Store the joins that are not stored yet, for runs that still exist."""
     new = [run.id for run in unjudged(tx, collection, {}, qrels_id)]
     runs.add_judged(tx, [judged[run_id] | {"run_id": run_id, "qrels_id": qrels_id} for run_id in new])
 
 
 def after_all(tx: Transaction, collection: Collection, now: datetime) -> datetime:
-    """The time of a publication: it is the last one even where the clock was set back, or did not move."""
+    """Return the time of a publication, later than all others even if the clock was set back or did not move."""
     newest = qrels.find(tx, collection.id)
     if newest is None or newest.published_at is None:
         return now
@@ -68,17 +68,17 @@ def after_all(tx: Transaction, collection: Collection, now: datetime) -> datetim
 
 
 def set_order(tx: Transaction, principal: Principal, collection: Collection, order_by: OrderBy) -> None:
-    """Make the order of the version that answers from now on the collection's, and count its revision on."""
+    """Change the collection's order to that of the newly published version, and increase its revision."""
     changed = collections.change(tx, collection.id, order_by=order_by)
     if differences := audit.differences(collection, changed):
         audit.record(tx, principal, "collection-changed", changed.name, changed, settings=differences)
 
 
 def publish(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:
-    """Makes a draft, or a version that was replaced, the one that answers from now on, and its order the collection's.
+    """Publish a draft, or a version that was replaced; its order becomes the collection's.
 
-    Stored runs that are not judged by it are judged first, outside the write transaction. The newest version is
-    left as it is. Raises NotFound where there is no such version.
+    Stored runs that are not judged by it are judged first, outside the write transaction. The newest version is left
+    unchanged. Raise NotFound if there is no such version.
     """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
@@ -112,21 +112,21 @@ def publish(workspace: Workspace, principal: Principal, name: str, number: int) 
 
 
 def discard(workspace: Workspace, principal: Principal, name: str, number: int) -> None:
-    """Takes a draft out of everything, with the jobs that are open about it; its number is not given again.
+    """Discard a draft, with its open jobs. Its number is not used again.
 
-    Raises NotFound where there is no such version, Conflict where it was published.
+    Raise NotFound if there is no such version, and Conflict if it was published.
     """
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
         draft = select(tx, view, number)
         if draft.published_at is not None:
-            raise Conflict(f"Version {number} was published, and answers refer to it: only drafts are discarded.")
+            raise Conflict(f"Version {number} was published, and answers refer to it. Only drafts can be discarded.")
         discard_draft(tx, principal, view.collection, draft, workspace.now())
 
 
 def discard_draft(tx: Transaction, principal: Principal, collection: Collection, draft: Qrels, now: datetime) -> None:
-    """Take a draft out of everything, in a transaction that has locked the collection."""
+    """Discard a draft in a transaction that has locked the collection."""
     jobs.cancel_all(tx, collection.id, now, qrels_id=draft.id)
     qrels.discard(tx, draft.id, now)
     audit.record(tx, principal, "qrels-discarded", str(draft.version), collection, sha256=draft.sha256)

@@ -1,4 +1,4 @@
-"""Qrels versions: sent as drafts or published, listed, given back, and discarded."""
+"""Qrels versions: sent as drafts or published, listed, returned and discarded."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from gainboard.trec import FileWarning, QrelsFile, read_qrels
 
 @dataclass(frozen=True)
 class Published:
-    """A version, and whether this call made it."""
+    """A version, and whether this call created it."""
 
     qrels: Qrels
     created: bool
 
 
 def admit(workspace: Workspace, principal: Principal, name: str) -> Collection:
-    """The collection for whose qrels the principal may send a file; raises before anybody sends one in vain."""
+    """Return the collection if the principal may send qrels for it. Raise errors before the file is sent in vain."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
@@ -46,10 +46,10 @@ def publish(
     *,
     draft: bool = False,
 ) -> Published:
-    """Reads a qrels file, judges the stored runs by it, and makes it the version that answers, or a draft.
+    """Read a qrels file, judge the stored runs by it, and publish it or store it as a draft.
 
-    All computing happens outside the write transaction; runs that arrive meanwhile are picked up before the
-    version is there. The same bytes as the newest version make no new one, nor do those of a draft another draft.
+    All computing happens outside the write transaction. Runs that arrive meanwhile are judged before the version is
+    stored. The bytes of the newest version create no new version, and those of a draft no new draft.
     """
     collection = admit(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
@@ -99,7 +99,7 @@ def _add(
         values = _values(collection, intake, file, index)
         added = qrels.add(tx, collection.id, created_at=now, published_at=published_at, **values)
         store_judged(tx, collection, judged, added.id)
-        if not draft:  # by which nobody else is answered
+        if not draft:  # no answer uses a draft
             collections.touch(tx, collection.id)
         action: Action = "qrels-drafted" if draft else "qrels-published"
         audit.record(tx, principal, action, str(added.version), collection, sha256=added.sha256, judged=added.judged)
@@ -123,17 +123,22 @@ def _values(collection: Collection, intake: Intake, file: QrelsFile, index: Qrel
 
 
 def _topic_warnings(collection: Collection, file: QrelsFile) -> Iterator[FileWarning]:
-    """Where a collection declares its topics, participants send runs for those: other ones are a likely mistake."""
+    """Yield warnings about undeclared topics. Participants send runs for the declared topics, so others are probably a
+    mistake.
+    """
     if collection.topics is None:
         return
     declared = set(collection.topics)
     undeclared = [topic for topic in file.judgments if topic not in declared]
     unjudged = [topic for topic in collection.topics if topic not in file.judgments]
     if undeclared:
-        message = f"Topics of the qrels that the collection does not declare, such as {undeclared[0]!r}; they count"
+        message = (
+            f"The qrels have topics that the collection does not declare, such as {undeclared[0]!r}. They count; "
+            "declare them if they should"
+        )
         yield FileWarning("undeclared-topics", message, len(undeclared))
     if unjudged:
-        message = f"Declared topics without judgments, such as {unjudged[0]!r}; they do not count"
+        message = f"Declared topics have no judgments, such as {unjudged[0]!r}. They do not count"
         yield FileWarning("unjudged-topics", message, len(unjudged))
 
 
@@ -144,7 +149,9 @@ def _refuse_foreign(collection: Collection, file: QrelsFile) -> None:
 
 
 def versions(workspace: Workspace, principal: Principal, name: str, after: int | None, limit: int) -> list[Qrels]:
-    """The versions of a collection by number, for whoever may see its judgments; drafts for its organisers."""
+    """List the versions of a collection by number, for principals who may see its judgments; drafts only for
+    organisers.
+    """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
@@ -152,7 +159,7 @@ def versions(workspace: Workspace, principal: Principal, name: str, after: int |
 
 
 def version(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:
-    """One version, for whoever may see the judgments."""
+    """Return one version, for principals who may see the judgments."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
@@ -160,5 +167,5 @@ def version(workspace: Workspace, principal: Principal, name: str, number: int) 
 
 
 def file(workspace: Workspace, found: Qrels) -> Iterator[bytes]:
-    """A version's file, byte for byte as it was uploaded, decompressed."""
+    """Yield a version's file as it was uploaded, decompressed."""
     return blobs.get(workspace.database, found.sha256)

@@ -1,6 +1,6 @@
-"""When runs are taken, and how many of a team: checked in the transaction that stores them.
+"""When runs are accepted, and how many per team: checked in the transaction that stores them.
 
-Organisers are bound by neither: they may upload baselines at any time.
+Organisers are not bound by this. They may upload baselines at any time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gainboard.store.database import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """One quota of a team: `limit` None where there is none; `resets_at` where it renews itself."""
+    """One quota of a team. `limit` is None if there is none; `resets_at` is set if it renews itself."""
 
     limit: int | None
     used: int
@@ -28,12 +28,12 @@ class Quota:
 
     @property
     def left(self) -> int | None:
-        """How many more there may be."""
+        """The number of uploads that are left."""
         return None if self.limit is None else max(0, self.limit - self.used)
 
 
 def require_window(view: View, arrived: datetime) -> None:
-    """Raises SubmissionsClosed for a file that arrived outside the submission window."""
+    """Raise SubmissionsClosed for a file that arrived outside the submission window."""
     opens, closes = view.collection.opens_at, view.collection.closes_at
     if view.organises:
         return
@@ -49,7 +49,7 @@ def _closed(view: View, message: str) -> SubmissionsClosed:
 
 
 def of_team(tx: Transaction, view: View, team_id: int, now: datetime) -> dict[str, Quota]:
-    """What the team has used of its quotas, by name."""
+    """Return the team's use of its quotas, by name."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     policy = view.policy
     return {
@@ -60,8 +60,9 @@ def of_team(tx: Transaction, view: View, team_id: int, now: datetime) -> dict[st
 
 
 def require_room(tx: Transaction, view: View, now: datetime) -> None:
-    """Raises QuotaExceeded where the team may send no more runs. The collection is locked by the caller, so that of
-    many uploads at once no more than the quota are stored."""
+    """Raise QuotaExceeded if the team may send no more runs. The caller has locked the collection, so that simultaneous
+    uploads cannot exceed the quota.
+    """
     if view.organises or view.own_team is None:
         return
     found = of_team(tx, view, view.own_team, now)
@@ -72,9 +73,9 @@ def require_room(tx: Transaction, view: View, now: datetime) -> None:
 
 def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
     meaning = {"per_day": "runs in a day (UTC)", "total": "runs in all", "concurrent": "uploads at once"}[name]
-    until = f"; the next day begins at {quota.resets_at.isoformat()}" if quota.resets_at else ""
+    until = f". The next day begins at {quota.resets_at.isoformat()}" if quota.resets_at else ""
     return QuotaExceeded(
-        f"The team may send {quota.limit} {meaning}, and has {quota.used}{until}.",
+        f"The team may send {quota.limit} {meaning} and has sent {quota.used}{until}.",
         quota=name,
         limit=quota.limit,
         used=quota.used,
@@ -84,7 +85,9 @@ def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
 
 @contextmanager
 def uploading(workspace: Workspace, principal: Principal, name: str) -> Iterator[None]:
-    """While a participant's file comes in; raises QuotaExceeded where the team sends as many at once as it may."""
+    """Count an upload while a participant's file arrives. Raise QuotaExceeded if the team has too many uploads
+    at once.
+    """
     begun = _begin(workspace, principal, name)
     try:
         yield

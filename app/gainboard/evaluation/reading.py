@@ -1,4 +1,4 @@
-"""A run file read and joined with judgments, in one compiled pass where that can be done; and its topics checked."""
+"""The reading of run files: joined with judgments in one compiled pass if possible, with their topics checked."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from gainboard.trec import (
 )
 
 NO_LIMITS = Limits(**{limit.name: sys.maxsize for limit in fields(Limits)})
-"""For files read again from the store, which were within the limits of their day, and for those of no service."""
+"""The limits for stored files, which met the limits of their time, and for commands without a service."""
 
 Chunks = Callable[[], Iterable[bytes]]
-"""The content of a file from its start, each time that it is called."""
+"""A function that returns the content of a file from its start, each time that it is called."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class RunFile:
-    """What a run file says: `retrieved` documents after truncation, and the join, if there was one to make."""
+    """The content of a run file: `retrieved` documents after truncation, and the join, if there are judgments."""
 
     tag: str
     warnings: list[FileWarning]
@@ -41,7 +41,7 @@ class RunFile:
 
 
 def read_run_file(chunks: Chunks, order_by: OrderBy, depth: int, limits: Limits, index: QrelsIndex | None) -> RunFile:
-    """The file joined with a qrels version, if there is one. Raises FaultyFile or TooLarge."""
+    """Return the file joined with a qrels version, if there is one. Raise FaultyFile or TooLarge."""
     compiled = _compiled(chunks, order_by, depth, limits, index)
     return compiled or _plain(chunks, order_by, depth, limits, index)
 
@@ -53,9 +53,9 @@ def read_run(
     limits: Limits,
     consume: Callable[[Iterable[Ranking]], T],
 ) -> tuple[RunReader, T]:
-    """Reads a run topic by topic into `consume`, and again holding all of it where its topics are not in blocks.
+    """Read a run topic by topic into `consume`; if its topics are not in blocks, read it again into memory.
 
-    Almost every run has its topics in blocks, and then memory never holds more than one topic.
+    Almost every run has its topics in blocks. Then memory never holds more than one topic.
     """
     reader = RunReader(chunks(), order_by=order_by, depth=depth, limits=limits)
     try:
@@ -87,7 +87,7 @@ def _plain(chunks: Chunks, order_by: OrderBy, depth: int, limits: Limits, index:
         counted = survey.of(rankings)
         if index is not None:
             return judge(counted, index)
-        for _ in counted:  # read to the end, for its faults
+        for _ in counted:  # the rest is read only to report its faults
             pass
         return None
 
@@ -97,17 +97,17 @@ def _plain(chunks: Chunks, order_by: OrderBy, depth: int, limits: Limits, index:
 
 @dataclass
 class _Survey:
-    """What a run says without any judgments; filled while its rankings pass through `of`."""
+    """Counts of a run without any judgments, made while its rankings pass through `of`."""
 
     topics: list[str] = field(default_factory=list)
     retrieved: int = 0
 
     def begin(self) -> None:
-        """Forgets what was counted; the file is read from its start."""
+        """Reset the counts, because the file is read from its start."""
         self.topics, self.retrieved = [], 0
 
     def of(self, rankings: Iterable[Ranking]) -> Iterator[Ranking]:
-        """The same rankings, counted."""
+        """Yield the same rankings, and count them."""
         for ranking in rankings:
             self.topics.append(ranking.topic)
             self.retrieved += len(ranking.documents)
@@ -115,19 +115,21 @@ class _Survey:
 
 
 def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterable[str]) -> FaultyFile:
-    """The fault of a file none of whose topics is one of the collection's."""
+    """Return the fault of a file that shares no topic with the collection."""
     example = min(topics)
     message = (
-        f"None of the topics of the {kind} ({its_topic!r}, ...) is one of those of {collection!r} ({example!r}, ...), "
-        "so there would be nothing to score; ids must be the same to the letter"
+        f"No topic of the {kind} ({its_topic!r}, ...) is a topic of {collection!r} ({example!r}, ...), so "
+        "nothing can be scored. Topic ids must be identical, with leading zeros and prefixes"
     )
     return FaultyFile([Fault("no-common-topics", message)], 1)
 
 
 def topic_warnings(unknown: int, missing: int, of: str) -> list[FileWarning]:
-    """The warnings of a run that has `unknown` topics and lacks `missing` ones of the qrels or the collection."""
+    """Return the warnings for a run with `unknown` topics, and without `missing` topics of the qrels or the
+    collection.
+    """
     found = (
-        ("unknown-topics", unknown, f"Topics of the run that are not among those of the {of}; they are ignored."),
-        ("missing-topics", missing, f"Topics of the {of} that are not in the run; they score 0, if anything does."),
+        ("unknown-topics", unknown, f"The run has topics that are not in the {of}; these are ignored."),
+        ("missing-topics", missing, f"The run lacks topics of the {of}; these score 0."),
     )
     return [FileWarning(code, message, count) for code, count, message in found if count]

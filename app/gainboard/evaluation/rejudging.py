@@ -1,7 +1,7 @@
 """Another order of a collection's runs: stored files are read again, and the same judgments get new versions.
 
-No version ever changes. The one that answers, and every draft, is followed by a version of the same judgments whose
-runs are in the new order; drafts under the old order are discarded then.
+No version ever changes. The published version, and every draft, gets a new version with the same judgments and the runs
+in the new order. The drafts under the old order are then discarded.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from gainboard.store.database import Transaction
 from gainboard.store.records import Action, Collection, OrderBy, Qrels, Run
 
 FAULTY_NAMED = 5
-"""Runs that one message names."""
+"""The most runs that one message names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejoined:
-    """A run in another order: the columns of its join with a version, or why its file cannot be read so."""
+    """A run in another order: the columns of its join with a version, or why its file cannot be read in that order."""
 
     row: Mapping[str, Any] = field(default_factory=dict)
     fault: str | None = None
@@ -36,17 +36,17 @@ class Rejoined:
 
 @dataclass(frozen=True)
 class Plan:
-    """A change of order, and all that it rests on: equal plans replace the same versions, whose runs are the same."""
+    """A change of order and all that it depends on. Equal plans replace the same versions with the same runs."""
 
     newest: Qrels | None
     replaced: tuple[Qrels, ...]
-    """Versions that new ones follow, each with the order that it has now: the one that answers comes first."""
+    """Versions that get new ones, each with its present order; the published version is first."""
     runs: tuple[Run, ...]
     next_version: int
 
     @classmethod
     def of(cls, tx: Transaction, collection: Collection, order_by: OrderBy) -> Plan:
-        """Return what is to be done as things are now."""
+        """Return the plan for the present state of the database."""
         newest, drafts = qrels.find(tx, collection.id), qrels.drafts(tx, collection.id)
         present = [*([newest] if newest else []), *drafts]
         return cls(
@@ -58,13 +58,14 @@ class Plan:
 
     @property
     def joined(self) -> Sequence[Qrels | None]:
-        """Return the versions with which the runs are joined; None among them where runs are only read, for want of
-        judgments."""
+        """The versions with which the runs are joined. It contains None if runs are only read, because there are no
+        judgments.
+        """
         return self.replaced or ((None,) if self.newest is None else ())
 
     @property
     def published_version(self) -> int | None:
-        """Return the number of the version that answers once the plan is carried out."""
+        """The number of the version that is published once the plan is carried out."""
         if self.newest is None:
             return None
         return self.next_version if self.newest in self.replaced else self.newest.version
@@ -72,17 +73,21 @@ class Plan:
 
 @dataclass
 class OrderChange:
-    """A collection's way to another order: `prepare` reads runs, outside of transactions, and `apply` publishes."""
+    """The change of a collection to another order: `prepare` reads runs, outside of transactions, and `apply`
+    publishes.
+    """
 
     workspace: Workspace
     collection: Collection
     order_by: OrderBy
     joins: dict[tuple[int, int], Rejoined] = field(default_factory=dict)
-    """By the ids of version and run, which never change: what was joined for an earlier plan serves the next one."""
+    """Joins by the ids of version and run. These never change, so joins for an earlier plan serve the next one."""
     plan: Plan | None = None
 
     def join(self, version: Qrels | None, run: Run) -> Rejoined:
-        """Return the join of a run in the new order with the judgments of a version; without one, it is only read."""
+        """Return the join of a run in the new order with the judgments of a version. Without a version, only read the
+        run.
+        """
         try:
             index = index_of(self.workspace, self.collection, version) if version is not None else None
             joined = read_again(self.workspace, self.collection, run, self.order_by, index).joined
@@ -91,7 +96,7 @@ class OrderChange:
         return Rejoined(joined.row() if joined is not None else {})
 
     def prepare(self) -> Plan:
-        """Return the plan, once every run is joined as it asks. Raises Conflict where files cannot be read so."""
+        """Return the plan once every run is joined for it. Raise Conflict if files cannot be read in this order."""
         with self.workspace.database.reading() as tx:
             self.plan = plan = Plan.of(tx, self.collection, self.order_by)
         for version in plan.joined:
@@ -107,15 +112,15 @@ class OrderChange:
         if faulty:
             more = f"; and {len(faulty) - FAULTY_NAMED} more" if len(faulty) > FAULTY_NAMED else ""
             raise Conflict(
-                f"{len(faulty)} of {len(chosen)} runs cannot be ordered by {self.order_by}, so nothing was changed: "
-                f"{'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw them, or have their teams send them corrected, "
-                "and ask again."
+                f"{len(faulty)} of {len(chosen)} runs cannot be ordered by {self.order_by}, so nothing was "
+                f"changed: {'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw these runs, or ask their teams "
+                "for corrected ones, and repeat the request."
             )
 
     def apply(self, tx: Transaction, principal: Principal) -> bool:
-        """Publish, in a transaction that has locked the collection.
+        """Publish the new versions, in a transaction that has locked the collection.
 
-        Return False, and change nothing, where the last plan no longer holds: runs or versions came in between.
+        Return False, and change nothing, if the last plan is out of date because runs or versions came in between.
         """
         plan = Plan.of(tx, self.collection, self.order_by)
         if plan != self.plan:
@@ -145,15 +150,15 @@ def _key(version: Qrels | None, run: Run) -> tuple[int, int]:
 
 
 def is_in_order(tx: Transaction, collection: Collection, order_by: OrderBy) -> bool:
-    """Tell whether the collection and all of its versions that are not replaced are in this order already."""
+    """Return whether the collection and all its versions that are not replaced are in this order already."""
     return collection.order_by == order_by and not Plan.of(tx, collection, order_by).replaced
 
 
 def change_unpublished(workspace: Workspace, principal: Principal, name: str, order_by: OrderBy) -> bool:
-    """Change the order of a collection by whose judgments nobody is answered yet.
+    """Change the order of a collection without published judgments.
 
-    Return False, and change nothing, where somebody is: then it takes a job. Raises Conflict where a run cannot be
-    read so.
+    Return False, and change nothing, if judgments are published: then a job is needed. Raise Conflict if a run cannot
+    be read in this order.
     """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
@@ -162,7 +167,7 @@ def change_unpublished(workspace: Workspace, principal: Principal, name: str, or
         if qrels.find(tx, view.collection.id) is not None:
             return False
     while True:
-        if change.prepare().newest is not None:  # published meanwhile
+        if change.prepare().newest is not None:  # judgments were published in the meantime
             return False
         with workspace.database.writing() as tx:
             lock_for_change(tx, principal, change.collection)
@@ -171,8 +176,12 @@ def change_unpublished(workspace: Workspace, principal: Principal, name: str, or
 
 
 def lock_for_change(tx: Transaction, principal: Principal, collection: Collection) -> None:
-    """Lock the collection for a change of it. Raises what the principal is to be told who may not, or no longer."""
+    """Lock the collection for a change. Raise Forbidden or NotFound if the principal may not change it, or no
+    longer.
+    """
     view = open_locked(tx, principal, collection.name)
     view.require_organiser()
     if view.collection.id != collection.id:
-        raise Conflict(f"{collection.name!r} is another collection by now; ask again.")
+        raise Conflict(
+            f"The collection {collection.name!r} was deleted and created again in the meantime. Repeat the request."
+        )

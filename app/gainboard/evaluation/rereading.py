@@ -20,9 +20,9 @@ T = TypeVar("T")
 def reread(
     workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy, consume: Callable[[Iterable[Ranking]], T]
 ) -> T:
-    """Feeds the rankings of a stored run to `consume`, in this order, from the file as it was uploaded.
+    """Pass the rankings of a stored run, in this order, to `consume`. The file is read as it was uploaded.
 
-    Raises Conflict where the file has no such order, which may be another one than that of its upload.
+    Raise Conflict if the file cannot be read in this order, which may differ from the order at its upload.
     """
     with _naming(run, order_by):
         _, result = read_run(_content(workspace, run), order_by, collection.depth, NO_LIMITS, consume)
@@ -32,7 +32,7 @@ def reread(
 def rejudged(
     workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy, index: QrelsIndex
 ) -> JudgedFile:
-    """The join of a stored run, in this order, with a qrels version. Raises Conflict as `reread` does."""
+    """Return the join of a stored run, in this order, with a qrels version. Raise Conflict as `reread` does."""
     with _naming(run, order_by):
         read = read_again(workspace, collection, run, order_by, index)
     assert read.joined is not None
@@ -42,9 +42,9 @@ def rejudged(
 def read_again(
     workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy, index: QrelsIndex | None
 ) -> RunFile:
-    """Return what the file of a stored run says in this order, joined with a qrels version if there is one.
+    """Return the content of a stored run in this order, joined with a qrels version if there is one.
 
-    Raises FaultyFile where it has faults that it did not have under the order of its upload.
+    Raise FaultyFile if it has faults that it did not have under the order of its upload.
     """
     return read_run_file(_content(workspace, run), order_by, collection.depth, NO_LIMITS, index)
 
@@ -55,11 +55,11 @@ def _content(workspace: Workspace, run: Run) -> Chunks:
 
 @contextmanager
 def _naming(run: Run, order_by: OrderBy) -> Iterator[None]:
-    # A run that came after the order had changed was never asked for ranks, and an older version goes by them.
+    # A run that came after a change of order was never checked for valid ranks, but an older version may use ranks.
     try:
         yield
     except FaultyFile as error:
         raise Conflict(
-            f"The run {run.name!r} of {run.team!r} cannot be ordered by {order_by}, as the runs of this qrels version "
-            f"are: {error.message}. Name other runs than this one, or take another version."
+            f"The run {run.name!r} of {run.team!r} cannot be ordered by {order_by}, as this qrels version "
+            f"needs: {error.message}. Leave this run out, or choose another version."
         ) from error

@@ -1,4 +1,4 @@
-"""Runs: submitted, listed, given back and withdrawn."""
+"""Runs: submitted, listed, returned and withdrawn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gainboard.trec import FileWarning
 
 @dataclass(frozen=True)
 class RunDetails:
-    """What comes with a run file, all of it optional but the team where an organiser uploads."""
+    """The details of a run file. All are optional, except the team if an organiser uploads."""
 
     team: str | None = None
     name: str | None = None
@@ -37,7 +37,7 @@ class RunDetails:
 
 @dataclass(frozen=True)
 class SeenRun:
-    """A run as one principal sees it: `judging` is None where judgments are hidden or there are none."""
+    """A run as one principal sees it. `judging` is None if judgments are hidden or there are none."""
 
     run: Run
     judging: Judging | None
@@ -46,7 +46,7 @@ class SeenRun:
 
 
 def admit(workspace: Workspace, principal: Principal, name: str, team: str | None) -> None:
-    """Raises what `submit` would before it reads the file, so that nobody sends one in vain."""
+    """Raise the errors that `submit` would raise before it reads the file, so that no file is sent in vain."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         _team(view, team)
@@ -54,10 +54,11 @@ def admit(workspace: Workspace, principal: Principal, name: str, team: str | Non
 
 
 def submit(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> SeenRun:
-    """Reads, checks, judges and stores a run, whole or not at all.
+    """Read, check, judge and store a run, whole or not at all.
 
-    Raises FaultyFile with every fault; RunExists where the name is taken by other content. The same content of
-    the same team is the run that is there already. The whole file has arrived when this is called: its time is now.
+    Raise FaultyFile with every fault, and RunExists if the name belongs to a run with other content. If the team has
+    sent the same content before, return that run. The file has arrived completely before this call: now is its time of
+    arrival.
     """
     arrived = workspace.now()
     with workspace.database.reading() as tx:
@@ -73,7 +74,7 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
                 stored = _store(workspace, tx, now, upload, team, details, arrived)
                 if stored is not None:
                     return stored
-                # Other qrels or another order came while the file was read: it is judged by those instead.
+                # Other qrels or another order came while the file was read, so the run is judged again by these.
                 view, newest = now, qrels.find(tx, now.collection.id)
 
 
@@ -93,7 +94,7 @@ class _Upload:
         return cls(intake, file, collection.order_by, newest, index)
 
     def refuse_foreign(self, view: View) -> None:
-        """Raises FaultyFile where no topic is one of those judged; of those declared, if judgments are hidden."""
+        """Raise FaultyFile if no topic of the run is judged; if judgments are hidden, if no topic is declared."""
         declared = view.collection.topics or ()
         known = self.index.rows if self.index is not None and view.sees_judgments else set(declared)
         if known and not any(topic in known for topic in self.file.topics):
@@ -109,7 +110,7 @@ def _store(
     details: RunDetails,
     arrived: datetime,
 ) -> SeenRun | None:
-    """The stored run; None where the qrels or the order that it was judged by are no longer the collection's."""
+    """Return the stored run; None if the collection's qrels or order have changed since the run was judged."""
     collection = view.collection
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
         return _already(seen(tx, view, same), details)
@@ -133,13 +134,16 @@ def _store(
 
 
 def _already(same: SeenRun, details: RunDetails) -> SeenRun:
-    """The run that the same file made earlier, with a warning where this request asked for something else."""
+    """Return the run that the same file created earlier, with a warning if this request asked for something else."""
     run = same.run
     kept = RunDetails(run.team, run.name, run.description, run.type, run.pooled)
     asked = replace(details, team=run.team, name=details.name or run.name)
     if asked == kept:
         return same
-    message = f"The team's run {run.name!r} is this very file; it stays as it is, and nothing else was stored"
+    message = (
+        f"The team has already sent this file, as the run {run.name!r}. That run is unchanged, and nothing new was "
+        "stored"
+    )
     return replace(same, warnings=[*same.warnings, FileWarning("already-stored", message).as_json()])
 
 
@@ -162,15 +166,15 @@ def _team(view: View, asked: str | None) -> str:
     own = view.principal.token.team if view.principal.token and not view.organises else None
     if own is not None:
         if asked not in (None, own):
-            raise NotFound(f"There is no team {asked!r} here.")
+            raise NotFound(f"There is no team {asked!r} here. Leave `team` out to upload for your own team.")
         return own
     if asked is None:
-        raise TeamRequired("An organiser uploads for a team and says which: `?team=NAME` (a new name creates it).")
+        raise TeamRequired("An organiser must name the team of a run: `?team=NAME`. A new name creates the team.")
     return asked
 
 
 def seen(tx: Transaction, view: View, run: Run, *, created: bool = False) -> SeenRun:
-    """The run with what its principal may know about it."""
+    """Return the run with what its principal may know about it."""
     newest = qrels.find(tx, run.collection_id) if view.sees_judgments else None
     judging = runs.judgings(tx, [run.id], newest.id).get(run.id) if newest else None
     return SeenRun(run, judging, run.warnings + _topic_warnings(tx, view, run, judging), created)
@@ -190,7 +194,7 @@ def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | No
 def list_runs(
     workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int
 ) -> Sequence[SeenRun]:
-    """The runs of a collection that exist for this principal, by name; without their topic warnings."""
+    """List the runs of a collection that exist for this principal, by name, without their topic warnings."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         found = runs.page(tx, view.collection.id, team_id=view.only_team, after=after, limit=limit)
@@ -200,17 +204,17 @@ def list_runs(
 
 
 def find(tx: Transaction, view: View, name: str) -> Run:
-    """The run of this name; raises NotFound, the same whether it is absent or not the principal's to see."""
+    """Return the run with this name. Raise NotFound both if it is absent and if the principal may not see it."""
     run = runs.find(tx, view.collection.id, name) if is_slug(name) else None
     if run is None or not view.sees_run(run):
-        raise NotFound(f"There is no run {name!r} in {view.collection.name!r} here.")
+        raise NotFound(f"There is no run {name!r} in {view.collection.name!r}, or this token may not see it.")
     return run
 
 
 def described(
     workspace: Workspace, principal: Principal, name: str, run_name: str, *, for_file: bool = False
 ) -> SeenRun:
-    """One run; `for_file`: for whoever may read its file."""
+    """Return one run. `for_file` restricts it to principals who may read its file."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         run = find(tx, view, run_name)
@@ -220,18 +224,20 @@ def described(
 
 
 def file(workspace: Workspace, run: Run) -> Iterator[bytes]:
-    """A run's file, byte for byte as it was uploaded, decompressed."""
+    """Yield a run's file as it was uploaded, decompressed."""
     return blobs.get(workspace.database, run.sha256)
 
 
 def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: str) -> None:
-    """Takes a run out of everything; its team and organisers may."""
+    """Withdraw a run. Its team and organisers may do so."""
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         run = find(tx, view, run_name)
         require_participation(view)
         if not view.organises and run.team_id != view.own_team:
-            raise Forbidden(f"The run {run_name!r} is another team's.")
+            raise Forbidden(
+                f"The run {run_name!r} belongs to another team. Only that team and organisers may withdraw it."
+            )
         runs.withdraw(tx, run.id, workspace.now())
         collections.touch(tx, view.collection.id)
         audit.record(tx, principal, "run-withdrawn", run_name, view.collection, of_team=run.team, sha256=run.sha256)

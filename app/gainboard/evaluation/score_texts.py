@@ -1,4 +1,4 @@
-"""Scores as text: CSV, and what trec_eval prints."""
+"""Scores as text: CSV, and the format of trec_eval."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ Floats = NDArray[np.float64]
 def csv_of(
     runs: Sequence[str], labels: Sequence[str], topics: Sequence[str], means: Floats, by_topic: Floats | None
 ) -> Iterator[str]:
-    """Lines of CSV, by run and metric: `means` [metrics, runs], whose topic is `all`, after the scores of its topics
-    where they are wanted, `by_topic` [metrics, runs, topics]."""
+    """Yield lines of CSV, by run and metric. `means` is [metrics, runs]; a mean's topic is `all`. If `by_topic`
+    [metrics, runs, topics] is given, the scores of topics come before their mean.
+    """
     yield "run,topic,metric,value\r\n"
     for column, run in enumerate(runs):
         for row, label in enumerate(labels):
@@ -31,8 +32,9 @@ def csv_of(
 def trec_eval_of(
     tag: str, names: Sequence[str], topics: Sequence[str], scored: int | None, means: Floats, by_topic: Floats | None
 ) -> Iterator[str]:
-    """Lines of trec_eval for one run: `means` [metrics], over at most `scored` topics (unless that is hidden), after
-    the scores of each topic where they are wanted, `by_topic` [metrics, topics]. What is undefined has no line."""
+    """Yield lines of trec_eval for one run. `means` is [metrics], over at most `scored` topics (None: hidden). If
+    `by_topic` [metrics, topics] is given, the scores of topics come first. Undefined scores have no line.
+    """
     for topic, scores in zip(topics, by_topic.T.tolist(), strict=True) if by_topic is not None else ():
         for name, value in zip(names, scores, strict=True):
             if not math.isnan(value):
@@ -46,5 +48,5 @@ def trec_eval_of(
 
 
 def trec_eval_names(metrics: Sequence[BoundMetric], scale: Scale) -> list[str]:
-    """trec_eval's own name of each metric where the definition is the same, else its label."""
+    """Return trec_eval's own name of each metric with the same definition, and the label of the others."""
     return [trec_eval_name(metric, scale) or metric.label for metric in metrics]

@@ -1,4 +1,4 @@
-"""Which runs an analysis is about: all, some by name, the best k, the best of each team."""
+"""The runs that an analysis is about: all, some by name, the best k, or the best of each team."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from gainboard.errors import NotFound
 from gainboard.store.records import Run
 
 Means = Callable[[str], NDArray[np.float64]]
-"""From a metric's label to the mean score of each candidate under it; NaN where a run has none."""
+"""Maps a metric's label to the mean score of each candidate; NaN if a run has none."""
 
 
 class Selection(Protocol):
-    """How runs are chosen. What is chosen may depend on scores; from among which runs, and how many, does not."""
+    """A way to choose runs. The choice may depend on scores. The candidates and the number of chosen runs never do."""
 
     def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
-        """The runs that take part in choosing, in the order in which they will be answered if all are chosen.
+        """Return the runs that may be chosen, in the order of the answer if all are chosen.
 
-        Raises NotFound where one that is asked for is not among the stored ones.
+        Raise NotFound if a named run is not stored.
         """
 
     def count(self, candidates: Sequence[Run]) -> int:
-        """How many will be chosen."""
+        """Return how many runs will be chosen."""
 
     def choose(self, candidates: Sequence[Run], means: Means) -> list[int]:
-        """The places of the chosen ones among the candidates, in the order in which they are answered."""
+        """Return the indexes of the chosen runs among the candidates, in the order of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class AllRuns:
 
 @dataclass(frozen=True, slots=True)
 class NamedRuns:
-    """Runs by name, in the order in which they are named."""
+    """Runs given by name, in the order of the names."""
 
     names: tuple[str, ...]
 
     def candidates(self, stored: Sequence[Run], collection: str) -> list[Run]:
         by_name = {run.name: run for run in stored}
         if absent := [name for name in self.names if name not in by_name]:
-            raise NotFound(f"There is no run {absent[0]!r} in {collection!r} here.")
+            raise NotFound(f"There is no run {absent[0]!r} in {collection!r}, or this token may not see it.")
         return [by_name[name] for name in dict.fromkeys(self.names)]
 
     def count(self, candidates: Sequence[Run]) -> int:
@@ -102,6 +102,6 @@ class BestPerTeam:
 
 
 def _best_first(candidates: Sequence[Run], means: NDArray[np.float64]) -> list[int]:
-    # Equal sums added in another order may differ in the last bits; 12 decimals decide, as everywhere.
+    # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
     rounded = np.round(np.where(np.isnan(means), -np.inf, means), 12)
     return sorted(range(len(candidates)), key=lambda place: (-rounded[place], candidates[place].name))

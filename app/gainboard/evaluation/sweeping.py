@@ -22,17 +22,17 @@ from gainboard.metrics import BoundMetric, Scale, expand, mean_all, resolve, sco
 from gainboard.store.records import Collection, Qrels, Run
 
 MOST_POINTS = 2000
-"""Combinations of parameters times metrics, before those that come to the same metric are put together."""
+"""The most combinations of parameters times metrics, counted before equal metrics are merged."""
 MOST_SCORES = 200_000_000
-"""Points x runs x topics of which the means are taken: some seconds of work."""
+"""The most points x runs x topics behind the means: some seconds of work."""
 
 _RUNS_AT_ONCE = 8
-"""Runs that are scored at once: 2,000 points of 6,980 topics are 900 MB."""
+"""The runs that are scored at once: 2,000 points of 6,980 topics are 900 MB."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What is varied: metrics, and the values of parameters by name, all of which are combined."""
+    """The grid: metrics, and the values of parameters by name. All values are combined."""
 
     metrics: Sequence[str]
     values: Mapping[str, Sequence[str]]
@@ -42,7 +42,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Point:
-    """A metric of the grid: the expression that asked for it, and the values of the grid that it has."""
+    """A metric of the grid: the expression that gave it, and its values from the grid."""
 
     asked: str
     metric: BoundMetric
@@ -51,19 +51,19 @@ class Point:
 
 @dataclass(frozen=True)
 class SweptScores:
-    """The answer: `means` is float64 [points, runs], NaN where a run has none."""
+    """The answer: `means` is float64 [points, runs], NaN if a run has none."""
 
     collection: Collection
     qrels: Qrels
     points: Sequence[Point]
     runs: Sequence[Run]
     topics_scored: Sequence[int]
-    """Of each point: over how many topics the means are taken."""
+    """The number of topics in the means of each point."""
     means: NDArray[np.float64]
 
 
 def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> SweptScores:
-    """Scores runs at every point of the grid, for whoever may see scores under any parameters."""
+    """Score runs at every point of the grid, for principals who may see scores under any parameters."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_free_scores()
@@ -84,10 +84,15 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
 
 
 def _points(collection: Collection, grid: Grid) -> list[Point]:
-    """The distinct metrics, in the order of those asked for, then of the values, the last parameter's fastest."""
+    """Return the distinct metrics, in the order of the request, then of the values; the last parameter changes
+    fastest.
+    """
     asked = expand(grid.metrics or collection.metrics or DEFAULT_METRICS, collection.highest_level)
     if (count := len(asked) * prod(map(len, grid.values.values()))) > MOST_POINTS:
-        message = f"{len(asked)} metrics under all combinations are {count:,} points; at most {MOST_POINTS:,}."
+        message = (
+            f"{len(asked)} metrics under all combinations are {count:,} points, but one sweep may have at most "
+            f"{MOST_POINTS:,}. Give fewer metrics or values."
+        )
         raise InvalidRequest.at("query", "too-many", message)
     scale, defaults = Scale(collection.highest_level, collection.depth), {"gains": collection.gains}
     points: dict[str, Point] = {}
@@ -104,7 +109,7 @@ def _combinations(values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str
 
 
 def _own(metric: BoundMetric, values: Mapping[str, str]) -> dict[str, str]:
-    """Of these values those of parameters that the metric has, as its label writes them."""
+    """Return the values of the parameters that the metric has, as its label writes them."""
     return {
         each.name: each.write(metric.parameters[each.name]) for each in metric.metric.parameters if each.name in values
     }
@@ -112,5 +117,8 @@ def _own(metric: BoundMetric, values: Mapping[str, str]) -> dict[str, str]:
 
 def _require_at_most(scores: int) -> None:
     if scores > MOST_SCORES:
-        message = f"These are means of {scores:,} scores (points x runs x topics); at most {MOST_SCORES:,} at once."
-        raise InvalidRequest.at("query", "too-many", f"{message} Ask for fewer values, or for some runs: `run=NAME`.")
+        message = (
+            f"These are means of {scores:,} scores (points x runs x topics), but one sweep may have at most "
+            f"{MOST_SCORES:,}."
+        )
+        raise InvalidRequest.at("query", "too-many", f"{message} Give fewer values, or select runs: `run=NAME`.")

@@ -1,4 +1,4 @@
-"""Teams of a collection: made by its organisers, or by the first run or token for them."""
+"""Teams of a collection: created by its organisers, or by the first run or token for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gainboard.store.records import CountedTeam, TeamRecord
 
 
 def ensure(tx: Transaction, view: View, name: str, now: datetime) -> TeamRecord:
-    """The team of this name, made where there is none. The collection is locked by the caller."""
+    """Return the team of this name, created if it is missing. The caller has locked the collection."""
     if team := teams.find(tx, view.collection.id, name):
         return team
     audit.record(tx, view.principal, "team-created", name, view.collection)
@@ -24,13 +24,13 @@ def ensure(tx: Transaction, view: View, name: str, now: datetime) -> TeamRecord:
 
 
 def create(workspace: Workspace, principal: Principal, name: str, team: str) -> CountedTeam:
-    """A new team, of the collection's organisers. Raises TeamExists."""
+    """Create a team, for the collection's organisers. Raise TeamExists."""
     now = workspace.now()
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
         if teams.find(tx, view.collection.id, team):
-            raise TeamExists(f"{name!r} has a team {team!r} already.")
+            raise TeamExists(f"{name!r} already has a team {team!r}. Choose another name.")
         made = ensure(tx, view, team, now)
     return CountedTeam(made.id, made.name, made.created_at, runs=0, tokens=0)
 
@@ -38,7 +38,7 @@ def create(workspace: Workspace, principal: Principal, name: str, team: str) -> 
 def list_teams(
     workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int
 ) -> tuple[View, list[CountedTeam]]:
-    """The teams whose runs this principal sees, by name, and its view of the collection."""
+    """Return the teams whose runs this principal sees, by name, and its view of the collection."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         now, here = workspace.now(), view.collection.id
@@ -46,12 +46,12 @@ def list_teams(
 
 
 def find_team(workspace: Workspace, principal: Principal, name: str, team: str) -> tuple[View, CountedTeam]:
-    """One of them; raises NotFound, the same whether it is absent or not the principal's to see."""
+    """Return one team and the view. Raise NotFound both if it is absent and if the principal may not see it."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         one = teams.find(tx, view.collection.id, team) if is_slug(team) else None
         if one is None or view.only_team not in (None, one.id):
-            raise NotFound(f"There is no team {team!r} here.")
+            raise NotFound(f"There is no team {team!r} here, or this token may not see it.")
         return view, teams.page(
             tx, workspace.now(), collection_id=view.collection.id, team_id=one.id, after=None, limit=1
         )[0]

@@ -1,4 +1,4 @@
-"""Tokens of a collection: made, listed, rotated and revoked by its organisers."""
+"""Tokens of a collection: created, listed, rotated and revoked by its organisers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gainboard.store.records import Action, Role, Token
 
 @dataclass(frozen=True)
 class IssuedToken:
-    """A token's record, and the token itself, which is known to nobody else and shown this once."""
+    """A token's record, and the token itself. Nobody else knows the token, and it is shown only once."""
 
     record: Token
     token: str
@@ -27,7 +27,7 @@ class IssuedToken:
 
 @dataclass(frozen=True)
 class Wish:
-    """Whom a token is for: `holder` says it in the organisers' words, and is known to nobody else."""
+    """The wish for a token. `holder` is the organisers' note on its holder, which only they see."""
 
     role: Role
     team: str | None = None
@@ -35,23 +35,27 @@ class Wish:
     expires_at: datetime | None = None
 
     def check(self, now: datetime) -> None:
-        """Raises TeamRequired, or InvalidRequest with the place at fault."""
+        """Raise TeamRequired, or InvalidRequest with the wrong location."""
         if self.role == "participant" and self.team is None:
-            raise TeamRequired("A participant's token belongs to a team: give `team`.")
+            raise TeamRequired('A participant\'s token belongs to a team. Give the team, for example "team": "lemur".')
         if self.role != "participant" and self.team is not None:
-            message = f"Only a participant's token has a team, no {self.role}'s."
+            message = f"Only a participant's token has a team. Leave `team` out for role {self.role!r}."
             raise InvalidRequest.at("body.team", "unexpected", message)
         require_future(self.expires_at, now)
 
 
 def require_future(expires_at: datetime | None, now: datetime) -> None:
-    """Raises InvalidRequest for a token that would never be valid."""
+    """Raise InvalidRequest for a token that would never be valid."""
     if expires_at is not None and expires_at <= now:
-        raise InvalidRequest.at("body.expires_at", "past", f"The token would have expired at {expires_at.isoformat()}.")
+        raise InvalidRequest.at(
+            "body.expires_at",
+            "past",
+            f"The token would have expired already at {expires_at.isoformat()}. Give a later time.",
+        )
 
 
 def create(workspace: Workspace, principal: Principal, name: str, wish: Wish) -> IssuedToken:
-    """A token for the collection. A participant's belongs to a team, which is made where there is none."""
+    """Create a token for the collection. A participant's team is created if it is missing."""
     now = workspace.now()
     wish.check(now)
     token = new_token()
@@ -78,7 +82,7 @@ def _record(tx: Transaction, view: View, action: Action, token: Token, **details
 
 
 def list_tokens(workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int) -> list[Token]:
-    """The collection's tokens, revoked ones too."""
+    """List the collection's tokens, with revoked ones."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
@@ -86,7 +90,7 @@ def list_tokens(workspace: Workspace, principal: Principal, name: str, after: st
 
 
 def find_token(workspace: Workspace, principal: Principal, name: str, identity: str) -> Token:
-    """One token of the collection; raises NotFound where it has none of this id."""
+    """Return one token of the collection. Raise NotFound if it has none with this id."""
     with workspace.database.reading() as tx:
         return _find(tx, open_collection(tx, principal, name), identity)
 
@@ -95,16 +99,16 @@ def _find(tx: Transaction, view: View, identity: str) -> Token:
     view.require_organiser()
     token = tokens.find_by_id(tx, view.collection.id, identity) if is_slug(identity) else None
     if token is None:
-        raise NotFound(f"{view.collection.name!r} has no token {identity!r}.")
+        raise NotFound(f"{view.collection.name!r} has no token with the id {identity!r}.")
     return token
 
 
 def rotate(
     workspace: Workspace, principal: Principal, name: str, identity: str, **expiry: datetime | None
 ) -> IssuedToken:
-    """Another secret for a token, which is otherwise the same (but for its `expires_at`, if that is given).
+    """Replace the secret of a token; the rest stays the same, except `expires_at` if it is given.
 
-    The one before ends at once. Raises Conflict for a token that is revoked or has expired.
+    The old secret ends at once. Raise Conflict for a token that is revoked or has expired.
     """
     now = workspace.now()
     require_future(expiry.get("expires_at"), now)
@@ -120,13 +124,13 @@ def rotate(
 
 def _require_live(token: Token, now: datetime) -> None:
     if token.revoked_at is not None:
-        raise Conflict(f"The token was revoked at {token.revoked_at:%Y-%m-%dT%H:%M:%SZ}, for good; make a new one.")
+        raise Conflict(f"The token was revoked at {token.revoked_at:%Y-%m-%dT%H:%M:%SZ} for good. Create a new one.")
     if token.expires_at is not None and token.expires_at <= now:
-        raise Conflict(f"The token expired at {token.expires_at:%Y-%m-%dT%H:%M:%SZ}; make a new one.")
+        raise Conflict(f"The token expired at {token.expires_at:%Y-%m-%dT%H:%M:%SZ}. Create a new one.")
 
 
 def revoke(workspace: Workspace, principal: Principal, name: str, identity: str) -> None:
-    """Ends a token of the collection; raises NotFound where it has none of this id."""
+    """Revoke a token of the collection. Raise NotFound if it has none with this id."""
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         token = _find(tx, view, identity)

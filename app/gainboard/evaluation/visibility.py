@@ -1,6 +1,6 @@
-"""What a principal may see of a collection: decided here, once, and asked by every way out.
+"""What a principal may see of a collection: decided once, here, and asked by every way out.
 
-Hidden judgments stay hidden only if no route, job, export, event, ETag or error text decides this for itself.
+Hidden judgments stay hidden only if no route, job, export, event, ETag or error text decides this on its own.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from gainboard.store.records import FIXED_BY_DATA, Collection, Run, ScoresShown
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One principal's view of one collection. The methods raise what the principal is to be told."""
+    """One principal's view of one collection. Its methods raise the error that the principal should get."""
 
     principal: Principal
     collection: Collection
     organises: bool
     sees_all_runs: bool
     sees_judgments: bool
-    """Whether qrels and everything else that is a function of the judgments are shown, without bounds."""
+    """Whether qrels and everything that depends on the judgments are shown without limits."""
     scores: ScoresShown
-    """Whose scores are shown, and which of them."""
+    """The teams whose scores are shown, and which scores."""
     policy: CollectionPolicy
 
     @property
     def sees_free_scores(self) -> bool:
-        """Whether all scores under any parameters are shown, and with them what is computed of them."""
+        """Whether all scores under any parameters are shown, with everything computed from them."""
         return self.sees_judgments or (self.scores == "all" and self.policy.is_open)
 
     @property
@@ -43,26 +43,26 @@ class View:
 
     @property
     def only_team(self) -> int | None:
-        """The team to which lists of runs are confined; None where all are shown."""
+        """The only team in lists of runs; None if all teams are shown."""
         return None if self.sees_all_runs else (self.own_team or 0)
 
     def sees_run(self, run: Run) -> bool:
-        """Whether this run exists for the principal."""
+        """Return whether this run exists for the principal."""
         return self.sees_all_runs or run.team_id == self.own_team
 
     def require_organiser(self) -> None:
-        """For what only the collection's organisers do."""
+        """Raise Forbidden unless the principal organises the collection."""
         self.principal.require_token()
         if not self.organises:
-            raise Forbidden(f"Only organisers of {self.collection.name!r} may do this.")
+            raise Forbidden(f"Only organisers of {self.collection.name!r} may do this. Use a token of theirs.")
 
     def require_judgments(self) -> None:
-        """For the judgments themselves, and what would tell them."""
+        """Raise JudgmentsHidden unless the principal may see the judgments, or what would reveal them."""
         if not self.sees_judgments:
             raise self._hidden()
 
     def require_free_scores(self) -> None:
-        """For what is computed of all scores, under parameters of the asker's choice."""
+        """Raise JudgmentsHidden unless the principal may see all scores under any parameters."""
         if not self.sees_free_scores:
             raise self._hidden()
 
@@ -72,23 +72,25 @@ class View:
         return self.scores != "none" and bool(self.sees_free_scores or self.policy.presets or self.policy.is_free)
 
     def require_scores(self) -> None:
-        """For scores, within what the policy gives (`disclosure`)."""
+        """Raise JudgmentsHidden unless the principal may see scores within the policy (`disclosure`)."""
         if not self.sees_scores:
             raise self._hidden()
 
     def require_file(self, run: Run) -> None:
-        """For the file of a run, which others than its team may read once the judgments are released."""
+        """Raise JudgmentsHidden unless the principal may read the run's file: others than its team, once judgments are
+        released.
+        """
         if not (self.sees_judgments or run.team_id == self.own_team):
-            raise JudgmentsHidden(f"The file of {run.name!r} is its team's alone until the judgments are released.")
+            raise JudgmentsHidden(f"Only the team of {run.name!r} may read its file until the judgments are released.")
 
     def _hidden(self) -> JudgmentsHidden:
         return JudgmentsHidden(
-            f"The judgments of {self.collection.name!r} are hidden; scores are shown once they are released."
+            f"The judgments of {self.collection.name!r} are hidden. Scores are shown once the organisers release them."
         )
 
 
 def look(principal: Principal, collection: Collection) -> View | None:
-    """The principal's view of the collection; None where it does not exist for them."""
+    """Return the principal's view of the collection; None if the collection does not exist for the principal."""
     belongs = principal.token is not None and principal.collection_id in (None, collection.id)
     released = collection.is_released(datetime.now(UTC))
     organises = belongs and principal.role == "organiser"
@@ -98,51 +100,53 @@ def look(principal: Principal, collection: Collection) -> View | None:
     policy = CollectionPolicy.of(collection)
     shares_all = policy.scores == "all"
     scores: ScoresShown = "all" if visible or shares_all else policy.scores
-    # Whoever comes from elsewhere to a public collection looks on, whatever their role is at home.
+    # A token of another collection may look at a public one, but has no role in it.
     principal = principal if belongs else Principal("anonymous", principal.token, principal.why_anonymous)
     if principal.role != "participant" and not visible and not shares_all:
-        scores = "none"  # there is no run of its own
+        scores = "none"  # such a token has no runs of its own here
     return View(principal, collection, organises, visible or shares_all, visible, scores, policy)
 
 
 def open_collection(tx: Transaction, principal: Principal, name: str) -> View:
-    """The view of the collection of this name: the way into everything below it.
+    """Return the view of the collection of this name: the way to everything in it.
 
-    Raises NotFound, the same whether it is absent or not the principal's; NotAuthenticated without a token.
+    Raise NotFound both if it is absent and if the principal may not see it, and NotAuthenticated without a token.
     """
     return view_of(principal, collections.find(tx, name) if is_slug(name) else None, name)
 
 
 def view_of(principal: Principal, collection: Collection | None, name: str) -> View:
-    """The view of what was found under this name; raises as `open_collection`."""
+    """Return the view of the collection that was found under this name. Raise errors as `open_collection` does."""
     view = look(principal, collection) if collection else None
     if view is None:
         principal.require_token()
-        raise NotFound(f"There is no collection {name!r} here.")
+        raise NotFound(f"There is no collection {name!r} here, or this token may not see it.")
     return view
 
 
 def open_locked(tx: Transaction, principal: Principal, name: str) -> View:
-    """The view as it is once no other transaction changes the collection, its runs or its qrels.
+    """Return the view once no other transaction can change the collection, its runs or its qrels.
 
-    In a writing transaction only; what was seen before it began may have changed since.
+    Use it only in a writing transaction. What was read before that transaction may have changed.
     """
     collections.lock(tx, open_collection(tx, principal, name).collection.id)
     return open_collection(tx, principal, name)
 
 
 def require_unchanged(read: Collection, now: Collection, *also: str) -> None:
-    """For files that were read under settings which may have been changed, or with the whole collection replaced.
+    """Raise Conflict if the settings under which a file was read have changed, or the collection was replaced.
 
     `also` names further settings that count.
     """
     fixed = ("id", *FIXED_BY_DATA, *also)
     if any(getattr(read, field) != getattr(now, field) for field in fixed):
-        raise Conflict(f"{now.name!r} was changed while the file was read; send it again.")
+        raise Conflict(f"{now.name!r} was changed while the file was read. Send the file again.")
 
 
 def require_participation(view: View) -> None:
-    """For uploads: organisers and participants of the collection."""
+    """Raise Forbidden unless the principal may upload: organisers and participants of the collection."""
     view.principal.require_token()
     if view.principal.role not in ("participant", "organiser"):
-        raise Forbidden("Only participants and organisers have runs here; ask the organisers for such a token.")
+        raise Forbidden(
+            "Only participants and organisers have runs here. Ask the organisers for a token of a participant."
+        )

@@ -1,4 +1,4 @@
-"""The workspace that every use case is handed first: database, limits of uploads, and what is kept in memory."""
+"""The workspace that every use case gets first: database, limits of uploads, and caches."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """The values last asked for; for things that never change once made.
+    """A cache of the values used last, for values that never change.
 
-    At most `size` of them, or as many as together weigh that; the last one stays whatever it weighs.
+    It holds at most `size` values, or values of that weight together. The last value stays whatever its weight is.
     """
 
     def __init__(self, size: int, weigh: Callable[[V], int] = lambda value: 1) -> None:
@@ -31,14 +31,14 @@ class Recent(Generic[K, V]):
         self._lock = Lock()
 
     def find(self, key: K) -> V | None:
-        """Return the value, if it is still here."""
+        """Return the value, if it is still in the cache."""
         with self._lock:
             if (value := self._values.get(key)) is not None:
                 self._values.move_to_end(key)
             return value
 
     def keep(self, key: K, value: V) -> V:
-        """Put the value in, and the longest unused ones out."""
+        """Put the value in, and remove the values that were unused for longest."""
         with self._lock:
             if (before := self._values.pop(key, None)) is not None:
                 self._weight -= self._weigh(before)
@@ -49,15 +49,15 @@ class Recent(Generic[K, V]):
         return value
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return the value, made where it is not here. Two threads may make it at once; both get an equal one."""
+        """Return the value, made if it is missing. Two threads may make it at the same time; both get an equal one."""
         found = self.find(key)
         return found if found is not None else self.keep(key, make())
 
 
 class Cache(Generic[K, V]):
-    """A cache of one module, for every workspace: made once beside the code that uses it, as a constant.
+    """A cache of one module for every workspace: made once, as a constant beside the code that uses it.
 
-    Qrels versions, judged runs and results of jobs never change, so keeping them is safe however many processes serve
+    Qrels versions, judged runs and results of jobs never change. Caching them is safe for any number of processes on
     the same database.
     """
 
@@ -65,22 +65,22 @@ class Cache(Generic[K, V]):
         self._size, self._weigh = size, weigh
 
     def of(self, workspace: Workspace) -> Recent[K, V]:
-        """Return what is kept of this workspace."""
+        """Return the cache of this workspace."""
         found: Recent[K, V] | None = workspace.kept.get(self)
         if found is None:
-            # Of two threads that come first at once, one finds what the other has put in.
+            # If two threads come first at the same time, setdefault gives both the same cache.
             found = workspace.kept.setdefault(self, Recent(self._size, self._weigh))
         return found
 
 
 @dataclass
 class Workspace:
-    """Handed to every use case first."""
+    """The first argument of every use case."""
 
     database: Database
     limits: Limits = field(default_factory=Limits)
     scoring_memory: int = SCORING_MEMORY
-    """Bytes for the judged rankings of runs."""
+    """The memory for the judged rankings of runs, in bytes."""
     kept: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def now(self) -> datetime:

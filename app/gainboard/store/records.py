@@ -40,12 +40,12 @@ FIXED_BY_DATA = ("highest_level", "level_names", "depth")
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """What participants get while judgments are hidden, with the defaults of a collection that says nothing.
+    """A policy for the time while judgments are hidden, with the defaults of a collection that names none.
 
-    `scores` of whom and of what; `parameters` under presets only, or any; `decimals` of every score; `coverage`, the
-    share of the declared topics that a run must have for a score; `answers`, how many distinct scores (of an
-    expression, a qrels version and a run) are given of a team's runs; and how many runs it may send in a day of UTC,
-    in all, and at once (None: as many as it likes).
+    `scores` says whose scores are shown; `parameters`, under presets or any; `decimals`, how exactly; `coverage`, the
+    share of the declared topics that a run must have; `answers`, the number of distinct scores (of an expression, a
+    qrels version and a run) for a team's runs. The quotas limit a team's runs per day (UTC), in total, and at the same
+    time (None: no limit).
     """
 
     scores: ScoresShown = "own-mean"

@@ -1,4 +1,4 @@
-"""The analyses of the papers, on score matrices of stored runs. `Analysis` says what one is."""
+"""The analyses of the papers, on score matrices of stored runs. `Analysis` defines what an analysis is."""
 
 from gainboard.evaluation.analyses.analysis import Analysis, Arrays, Change
 

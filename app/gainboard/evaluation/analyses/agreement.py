@@ -1,4 +1,4 @@
-"""Agreement of three tests on which pairs of runs differ most surely: sign test, minority rate, swap rate."""
+"""Agreement of three tests on the most surely different pairs of runs: sign test, minority rate, swap rate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gainboard.statistics.significance import SignificanceSettings
 
 SIGN = "sign"
 LEAST_RUNS = 3
-"""Two runs are one pair, and nothing correlates over one pair."""
+"""Two runs make only one pair, and a correlation needs at least two."""
 
 
 class Agreement(Analysis):
@@ -36,12 +36,15 @@ class Agreement(Analysis):
     ) -> None:
         super().__init__(matrices)
         if matrices.run_count < LEAST_RUNS:
-            message = f"{matrices.run_count} runs are selected; lists of their pairs agree or not from {LEAST_RUNS} on."
+            message = (
+                f"This takes at least {LEAST_RUNS} runs, to compare lists of their pairs; {matrices.run_count} are "
+                "selected."
+            )
             raise refuse("runs", "too-few-runs", message)
         self.metrics, self.fuzziness, self.trials, self.seed = metrics, fuzziness, trials, seed
         self.topics = topics_for_halves(matrices, metrics)
         sizes: dict[str, Any] = {"trials": trials, "subset_size": subset_size, "seed": seed}
-        # The very counts that jobs of those kinds with the same seed come to.
+        # These are exactly the counts of jobs of those kinds with the same seed.
         self._swaps = SwapRate(matrices, metrics, **sizes)
         self._minority = Stability(matrices, metrics, fuzziness=[fuzziness], **sizes)
 

@@ -1,4 +1,4 @@
-"""What an analysis is: parts that can be worked anywhere and in any order, and a result made of what they found."""
+"""An analysis: parts that can be computed anywhere and in any order, and a result made from what they found."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gainboard.evaluation.principals import Principal
 from gainboard.store.database import Transaction
 
 Arrays = Mapping[str, NDArray[Any]]
-"""What a part found: arrays by name."""
+"""The findings of a part: arrays by name."""
 
 
 class Analysis(ABC):
-    """One analysis of one selection of runs. Making one raises BadInput where it cannot be done as asked.
+    """One analysis of one selection of runs. The constructor raises BadInput if the analysis is impossible as asked.
 
-    What holds for every analysis: `parts` follows from parameters and sizes alone, without any score; `work`
-    gives the same bytes for a part whoever works it, alone or after others, now or after a crash; and `result`
-    depends on nothing but what was found. So a job is the same whatever the number of its processes.
+    Three rules hold for every analysis. `parts` depends only on parameters and sizes, never on scores. `work` returns
+    the same bytes for a part in every process, in any order, now or after a crash. `result` depends only on the
+    findings of the parts. A job therefore has the same result for any number of processes.
     """
 
     def __init__(self, matrices: Matrices) -> None:
@@ -29,31 +29,31 @@ class Analysis(ABC):
 
     @abstractmethod
     def parts(self) -> Sequence[float]:
-        """The parts, each as a rough estimate of its cost in seconds of one core."""
+        """Return the parts, each as a rough estimate of its cost in seconds of one core."""
 
     @abstractmethod
     def work(self, part: int) -> Arrays:
-        """What the part of this number comes to: at least one array."""
+        """Return the findings of the part with this number: at least one array."""
 
     @abstractmethod
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        """The answer, of JSON values (NaN for undefined), from what all parts found, in their order."""
+        """Return the answer, as JSON values (NaN for undefined), from the findings of all parts, in their order."""
 
 
 class Change(Analysis):
     """An analysis whose result is a change of the collection, made in the transaction that ends the job.
 
-    So either the change is there and the job has succeeded, or neither. `result` says what will be changed, and may
-    do what the parts could not: it depends on what is stored by then, too.
+    Either the change is made and the job has succeeded, or neither. `result` describes the change. It may also do what
+    the parts could not, because it sees what has been stored in the meantime.
     """
 
     @abstractmethod
     def lock(self, tx: Transaction, principal: Principal) -> None:
-        """Lock the collection. Raises what the principal who asked is to be told, who may no longer change it."""
+        """Lock the collection. Raise Forbidden or NotFound if the principal who asked may no longer change it."""
 
     @abstractmethod
     def apply(self, tx: Transaction, principal: Principal) -> bool:
-        """Make the change that the last `result` has said, in a transaction that has locked the collection.
+        """Make the change that the last `result` has described, in a transaction that has locked the collection.
 
-        Return False, and change nothing, where that no longer holds: then `result` is to be made again.
+        Return False, and change nothing, if that is out of date. Then `result` must be called again.
         """

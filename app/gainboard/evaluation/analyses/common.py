@@ -1,4 +1,4 @@
-"""What several analyses need: the topics that count, the forms of their answers, and what they refuse."""
+"""Parts that several analyses share: the topics that count, the forms of answers, and the limits."""
 
 from __future__ import annotations
 
@@ -16,29 +16,33 @@ from gainboard.metrics import BoundMetric
 from gainboard.statistics.draws import Draws, Indices
 
 LEAST_TO_HALVE = 4
-"""Topics without which two halves say nothing."""
+"""The least number of topics from which two halves tell anything."""
 MOST_KEPT = 40_000_000
-"""Numbers of one kind that are in memory at once, such as draws x topics of resamples or subsets: 320 MB."""
+"""The most numbers of one kind in memory at once, such as draws x topics of resamples or subsets: 320 MB."""
 MOST_PAIRS = 1_000_000
-"""Pairs x metrics in one answer, which names each: 200 MB of JSON, a second to read."""
+"""The most pairs x metrics in an answer that names each of them: 200 MB of JSON, a second to read."""
 MOST_TESTED_PAIRS = 12_000_000
-"""Pairs x metrics that one job tests, two bytes each: 1,000 runs under 24 metrics."""
+"""The most pairs x metrics that one job tests, two bytes each: 1,000 runs under 24 metrics."""
 PAIRS = "pairs of runs over all metrics"
 
 
 def refuse(field: str, code: str, message: str) -> InvalidRequest:
-    """The error of a job's parameter."""
+    """Return the error about a job's parameter."""
     return InvalidRequest.at(f"body.params.{field}", code, message)
 
 
 def require_at_most(most: int, number: int, what: str, field: str, code: str = "too-many") -> None:
-    """Raises InvalidRequest, for this parameter, where there are more than `most` of something."""
+    """Raise InvalidRequest for this parameter if `number` exceeds `most`."""
     if number > most:
-        raise refuse(field, code, f"{number:,} {what}; at most {most:,} in one job.")
+        raise refuse(
+            field,
+            code,
+            f"{number:,} {what}; one job may have at most {most:,}. Select fewer runs or metrics, or reduce `{field}`.",
+        )
 
 
 class Scored(Protocol):
-    """Scores of runs on topics, as `Matrices` has them over one qrels version, and `MixedMatrices` over several."""
+    """The scores of runs on topics. `Matrices` has them over one qrels version, `MixedMatrices` over several."""
 
     @property
     def run_count(self) -> int: ...
@@ -51,76 +55,86 @@ class Scored(Protocol):
 
 @dataclass(frozen=True)
 class CommonTopics:
-    """The topics for which every one of the metrics is defined: one set of resamples then serves all of them."""
+    """The topics for which every one of the metrics is defined. One set of resamples then serves all metrics."""
 
     matrices: Scored
     defined: NDArray[np.bool_]
 
     @cached_property
     def count(self) -> int:
-        """How many there are."""
+        """The number of these topics."""
         return int(self.defined.sum())
 
     def scores(self, label: str) -> Floats:
-        """float64 [runs, count], without NaN."""
+        """Return the scores without NaN: float64 [runs, count]."""
         return np.ascontiguousarray(self.matrices.scores(label)[:, self.defined])
 
     def described(self) -> dict[str, Any]:
-        """For a result: how many topics count, and which do not, and why."""
+        """Return what a result says of its topics: how many count, and which do not, and why."""
         missing = [self.matrices.topics[topic] for topic in np.flatnonzero(~self.defined)]
-        why = "not every metric is defined for them: nothing relevant, or an ideal ranking that is worth nothing"
+        why = "not every metric is defined for them: no relevant document, or an ideal ranking without gain"
         return {"topics": self.count, "topics_left_out": missing, "left_out_because": why if missing else None}
 
     def require_drawable(self, draws: int, field: str) -> None:
-        """Raises InvalidRequest for more resamples or trials over these topics than fit into memory."""
+        """Raise InvalidRequest if the resamples or trials over these topics do not fit into memory."""
         require_at_most(MOST_KEPT, draws * self.count, f"draws ({draws:,} {field} x {self.count:,} topics)", field)
 
     def subset_size(self, asked: int | None, most: int) -> int:
-        """How many topics a trial draws: half of them, unless asked otherwise; raises InvalidRequest beyond `most`."""
+        """Return the number of topics that a trial draws, by default half. Raise InvalidRequest if it exceeds
+        `most`.
+        """
         if asked is not None and asked > most:
-            message = f"subset_size is {asked}; with {self.count} topics it is at most {most}."
+            message = f"subset_size is {asked}, but with {self.count} topics it may be at most {most}."
             raise refuse("subset_size", "out-of-range", message)
         return asked if asked is not None else self.count // 2
 
 
 def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> CommonTopics:
-    """The topics of resampling analyses. Raises InvalidRequest for fewer than `least`, for fewer than two runs,
-    and for geometric means: an analysis that draws topics compares arithmetic ones."""
+    """Return the topics of a resampling analysis. Raise InvalidRequest for fewer than `least` topics or two runs, and
+    for geometric means: an analysis that draws topics compares arithmetic means.
+    """
     if matrices.run_count < 2:
-        raise refuse("runs", "too-few-runs", f"{matrices.run_count} runs are selected; comparing takes at least 2.")
+        raise refuse("runs", "too-few-runs", f"A comparison takes at least 2 runs; {matrices.run_count} are selected.")
     for label in labels:
         if matrices.metric(label).parameters["mean"] != "arithmetic":
-            message = f"{label} is averaged geometrically; this analysis draws topics and compares arithmetic means."
+            message = (
+                f"{label} has a geometric mean, but this analysis draws topics and compares arithmetic means. "
+                "Choose another metric."
+            )
             raise refuse("metrics", "geometric-mean", message)
     defined = matrices.defined_for_all(labels)
     if (count := int(defined.sum())) < least:
-        message = f"{count} of {len(defined)} topics have a score under every metric; this takes at least {least}."
+        message = (
+            f"This takes at least {least} topics with a score under every metric; {count} of {len(defined)} have "
+            "one. Leave out metrics, or judge more topics."
+        )
         raise refuse("metrics", "too-few-topics", message)
     return CommonTopics(matrices, defined)
 
 
 def topics_for_halves(matrices: Matrices, labels: Sequence[str]) -> CommonTopics:
-    """The topics of stability and swap rate, which count differences in hundredths. Raises InvalidRequest for
-    metrics whose scores do not lie in [0, 1] as well."""
+    """Return the topics of stability and swap rate, which count differences in hundredths. Also raise InvalidRequest
+    for metrics whose scores are not in [0, 1].
+    """
     for label in labels:
         if not matrices.metric(label).is_bounded:
             message = (
-                f"{label} has scores outside [0, 1], and differences are counted in hundredths of that range; take "
-                "a normalised metric, such as nCG or nDCG."
+                f"{label} has scores outside [0, 1], but differences are counted in hundredths of that range. "
+                "Choose a normalised metric, for example nCG or nDCG."
             )
             raise refuse("metrics", "unbounded-metric", message)
     return common_topics(matrices, labels, LEAST_TO_HALVE)
 
 
 def named_pairs(matrices: Matrices) -> list[tuple[str, str]]:
-    """All pairs of runs, in the order of every list over pairs: the first with each later one, and so on."""
+    """Return all pairs of runs in the order of every list of pairs: the first run with each later one, and so on."""
     names = [run.name for run in matrices.runs]
     return [(first, second) for place, first in enumerate(names) for second in names[place + 1 :]]
 
 
 @lru_cache(maxsize=2)
 def subsets(seed: int, purpose: str, trials: int, topics: int, size: int) -> Indices:
-    """The one family of topic subsets of a job, kept for its next metric: intp [trials, size]."""
+    """Return the family of topic subsets of a job, cached for its next metric: intp [trials, size]."""
     drawn = Draws(seed, purpose).subsets(trials, topics, size)
     drawn.flags.writeable = False
     return drawn

@@ -1,6 +1,6 @@
-"""Every pair of runs under one metric, kept as what it follows from: scores, and levels of two bytes each.
+"""Every pair of runs under one metric, stored as scores and as significance levels of two bytes each.
 
-Over 1,000 runs there are half a million pairs a metric: as rows with names they would take a hundred times as much.
+1,000 runs make half a million pairs per metric. As rows with names they would take a hundred times the memory.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gainboard.statistics.pairs import pair_count, pair_indices, pair_number
 from gainboard.statistics.significance import find_test
 
 MOST_LISTED = 100_000
-"""The most pairs over all metrics that a result lists: about 17 MB of JSON. There are pages of the others."""
+"""The most pairs over all metrics that a result lists: about 17 MB of JSON. The other pairs are available in pages."""
 PAIRS_AT_ONCE = 5_000
 
 
 class ComparedPair(NamedTuple):
-    """The verdict of a test on one pair; None where there is no number."""
+    """The verdict of a test on one pair. A member is None if there is no number."""
 
     runs: tuple[str, str]
     difference: float | None
@@ -34,7 +34,7 @@ class ComparedPair(NamedTuple):
     high: float | None
 
     def as_json(self, is_corrected: bool) -> dict[str, Any]:
-        """Return the pair as results list it."""
+        """Return the pair in the form of results."""
         return {
             "runs": self.runs,
             "difference": self.difference,
@@ -46,9 +46,9 @@ class ComparedPair(NamedTuple):
 
 
 def as_counts(levels: Floats, resamples: int | None) -> NDArray[Any]:
-    """Return levels as how many of the resamples they are a share of, in the fewest bytes; as they are if they are not.
+    """Return levels as numbers of resamples, in the fewest bytes; unchanged if they are not such shares.
 
-    `levels` is float64 [pairs]; `as_levels` gives exactly the same numbers back.
+    `levels` is float64 [pairs]; `as_levels` returns exactly the same numbers.
     """
     if resamples is None:
         return levels
@@ -59,7 +59,7 @@ def as_counts(levels: Floats, resamples: int | None) -> NDArray[Any]:
 
 
 def as_levels(counts: NDArray[Any], resamples: int | None) -> Floats:
-    """Return what `as_counts` was given: float64 [pairs]."""
+    """Return the levels that `as_counts` was given: float64 [pairs]."""
     if resamples is None or counts.dtype.kind == "f":
         return counts
     levels: Floats = counts / resamples
@@ -70,8 +70,8 @@ def as_levels(counts: NDArray[Any], resamples: int | None) -> Floats:
 class ComparedPairs:
     """All pairs of the runs under one metric, in the order of `pairs`.
 
-    `scores` is float64 [runs, topics], without NaN. `levels` and, where there is a correction, `corrected` are [pairs]
-    as `as_counts` gives them.
+    `scores` is float64 [runs, topics], without NaN. `levels` and, with a correction, `corrected` are [pairs], as
+    `as_counts` returns them.
     """
 
     metric: str
@@ -95,7 +95,7 @@ class ComparedPairs:
         return self.corrected is not None
 
     def at(self, numbers: Indices) -> list[ComparedPair]:
-        """Return the pairs of these numbers: intp [any], counted from 0."""
+        """Return the pairs with these numbers: intp [any], counted from 0."""
         effects = find_test(self.test).effects(self.scores, numbers)
         first, second = pair_indices(len(self.runs), numbers)
         corrected = self.corrected[numbers] if self.corrected is not None else np.full(len(numbers), np.nan)
@@ -111,9 +111,10 @@ class ComparedPairs:
         return list(map(ComparedPair, names, *map(_numbers, columns)))
 
     def select(self, run: str | None, below: float | None) -> Indices:
-        """Return the numbers of the pairs of a run, or of any, with a level less than this, or any: intp, sorted.
+        """Return the numbers of the pairs of a run (None: any run) with a level below this (None: any level): intp,
+        sorted.
 
-        The level is the corrected one, where there is a correction. There are none of a run that is not among `runs`.
+        The level is the corrected one, if there is a correction. A run that is not among `runs` has no pairs.
         """
         numbers = self._of_run(run) if run is not None else np.arange(len(self))
         if below is None:
@@ -122,7 +123,7 @@ class ComparedPairs:
         return numbers[as_levels(decisive[numbers], self.resamples) < below]
 
     def least_levels(self) -> Floats:
-        """Return the least level among each run's pairs, corrected where they all are: float64 [runs]."""
+        """Return the lowest level among each run's pairs, corrected if all of them are: float64 [runs]."""
         decisive = as_levels(self.corrected if self.corrected is not None else self.levels, self.resamples)
         least = np.full(len(self.runs), np.inf)
         for side in pair_indices(len(self.runs)):

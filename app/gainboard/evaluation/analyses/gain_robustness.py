@@ -1,4 +1,4 @@
-"""Robustness to gains: what other gain settings change in a metric's stability, swap rate and ranking of runs."""
+"""Robustness to gains: how other gain settings change a metric's stability, swap rate and ranking of runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from gainboard.evaluation.matrices import Matrices
 
 
 class GainRobustness(Analysis):
-    """Stability and swap rate of each metric under each setting, and its ranking against that of the first setting.
+    """Stability and swap rate of each metric under each setting, and its ranking compared with that of the first
+    setting.
 
-    `labels` holds, by metric, its labels under the settings, in the order of these.
+    `labels` maps each metric to its labels under the settings, in the order of the settings.
     """
 
     def __init__(

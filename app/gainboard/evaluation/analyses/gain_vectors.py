@@ -1,4 +1,4 @@
-"""Gain by rank and precision by recall of each run."""
+"""Gain by rank, and precision by recall, of each run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gainboard.evaluation.matrices import Matrices
 
 SECONDS_A_TOPIC = 2e-5
 MOST_RANKS = 500_000
-"""Ranks x runs in one answer: 30 MB of JSON, and a second to read."""
+"""The most ranks x runs in one answer: 30 MB of JSON, and a second to read."""
 
 
 class GainVectors(Analysis):
@@ -24,12 +24,19 @@ class GainVectors(Analysis):
         self._metric = matrices.metric(metric)
         self._defined = matrices.defined(metric)
         if not matrices.run_count:
-            raise refuse("runs", "too-few-runs", "No runs are selected; there is nothing to draw.")
+            raise refuse(
+                "runs", "too-few-runs", "No runs are selected, so there is nothing to draw. Select at least one run."
+            )
         assert self._metric.cutoff is not None
         ranks = matrices.run_count * self._metric.cutoff
         require_at_most(MOST_RANKS, ranks, "ranks over all runs, with four numbers each", "cutoff")
         if not self._defined.any():
-            raise refuse("gains", "too-few-topics", f"{metric} is defined for no topic.")
+            raise refuse(
+                "gains",
+                "too-few-topics",
+                f"{metric} is not defined for any topic: none has a relevant document that counts. Choose another "
+                "metric or threshold.",
+            )
 
     def parts(self) -> list[float]:
         return [len(self._defined) * SECONDS_A_TOPIC] * self.matrices.run_count
@@ -48,7 +55,7 @@ class GainVectors(Analysis):
         return {
             "topics": int(self._defined.sum()),
             "topics_left_out": missing,
-            "left_out_because": "nothing relevant, or an ideal ranking that is worth nothing" if missing else None,
+            "left_out_because": "no relevant document, or an ideal ranking without gain" if missing else None,
             "metric": self._metric.label,
             "ranks": list(range(1, self._metric.cutoff + 1)),
             "runs": [

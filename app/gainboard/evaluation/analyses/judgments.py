@@ -1,4 +1,4 @@
-"""What a qrels version says: its topics and levels, and what another version says of the same documents."""
+"""The content of a qrels version: its topics and levels, and what another version says about the same documents."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Counts = NDArray[np.int64]
 
 
 class JudgmentCounts(Analysis):
-    """Judged and relevant documents by topic and level; with `against`, the levels of that version crossed with these.
+    """Judged and relevant documents by topic and level; with `against`, a table of that version's levels and these.
 
-    Documents below level 0 count at level 0: judged, and nonrelevant.
+    Documents below level 0 count as level 0: judged and nonrelevant.
     """
 
     def __init__(self, matrices: Matrices, against: int | None = None) -> None:
@@ -35,7 +35,7 @@ class JudgmentCounts(Analysis):
         return {"levels": levels, **({"crossed": self._crossed(self._other)} if self._other else {})}
 
     def _crossed(self, other: Matrices) -> Counts:
-        """int64 [h+2, h+2]: documents by their level there and here, the last row and column for those not judged."""
+        """Return the documents by level in both versions: int64 [h+2, h+2], last row and column for unjudged."""
         unjudged = self.matrices.collection.highest_level + 1
         crossed = np.zeros((unjudged + 1, unjudged + 1), np.int64)
         pairs = corrections(other.document_levels(), self.matrices.document_levels()).documents
@@ -67,7 +67,7 @@ class JudgmentCounts(Analysis):
         }
 
     def _relevant(self, relevant: Counts) -> dict[str, Any]:
-        """R: the relevant documents of a topic, at any level."""
+        """Return R, the number of relevant documents of each topic, at any level."""
         return {
             "documents": int(relevant.sum()),
             "mean": float(relevant.mean()),
@@ -102,13 +102,13 @@ class JudgmentCounts(Analysis):
 
 
 def _by_level(matrices: Matrices) -> Counts:
-    """int64 [topics, h+1]: judged documents."""
+    """Return the number of judged documents of each topic by level: int64 [topics, h+1]."""
     levels = matrices.judgments.level_counts.copy()
     levels[:, 0] += matrices.judgments.negative_counts
     return levels
 
 
 def _shares(counts: Counts) -> list[float | None]:
-    """Of their sum; None where that is 0."""
+    """Return the shares of the sum of the counts; None if the sum is 0."""
     total = int(counts.sum())
     return [count / total if total else None for count in counts.tolist()]

@@ -1,4 +1,4 @@
-"""The same runs under metrics over several qrels versions, on the topics that all of these judge."""
+"""The same runs under metrics over several qrels versions, on the topics that all these versions judge."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LABEL = re.compile(r"(.+) \(qrels ([1-9][0-9]{0,9})\)")
 
 
 def on_version(metric: str, version: int) -> str:
-    """The label of a metric over a qrels version that is named: "P@10 (qrels 1)"."""
+    """Return the label of a metric over a named qrels version: "P@10 (qrels 1)"."""
     return f"{metric} (qrels {version})"
 
 
 def read_version(label: str) -> tuple[str, int | None]:
-    """The metric of a label as `on_version` writes it, and the version; None where it names none."""
+    """Return the metric and the version of a label that `on_version` wrote; the version is None if it names none."""
     found = _LABEL.fullmatch(label)
     return (found[1], int(found[2])) if found else (label, None)
 
@@ -30,7 +30,8 @@ def read_version(label: str) -> tuple[str, int | None]:
 class MixedMatrices:
     """The scores of the runs of `matrices` under labels that may name a version (`on_version`), else over its own.
 
-    The topics are those that every version in use judges; of these, a metric is undefined where it is in its version.
+    The topics are those that every version in use judges. A metric is undefined for a topic if it is undefined in its
+    own version.
     """
 
     def __init__(self, matrices: Matrices, labels: Sequence[str]) -> None:
@@ -41,31 +42,31 @@ class MixedMatrices:
         judged = [matrices.under(version).topics for version in self.versions]
         self.topics = sorted(set(judged[0]).intersection(*judged[1:]), key=str.encode)
         self.topics_left_out = sorted({topic for topics in judged for topic in topics} - set(self.topics))
-        """Those that some of the versions judge, and others do not."""
+        """The topics that some of the versions judge, but not all."""
 
     def metric(self, label: str) -> BoundMetric:
-        """The metric of this label."""
+        """Return the metric with this label."""
         return self._matrices.metric(read_version(label)[0])
 
     def defined(self, label: str) -> NDArray[np.bool_]:
-        """[topics]: for which of the topics the metric has a score."""
+        """Return for which topics the metric has a score: [topics]."""
         return self._over(label).defined(read_version(label)[0])[self._columns(label)]
 
     def defined_for_all(self, labels: Sequence[str]) -> NDArray[np.bool_]:
-        """[topics]: for which of the topics every one of the metrics has a score."""
+        """Return for which topics every one of the metrics has a score: [topics]."""
         missing = np.array([~self.defined(label) for label in labels])
         return np.logical_not(missing.any(axis=0))
 
     def scores(self, label: str) -> Floats:
-        """float64 [runs, topics]: NaN where the metric is undefined for the topic."""
+        """Return the scores, NaN if the metric is undefined for the topic: float64 [runs, topics]."""
         return self._over(label).scores(read_version(label)[0]).take(self._columns(label), axis=1)
 
     def means(self, label: str) -> Floats:
-        """float64 [runs]: each run's mean score over those of the topics for which the metric is defined."""
+        """Return each run's mean score over the topics for which the metric is defined: float64 [runs]."""
         return mean_of(self.metric(label), self.scores(label))
 
     def described(self) -> dict[str, Any]:
-        """For a result: which topics count for which metric, and where versions are named, which for none, and why."""
+        """Return what a result says of its topics: which count for which metric, and which are left out, and why."""
         undefined = {
             label: [self.topics[topic] for topic in np.flatnonzero(~self.defined(label))] for label in self._labels
         }
@@ -78,7 +79,7 @@ class MixedMatrices:
 
     def _versions_described(self) -> dict[str, Any]:
         left_out = self.topics_left_out
-        why = "not every one of the qrels versions judges them"
+        why = "some of the qrels versions do not judge them"
         return {
             "qrels_versions": self.versions,
             "topics_left_out": left_out,

@@ -1,4 +1,4 @@
-"""Rank correlation: how alike the rankings are that metrics make of the same runs."""
+"""Rank correlation: how similar the rankings are that different metrics make of the same runs."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from gainboard.statistics.top_weighted import rbo_matrix, tau_ap_matrix
 
 Coefficient = Literal["kendall", "kendall_a", "spearman", "tau_ap", "rbo"]
 BLOCK = 100
-"""Resamples that one part of the accuracy draws."""
+"""The number of resamples in one part of the accuracy."""
 MOST_TAUS = 20_000_000
-"""Metrics x metrics x resamples of the accuracy, which are kept until all are there."""
+"""The most metrics x metrics x resamples of the accuracy, which are kept until the result."""
 SECONDS_A_SCORE = 2e-7
 SECONDS_AN_ASL = 5e-4
 
@@ -55,7 +55,7 @@ class ParameterSweep:
 
 
 class RankCorrelation(Analysis):
-    """Coefficients between all metrics; swops against one of them; the curve of a swept parameter; accuracy.
+    """Coefficients between all metrics, swops against one metric, the curve of a swept parameter, and accuracy.
 
     The label of a metric may name a qrels version, as `on_version` writes it.
     """
@@ -83,25 +83,35 @@ class RankCorrelation(Analysis):
         self._scored = MixedMatrices(matrices, self._labels)
         self._require_rankings()
         if against:
-            # So many swops there may be, and the answer names each.
+            # At worst every pair is swopped, and the answer names each swop.
             require_at_most(MOST_PAIRS, pair_count(matrices.run_count) * len(metrics), PAIRS, "against")
         self._topics: CommonTopics | None = self._topics_of_accuracy() if accuracy else None
 
     def _require_rankings(self) -> None:
         if self.matrices.run_count < 2:
-            message = f"{self.matrices.run_count} runs are selected; a ranking has at least 2."
+            message = f"A ranking takes at least 2 runs; {self.matrices.run_count} are selected."
             raise refuse("runs", "too-few-runs", message)
         if not self._scored.topics:
-            message = f"No topic is judged by all of the qrels versions {', '.join(map(str, self._scored.versions))}."
+            message = (
+                f"No topic is judged by all of the qrels versions {', '.join(map(str, self._scored.versions))}. "
+                "Choose versions that share topics."
+            )
             raise refuse("metrics", "too-few-topics", message)
         for label in self._labels:
             if not self._scored.defined(label).any():
-                raise refuse("metrics", "too-few-topics", f"{label} is defined for no topic, so it ranks no run.")
+                raise refuse(
+                    "metrics",
+                    "too-few-topics",
+                    f"{label} is not defined for any topic, so it cannot rank the runs. Choose another metric.",
+                )
 
     def _topics_of_accuracy(self) -> CommonTopics:
         assert self.resamples is not None
         if (taus := len(self.metrics) ** 2 * self.resamples) > MOST_TAUS:
-            message = f"{len(self.metrics)} metrics squared x {self.resamples} resamples are {taus:,} taus; at most "
+            message = (
+                f"{len(self.metrics)} metrics squared x {self.resamples} resamples are {taus:,} taus. Choose fewer "
+                "metrics or resamples: at most "
+            )
             raise refuse("accuracy", "too-many", f"{message}{MOST_TAUS:,}.")
         scores = len(self.metrics) * self.matrices.run_count * len(self._scored.topics)
         require_at_most(MOST_KEPT, scores, "scores (metrics x runs x topics) are resampled together", "accuracy")

@@ -1,4 +1,4 @@
-"""Another order of a collection's runs, a run a part: what each is joined to, and which rankings become others."""
+"""Another order of a collection's runs. Each part joins one run again and counts the topics whose ranking changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKED = ("rankings", "retrieval_scores")
 
 
 class Rejudging(Change):
-    """Joins the runs with the version that answers; `result` joins those that came since, and the drafts."""
+    """Joins of the runs with the published version. `result` also joins newer runs, and the drafts."""
 
     def __init__(self, matrices: Matrices, order_by: OrderBy) -> None:
         super().__init__(matrices)
@@ -82,7 +82,9 @@ def _rejoined(arrays: Arrays) -> Rejoined:
 
 
 def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:
-    """Return in how many topics a judged document has another rank, or is cut off, or no longer is."""
+    """Return the number of topics in which a judged document gets another rank, or is cut off, or is no longer
+    cut off.
+    """
 
     def rows(run: JudgedRun) -> list[tuple[bytes, bytes]]:
         ranks, levels = (np.split(column, run.starts[1:-1]) for column in (run.rank.astype(np.int64), run.level))

@@ -1,4 +1,4 @@
-"""Sensitivity: which pairs of runs a metric tells apart, at which level, and how large a difference that takes."""
+"""Sensitivity: which pairs of runs a metric separates, at which level, and how large the difference must be."""
 
 from __future__ import annotations
 
@@ -27,29 +27,31 @@ from gainboard.statistics.significance import Outcome, SignificanceSettings, fin
 Correction = Literal["none", "holm", "max-t"]
 KEPT = "numbers are kept of all resamples"
 MOST_POINTS = 2_000
-"""The most points that an ASL curve lists: more than anybody sees."""
+"""The most points that an ASL curve lists: more than a reader can see."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What one metric's scores come to."""
+    """The findings about one metric's scores."""
 
     label: str
     scores: Floats
     outcome: Outcome
     asl: Floats
-    """[pairs]: corrected, if that was asked for; this is what is compared with alpha."""
+    """[pairs]: corrected if that was asked for. These levels are compared with alpha."""
 
 
 def curve_points(pairs: int) -> Indices:
-    """Return which points of a curve over all pairs are listed: all, or `MOST_POINTS` evenly apart: intp [points]."""
+    """Return which points of a curve over all pairs are listed: all, or `MOST_POINTS` at equal distances: intp
+    [points].
+    """
     if pairs <= MOST_POINTS:
         return np.arange(pairs)
     return np.rint(np.linspace(0, pairs - 1, MOST_POINTS)).astype(np.intp)
 
 
 class Sensitivity(Analysis):
-    """A significance test for every pair of runs and every metric; one set of resamples serves them all."""
+    """A significance test for every pair of runs and every metric. One set of resamples serves all metrics."""
 
     def __init__(
         self,
@@ -75,15 +77,17 @@ class Sensitivity(Analysis):
 
     def _refuse_what_cannot_be(self) -> None:
         if self.settings.resamples is not None and self.test.default_resamples is None:
-            raise refuse("resamples", "not-used", f"{self.test.name} draws no resamples; leave `resamples` out.")
+            raise refuse("resamples", "not-used", f"{self.test.name} draws no resamples. Leave `resamples` out.")
         if self.settings.largest and not self.test.gives_largest:
-            raise refuse("correction", "not-available", f"{self.test.name} has no max-t correction; take holm.")
+            raise refuse(
+                "correction", "not-available", f'{self.test.name} has no max-t correction. Use "correction": "holm".'
+            )
         runs, resamples = self.matrices.run_count, self.settings.resamples
         require_at_most(MOST_KEPT, self.test.numbers_kept(runs, self.topics.count, resamples), KEPT, "resamples")
         require_at_most(MOST_TESTED_PAIRS, pair_count(runs) * len(self.metrics), PAIRS, "runs", "too-many-pairs")
 
     def parts(self) -> list[float]:
-        # Block by block rather than metric by metric: what a block draws then serves all metrics.
+        # The parts are blocks of resamples, not metrics, because all metrics use the resamples that a block draws.
         runs, topics = self.matrices.run_count, self.topics.count
         each = self.test.seconds_of_block(runs, topics, self.settings.resamples)
         return [each] * (self._blocks * len(self.metrics))
@@ -94,7 +98,7 @@ class Sensitivity(Analysis):
         return self._compact(found)
 
     def _compact(self, found: Arrays) -> Arrays:
-        """Return what a block found without what the result does not need: two bytes a pair for most tests."""
+        """Return the findings of a block without what the result does not need: two bytes per pair for most tests."""
         kept = {name: array for name, array in found.items() if name != "observed" or self.settings.largest}
         if "asl" in kept:
             kept["asl"] = as_counts(kept["asl"], self._drawn)
@@ -110,7 +114,7 @@ class Sensitivity(Analysis):
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         metrics, resamples = [], None
-        # One metric after the other: the numbers of half a million pairs are large while they are computed.
+        # One metric at a time: the arrays for half a million pairs need much memory while they are computed.
         for row, label in enumerate(self.metrics):
             decision = self._decide(label, found[row :: len(self.metrics)])
             metrics.append(self._metric(decision))
@@ -167,7 +171,7 @@ class Sensitivity(Analysis):
         }
 
     def _infinite(self, outcome: Outcome) -> dict[str, int]:
-        """Count the resamples in which the t of any pair is infinite; max-T takes them for their own pairs alone."""
+        """Count the resamples in which the t of any pair is infinite; max-T uses them only for the pairs themselves."""
         if outcome.any_infinite is None:
             return {}
         return {"resamples_with_infinite_t": int(outcome.any_infinite.sum())}
@@ -185,13 +189,13 @@ class Sensitivity(Analysis):
             "estimated_difference_printed": f"{difference:.2f}" if difference is not None else None,
         }
         if self.test.name == "randomised-tukey-hsd":
-            # Only where a larger difference is never less significant are groups runs that stand side by side.
+            # Groups of neighbours are valid only where a larger difference is never less significant.
             groups = significance_groups(decision.scores.mean(axis=1), decision.asl, alpha)
             level["groups"] = {run.name: own for run, own in zip(self.matrices.runs, groups, strict=True)}
         return level
 
     def _beats_baseline(self, metrics: Sequence[dict[str, Any]]) -> list[str]:
-        """The metrics that are more sensitive than the baseline at every level."""
+        """Return the metrics that are more sensitive than the baseline at every level."""
         by_label = {metric["metric"]: metric["levels"] for metric in metrics}
         if self.baseline not in by_label:
             return []

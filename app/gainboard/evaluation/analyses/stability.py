@@ -44,7 +44,7 @@ class Stability(Analysis):
         self.trials, self.seed, self.fuzziness, self.per_pair = trials, seed, sorted(fuzziness), per_pair
         self.topics = topics_for_halves(matrices, metrics)
         self.topics.require_drawable(trials, "trials")
-        # Of each, two numbers are kept until the result is put together; told one by one, they are its JSON.
+        # Two numbers are kept for each until the result; one by one, they are its JSON.
         counted = pair_count(matrices.run_count) * len(metrics) * len(self.fuzziness)
         require_at_most(MOST_PAIRS if per_pair else MOST_KEPT // 2, counted, f"{PAIRS} and fuzziness values", "runs")
         self.subset_size = self.topics.subset_size(subset_size, most=self.topics.count)

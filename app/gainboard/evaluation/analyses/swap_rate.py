@@ -1,4 +1,4 @@
-"""Swap rates: how large a difference must be for its direction to be trusted."""
+"""Swap rates: how large a difference must be before its direction can be trusted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PURPOSE = "swap subsets"
 
 
 class SwapRate(Analysis):
-    """Each metric's swap rate by the size of the difference, and the difference that brings it to 5 %."""
+    """Each metric's swap rate by the size of the difference, and the difference at which it falls to 5 %."""
 
     def __init__(
         self,
