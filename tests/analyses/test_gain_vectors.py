@@ -57,7 +57,7 @@ def test_precision_is_interpolated_at_eleven_points_of_recall(answer: Answer, la
 def test_topics_that_are_worth_nothing_are_left_out_and_said_so(answer: Answer) -> None:
     found = answer("gain-vectors", cutoff=5)
     assert (found["topics"], found["topics_left_out"]) == (11, [NO_RELEVANT])
-    assert "no relevant document" in found["left_out_because"]
+    assert "nothing relevant" in found["left_out_because"]
     found = answer("gain-vectors", cutoff=5, gains="3:2:0")
     assert (found["topics"], found["topics_left_out"]) == (10, [ONLY_LOW, NO_RELEVANT])
 

@@ -99,7 +99,7 @@ def test_runs_are_chosen_among_those_that_are_left(answer: Answer, runs: dict[st
 
 def test_runs_that_are_left_out_do_not_count(answer: Answer) -> None:
     assert len(answer(KIND, metrics=["AP"], runs=["yew", "hazel"])["runs"]) == 2
-    with pytest.raises(InvalidRequest, match="1 runs are selected"):
+    with pytest.raises(InvalidRequest, match="Selected runs: 1"):
         answer(KIND, metrics=["AP"], runs=["yew", "hazel"], drop_identical=True)
 
 

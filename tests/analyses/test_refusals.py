@@ -92,7 +92,7 @@ def test_three_topics_can_be_tested(few: Laboratory) -> None:
         ("swap-rate", {"subset_size": 12, "replacement": True}, "subset_size", "at most 11"),
         ("test-agreement", {"subset_size": 6}, "subset_size", "at most 5"),
         (SENSITIVITY, {"test": "sign", "resamples": 10}, "resamples", "sign draws no resamples"),
-        (SENSITIVITY, {"test": "t-test", "correction": "max-t"}, "correction", "take holm"),
+        (SENSITIVITY, {"test": "t-test", "correction": "max-t"}, "correction", 'Use "correction": "holm"'),
         (CORRELATION, {"accuracy": True, "resamples": 100_000, "metrics": MANY}, "accuracy", "at most 20,000,000"),
         (SENSITIVITY, {"metrics": CUTOFFS, "baseline": "Q"}, "metrics", "at most 200 items"),
         (CORRELATION, {"metrics": CUTOFFS, "against": "Q"}, "metrics", "at most 200 items"),
@@ -123,7 +123,12 @@ def crowd(folder: Path, laboratory: Laboratory, tmp_path_factory: pytest.TempPat
 @pytest.mark.parametrize(
     ("kind", "params", "place", "bound"),
     [
-        (SENSITIVITY, {"metrics": CUTOFFS}, "runs", "pairs of runs over all metrics; at most 12,000,000"),
+        (
+            SENSITIVITY,
+            {"metrics": CUTOFFS},
+            "runs",
+            "pairs of runs over all metrics; one job may have at most 12,000,000",
+        ),
         (SENSITIVITY, {"runs": HUNDRED, "test": "unpaired-bootstrap", "resamples": 100_000}, "resamples", "42,200,000"),
         (CORRELATION, {"against": "AP"}, "against", "at most 1,000,000"),
         ("stability", {"per_pair": True, "fuzziness": [0.1]}, "runs", "at most 1,000,000"),
@@ -151,7 +156,9 @@ def test_a_job_may_cost_some_hours_and_no_more() -> None:
 def test_what_is_drawn_at_once_has_a_bound() -> None:
     topics = CommonTopics(Any, np.ones(500, bool))  # type: ignore[arg-type]
     topics.require_drawable(80_000, "trials")
-    with pytest.raises(InvalidRequest, match=r"40,000,500 draws \(80,001 trials x 500 topics\); at most 40,000,000"):
+    with pytest.raises(
+        InvalidRequest, match=r"40,000,500 draws \(80,001 trials x 500 topics\); one job may have at most 40,000,000"
+    ):
         topics.require_drawable(80_001, "trials")
 
 

@@ -229,5 +229,5 @@ def test_a_collection_of_many_metrics_has_some_named(shared: Service) -> None:
     campaign.draft()
     answer = campaign.get("/qrels/2/impact")
     assert refused(answer) == (422, "invalid-request")
-    assert "11 metrics; at most 10" in answer.json()["detail"]
+    assert "11 metrics; one request may have at most 10" in answer.json()["detail"]
     assert impact(campaign, metric="P@11")["metrics"] == ["P@11"]

@@ -89,7 +89,7 @@ def test_too_many_scores_are_refused_with_their_number_and_the_bound(
     assert (answer.status_code, codes(answer)) == (422, ["too-many"])
     message = answer.json()["errors"][0]["message"]
     assert "means of 96 scores" in message
-    assert "at most 64 at once" in message
+    assert "one sweep may have at most 64" in message
     assert lab.get("/sweep", metric=["Q"], beta=["2", "3", "4"], run=["run-0", "run-1"]).status_code == 200
 
 

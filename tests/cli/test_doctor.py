@@ -229,7 +229,7 @@ def test_settings_have_their_source_and_misspelt_ones_a_suggestion(
     assert "GAINBOARD_MAX_LINES = 77 (environment)" in report
     assert "Is GAINBOARD_MAX_LINES meant?" in report
     monkeypatch.setenv("GAINBOARD_MAX_LINES", "many")
-    assert "GAINBOARD_MAX_LINES is out of range" in doctor.found()["settings"][0][1]
+    assert "GAINBOARD_MAX_LINES is invalid" in doctor.found()["settings"][0][1]
 
 
 def test_a_folder_that_others_look_into_is_noted(tmp_path: Path, doctor: Doctor) -> None:

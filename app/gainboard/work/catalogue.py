@@ -1,6 +1,6 @@
-"""Kinds of jobs and of reports, and the catalogues that they are in.
+"""The catalogues of kinds of jobs and of reports.
 
-A kind is entered by being defined in a file of its catalogue's folder.
+A kind is added by defining it in a file of its catalogue's folder.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AnyKind(ABC, Generic[M]):
-    """A kind of job or of report, which requests ask for by name and with parameters."""
+    """A kind of job or of report. Requests name the kind and give its parameters."""
 
     name: str
     params: type[M]
 
     @property
     def definition(self) -> str:
-        """The prose that says what the kind computes: the docstring of its request model."""
+        """The description of what the kind computes: the docstring of its request model."""
         return inspect.getdoc(self.params) or ""
 
     def schema(self) -> dict[str, Any]:
@@ -42,8 +42,8 @@ K = TypeVar("K", bound=AnyKind[Any])
 
 
 class KindCatalogue(Generic[K]):
-    """The kinds that the modules of one package enter, by name. The modules are imported when a kind is first wanted:
-    they import this catalogue in turn.
+    """The kinds that the modules of one package add, by name. The modules are imported when a kind is first needed,
+    because they import this catalogue in turn.
     """
 
     def __init__(self, package: str) -> None:
@@ -52,7 +52,7 @@ class KindCatalogue(Generic[K]):
         self._is_complete = False
 
     def enter(self, kind: K) -> K:
-        """Put a kind into the catalogue, and return it. Raises ValueError where another one has its name."""
+        """Add a kind to the catalogue, and return it. Raise ValueError if another kind has its name."""
         if kind.name in self._kinds:
             raise ValueError(f"two kinds are called {kind.name}")
         self._kinds[kind.name] = kind
@@ -64,7 +64,9 @@ class KindCatalogue(Generic[K]):
         return tuple(self._kinds[name] for name in sorted(self._kinds))
 
     def find(self, name: str) -> K:
-        """Return the kind of this name; KeyError if there is none, which requests rule out by their form."""
+        """Return the kind with this name. Raise KeyError if there is none; models of requests allow only known
+        names.
+        """
         self._complete()
         return self._kinds[name]
 

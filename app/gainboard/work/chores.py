@@ -1,9 +1,9 @@
-"""Chores: jobs that make what is shown of results, which nobody asks for and nobody sees.
+"""Chores: jobs that make the exhibits of results. Nobody asks for them, and nobody sees them.
 
-`layout` lays out a report, as soon as its jobs have succeeded: it is the last part of the report. `figures` draws the
-figures of a job or report when somebody first asks for one: most are never looked at, and drawing takes longer than
-many a job. `files` makes what a worker of an earlier version (up to schema 0006) did not store with a job or report,
-when somebody first asks for it.
+`layout` lays out a report as soon as its jobs have succeeded; it is the last part of the report. `figures` draws the
+figures of a job or report when somebody first asks for one: most figures are never looked at, and drawing takes longer
+than many jobs. `files` makes the files that a worker of an earlier version (up to schema 0006) did not store, when
+somebody first asks for one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from gainboard.work.laying_out import answer_as_json, lay_out, names_of_answer
 from gainboard.work.results import exhibits_of, names_of, parsed, write_figures, write_tables
 
 REPORT_LATEX = "result.tex"
-"""The file that holds all tables of a report."""
+"""The file with all tables of a report."""
 BETWEEN_TABLES = "\n\\clearpage\n"
-"""LaTeX holds back only so many tables at once."""
+r"""LaTeX keeps only a limited number of tables waiting for a page; more need a \clearpage."""
 
 
 _MINUTES = 10
@@ -39,7 +39,9 @@ TRIED_AGAIN_AFTER = timedelta(minutes=_MINUTES)
 
 
 def enqueue_chore(tx: Transaction, now: datetime, chore: Chore, work: StoredWork) -> StoredJob:
-    """Return the job that does a chore for a job or report, queued unless it is there; one that failed, once more."""
+    """Return the job that does a chore for a job or report. It is queued unless it exists, or again if it has
+    failed.
+    """
     own = work if isinstance(work, StoredJob) else work.jobs[0]
     subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
     about = {"collection_id": own.collection_id, "qrels_id": own.qrels_id, "run_ids": [], "token_id": None}
@@ -47,16 +49,16 @@ def enqueue_chore(tx: Transaction, now: datetime, chore: Chore, work: StoredWork
 
 
 def enqueue_layouts(tx: Transaction, now: datetime, job_number: int) -> None:
-    """Have those reports laid out whose last job has just succeeded: the one of this number."""
+    """Queue the layout of those reports whose last job has just succeeded: the job with this number."""
     for report in reports.needing(tx, job_number):
         if all(job.state == "succeeded" for job in report.jobs):
             enqueue_chore(tx, now, "layout", report)
 
 
 def ask_for_chore(workspace: Workspace, chore: Chore, work: StoredWork) -> StoredJob:
-    """Return the job that does, or did, a chore for a job or report: queued now if nobody has asked for it.
+    """Return the job that does, or did, a chore for a job or report; it is queued if it does not exist.
 
-    One that has failed stays so for a while: else every reader would have it done again, and again in vain.
+    A chore that has failed is not tried again for a while: otherwise every reader would start it again in vain.
     """
     identity, now = chore_id(chore, work.id), workspace.now()
     with workspace.database.reading() as tx:
@@ -74,25 +76,25 @@ def _is_to_be_done_again(chore: StoredJob, now: datetime) -> bool:
 
 
 def require_done(chore: StoredJob) -> StoredJob:
-    """Return the chore; raises JobNotFinished or NoResult unless it is done."""
+    """Return the chore. Raise JobNotFinished or NoResult unless it is done."""
     if chore.state == "succeeded":
         return chore
     if not chore.is_over:
         raise JobNotFinished("The tables and figures are being made. Ask again in a few seconds.")
     why = chore.error or "the work was cancelled"
-    raise NoResult(f"The tables and figures could not be made: {why}. This is tried again after {_MINUTES} minutes.")
+    raise NoResult(f"The tables and figures could not be made: {why}. They are tried again after {_MINUTES} minutes.")
 
 
 @dataclass(frozen=True)
 class _Made:
-    """The outcome of a chore, beside its files: names of exhibits, and a result as JSON."""
+    """The outcome of a chore besides its files: names of exhibits, and a result as JSON."""
 
     exhibits: Mapping[str, Sequence[Mapping[str, Any]]]
     result: bytes | None = None
 
 
 def do_chore(workspace: Workspace, claim: Claim, chore: StoredJob) -> None:
-    """Do the chore that a worker has claimed, and end its job. Raises ClaimLost."""
+    """Do the chore that a worker has claimed, and end its job. Raise ClaimLost."""
     writer = FileWriter(workspace, claim)
     made = _CHORES[chore.kind](workspace, writer, _subject(workspace, chore))
     sha256 = hashlib.sha256(made.result).hexdigest() if made.result is not None else None
@@ -113,7 +115,7 @@ def _subject(workspace: Workspace, chore: StoredJob) -> StoredWork:
         else:
             found = jobs.find(tx, chore.params["job"])
     if found is None:
-        raise NotFound("What was to be shown is no longer there.")
+        raise NotFound("The job or report of these tables and figures does not exist any more.")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The embedded engine: of all processes that serve a database, one has its jobs worked, in processes of its own."""
+"""The embedded engine. One of the processes that serve a database runs its jobs, in processes of its own."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from gainboard.work.process import Reply
 from gainboard.work.slot import Slot
 
 BUSY_SECONDS = 0.2
-"""Between two looks at the table while something is worked: another server's cancellation is only there."""
+"""Seconds between two reads of the table while jobs run. Only the table shows that another server cancelled a job."""
 IDLE_SECONDS = 0.5
-"""The same while nothing is: another server's jobs are only there."""
+"""Seconds between two reads while no job runs. Only the table shows jobs that another server has queued."""
 TROUBLE_SECONDS = 1.0
-"""Before the next try, after the database did not answer to this process or to one that works a chunk."""
+"""Seconds before the next try, after the database did not answer this process or a worker."""
 
 log = logging.getLogger("gainboard")
 
 
 class Engine:
-    """Runs in a thread from `start` to `stop`, as long as it owns the database's jobs, and waits to own them else.
+    """A thread, from `start` to `stop`, that runs the database's jobs while it owns them, and otherwise waits to own
+    them.
 
-    Nothing is known here alone: claims, progress and results are in the tables, so that this process may die at
-    any moment. Whoever owns the jobs next gives back what its processes had begun.
+    All state is in the tables: claims, progress and results. This process may therefore die at any moment. The next
+    owner returns the chunks that its processes had begun.
     """
 
     def __init__(self, workspace: Workspace, slots: int) -> None:
@@ -46,28 +47,28 @@ class Engine:
 
     @property
     def works(self) -> Literal["here", "elsewhere", "off"]:
-        """Where the database's jobs are worked: by this server, by another or soon by this one, or not by this one."""
+        """Which server runs the database's jobs: this one, another one (perhaps this one soon), or never this one."""
         if not self._slots:
             return "off"
         return "here" if self._owns else "elsewhere"
 
     @property
     def slots(self) -> int:
-        """How many processes this server may work jobs in."""
+        """The number of processes in which this server may run jobs."""
         return len(self._slots)
 
     def start(self) -> None:
-        """Begins to work jobs, unless there are no slots to do so."""
+        """Start to run jobs, unless there are no slots."""
         if self._slots:
             self._thread = Thread(target=self._run, name="jobs", daemon=True)
             self._thread.start()
 
     def wake(self) -> None:
-        """There may be a new job, or one less."""
+        """Look for jobs at once, because one may have been queued or cancelled."""
         self._news.set()
 
     def stop(self) -> None:
-        """Ends the processes; what they were at is begun again by the next owner, and does not count against it."""
+        """Stop the processes. The next owner starts their chunks again, and this does not count as a failure."""
         self._stop.set()
         self._news.set()
         if self._thread is not None:
@@ -80,7 +81,7 @@ class Engine:
             try:
                 self._turn()
             except Exception as error:  # noqa: BLE001 (whatever it is, jobs must not stand still for ever)
-                # What was being written may be there or not.
+                # nobody knows whether the last write was stored
                 self._is_in_doubt = self._is_troubled = True
                 _report(error)
             if self._is_troubled:
@@ -104,10 +105,11 @@ class Engine:
             return True
         self._owns = False
         if not self._ownership.acquire():
-            # Whoever owns the jobs has given to others what was being worked here.
+            # the new owner has given the chunks of this process to others
             self._drop_all()
             return False
-        # Lost and acquired again, it may have been another's between: only what that one left is begun anew.
+        # Ownership was lost and won again. Another server may have owned the jobs in between, so only its chunks are
+        # returned.
         with self._workspace.database.writing() as tx:
             claims.take_over(tx, self._workspace.now(), self._working())
         self._owns = True
@@ -128,7 +130,7 @@ class Engine:
     def _settle(self, claim: Claim, reply: Reply) -> None:
         if reply.outcome == "done":
             return
-        log.error("chunk %d of job %d: %s", claim.position, claim.job_number, reply.trace or reply.message)
+        log.error("chunk %d of job %d failed: %s", claim.position, claim.job_number, reply.trace or reply.message)
         with self._workspace.database.writing() as tx:
             if reply.outcome == "unavailable":
                 self._is_troubled = True
@@ -150,7 +152,7 @@ class Engine:
 
     def _forget_files(self, lost: Claim) -> None:
         with self._workspace.database.writing() as tx:
-            # Of a job that is over; else somebody else may be writing them now.
+            # The job of these files is over; files of other jobs may be written at this moment.
             if jobs.job_of(tx, lost).is_over:
                 files.clear_unfinished(tx, lost.job_number)
 
@@ -178,7 +180,7 @@ class Engine:
     def _leave(self) -> None:
         self._drop_all()
         try:
-            # Where the database does not answer, the next owner gives back what is left.
+            # If the database does not answer now, the next owner returns what is left.
             with suppress(Unavailable):
                 if self._owns:
                     with self._workspace.database.writing() as tx:
@@ -189,6 +191,6 @@ class Engine:
 
 def _report(error: Exception) -> None:
     if isinstance(error, Unavailable):
-        log.warning("jobs wait for the database: %s", error.message)
+        log.warning("jobs cannot run until the database answers: %s", error.message)
     else:
         log.error("unexpected error in the job engine", exc_info=error)

@@ -13,7 +13,7 @@ from gainboard.work.params import Expression, Version
 
 
 class OnVersion(BaseModel):
-    """A metric over a qrels version of its own, which is published."""
+    """A metric over a published qrels version that is named with it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -27,16 +27,16 @@ def _read(value: Any) -> Any:
 
 
 Entry = Annotated[Expression | OnVersion, BeforeValidator(_read)]
-"""A metric over the job's own version or another: an expression, an object, or the label that stands in results."""
+"""A metric over the job's own version or another one: an expression, an object, or its label in results."""
 
 
 def label_of(entry: Entry) -> str:
-    """The label of a settled entry in results."""
+    """Return the label of a settled entry in results."""
     return on_version(entry.metric, entry.qrels) if isinstance(entry, OnVersion) else entry
 
 
 def settled_entries(entries: Sequence[Entry], label: Labels) -> list[Entry]:
-    """The entries with labels in the place of expressions: two of the same metric and version are one."""
+    """Return the entries with labels instead of expressions. Entries with the same metric and version become one."""
     found: list[Entry] = []
     for entry in entries:
         if isinstance(entry, OnVersion):
@@ -47,19 +47,19 @@ def settled_entries(entries: Sequence[Entry], label: Labels) -> list[Entry]:
 
 
 def settled_entry(entry: Entry | None, label: Labels) -> Entry | None:
-    """The same for one entry, where there is one."""
+    """Return the entry with its label instead of its expression; None if there is no entry."""
     if isinstance(entry, OnVersion):
         return entry.model_copy(update={"metric": label(entry.metric)})
     return label(entry) if entry is not None else None
 
 
 def named_versions(entries: Mapping[str, Entry | None]) -> dict[str, int]:
-    """The versions that entries name, each under its place in the parameters; entries are given by theirs."""
+    """Return the versions that entries name, by the location of the entry in the parameters."""
     return {f"{place}.qrels": entry.qrels for place, entry in entries.items() if isinstance(entry, OnVersion)}
 
 
 class AskedSweep(BaseModel):
-    """A parameter of one metric that is varied: tau against beta, tau against the log base."""
+    """A sweep over one parameter of a metric, for example tau by beta, or tau by the log base."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -73,10 +73,10 @@ class AskedSweep(BaseModel):
     parameter: Annotated[str, Field(max_length=100)]
     values: Annotated[list[str | StrictInt | StrictFloat], Field(min_length=1, max_length=200)]
     against: Annotated[list[Expression], Field(min_length=1, max_length=20)]
-    labels: list[str] = Field([], description="Filled in: the metric under each value")
+    labels: list[str] = Field([], description="Filled in by the service: the metric under each value")
 
     def settled(self, label: Labels) -> Self:
-        """The sweep with labels in the place of expressions, that of the metric without the parameter."""
+        """Return the sweep with labels instead of expressions; the metric's own label lacks the parameter."""
         metric = label.without(self.metric, self.parameter, "sweep")
         values = [as_value(label.written(metric, self.parameter, value)) for value in self.values]
         settled = {"values": values, "labels": label.swept(metric, self.parameter, values, "sweep")}

@@ -1,4 +1,4 @@
-"""The files of a result: written by its worker as they are made, and read as they are stored."""
+"""The files of a result. A worker writes them while it makes them, and they are read in their stored form."""
 
 from __future__ import annotations
 
@@ -15,20 +15,25 @@ from gainboard.store.files import GZIP
 from gainboard.store.job_records import Claim, StoredFile, StoredJob
 
 LEVEL = 4
-"""The level of compression. Of a table of pairs, level 1 leaves 6 % more, and level 6 takes 2.6 times as long."""
+"""The level of compression. For a table of pairs, level 1 leaves 6 % more bytes, and level 6 takes 2.6 times as long.
+"""
 MOST_WAITING = 8 << 20
-"""The bytes that may wait for the transaction that ends the job. More are written before it, which nobody waits for."""
+"""The bytes that may wait for the transaction that ends the job. More bytes are written earlier, so that this
+transaction is short.
+"""
 
 
 class ClaimLost(Exception):
-    """Somebody else works the chunk now, or nobody wants it any more. Workers catch it, and go on to the next chunk."""
+    """An error that tells a worker that another worker has its chunk, or that the job is over. It takes the next
+    chunk.
+    """
 
 
 class FileWriter:
-    """Writes the files of one job, for the holder of the claim on its last chunk.
+    """A writer of the files of one job, for the worker that holds the claim on its last chunk.
 
-    Each is compressed while it is made and written part by part, so that it may be larger than memory. Nobody sees
-    one of them before `keep`.
+    Each file is compressed while it is made, and written part by part, so it may be larger than memory. Nobody sees the
+    files before `keep`.
     """
 
     def __init__(self, workspace: Workspace, claim: Claim) -> None:
@@ -38,7 +43,7 @@ class FileWriter:
         self._is_begun = False
 
     def write(self, path: str, pieces: Iterable[bytes], *, is_compressed: bool = False) -> None:
-        """Write a file. Raises ClaimLost where a worker that was slow is no longer wanted."""
+        """Write a file. Raise ClaimLost if this worker was slow and has lost its claim."""
         sha256, size = hashlib.sha256(), 0
         for position, part in enumerate(_parts(pieces, sha256.update, 0 if is_compressed else LEVEL)):
             self._waiting.append((path, position, part))
@@ -55,7 +60,7 @@ class FileWriter:
 
     def _write(self, tx: Transaction) -> None:
         if not self._is_begun:
-            # A worker who died over the same chunk may have left some.
+            # A worker that died over the same chunk may have left parts of it.
             files.clear(tx, self._claim.job_number)
             self._is_begun = True
         for path, position, data in self._waiting:
@@ -63,13 +68,13 @@ class FileWriter:
         self._waiting.clear()
 
     def keep(self, tx: Transaction) -> None:
-        """Complete all files in the transaction that ends the job; the claim holds."""
+        """Complete all files in the transaction that ends the job. The claim is still held then."""
         self._write(tx)
         files.add(tx, self._files)
 
 
 def _parts(pieces: Iterable[bytes], note: Callable[[bytes], None], level: int) -> Iterator[bytes]:
-    """Return what the pieces come to as gzip, in parts of `PART_BYTES`; `note` is told each piece."""
+    """Yield the pieces as gzip, in parts of `PART_BYTES`. `note` gets each piece."""
     compressor, held = zlib.compressobj(level, wbits=GZIP), bytearray()
     for piece in pieces:
         note(piece)
@@ -81,18 +86,18 @@ def _parts(pieces: Iterable[bytes], note: Callable[[bytes], None], level: int) -
 
 
 def find_file(workspace: Workspace, maker: StoredJob, path: str) -> StoredFile | None:
-    """Return the file of this path that a job has made, or None."""
+    """Return the file with this path that a job has made, or None."""
     with workspace.database.reading() as tx:
         return files.find(tx, maker.number, path)
 
 
 def packed_file(workspace: Workspace, file: StoredFile) -> Iterator[bytes]:
-    """Return the file as gzip, part by part."""
+    """Yield the file as gzip, part by part."""
     return files.get(workspace.database, file)
 
 
 def read_file(workspace: Workspace, file: StoredFile) -> Iterator[bytes]:
-    """Return the content of the file, in pieces of at most `PART_BYTES`."""
+    """Yield the content of the file, in pieces of at most `PART_BYTES`."""
     decompressor = zlib.decompressobj(GZIP)
     for part in packed_file(workspace, file):
         data = part
@@ -103,5 +108,8 @@ def read_file(workspace: Workspace, file: StoredFile) -> Iterator[bytes]:
     if rest := decompressor.flush():
         yield rest
     if not decompressor.eof:
-        # Whoever reads it sees a broken stream, not a shorter file.
-        raise Unexpected(f"The stored file {file.path} of job number {file.job_number} is cut off.")
+        # An error here breaks the connection. Without it, the reader would get a shorter file that looks complete.
+        raise Unexpected(
+            f"The stored file {file.path} of job number {file.job_number} is incomplete. Run `gainboard doctor "
+            "--thorough`."
+        )

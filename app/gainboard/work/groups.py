@@ -1,4 +1,4 @@
-"""The groups of a leaderboard: which job computes them, and what it has found."""
+"""The groups of a leaderboard: the job that computes them, and its result."""
 
 from __future__ import annotations
 
@@ -19,16 +19,20 @@ KIND = "bootstrap-sensitivity"
 TUKEY = {"test": "randomised-tukey-hsd", "resamples": 5000, "alphas": [0.05], "seed": 0}
 
 Groups = Mapping[str, list[str]]
-"""The letters of each run by its name: runs that share one do not differ significantly."""
+"""The letters of each run, by its name. Runs that share a letter do not differ significantly."""
 IDENTITIES: Cache[tuple[int, int, int, int, str], Sequence[str]] = Cache(1000)
-"""By collection, revision, qrels version, version of the kind, and label: the ids that the groups' job has or had."""
+"""The present and earlier ids of the groups' job, by collection, revision, qrels version, version of the kind, and
+label.
+"""
 GROUPS: Cache[str, Groups] = Cache(256)
-"""By the id of the job that computed them."""
+"""The groups, by the id of the job that computed them."""
 
 
 @dataclass(frozen=True)
 class GroupsJob:
-    """The job of a leaderboard's groups: what to ask for to have it, and how far it is; `state` None: never asked."""
+    """The job of a leaderboard's groups: the request for it, and its state. `state` is None if nobody has asked
+    for it.
+    """
 
     kind: str
     params: Mapping[str, Any]
@@ -36,20 +40,20 @@ class GroupsJob:
     state: JobState | None
     groups: Groups | None
     outdated: bool
-    """True if only an earlier version has computed the groups, under another id."""
+    """True if only an earlier version of Gainboard has computed the groups, under another id."""
 
 
 def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
-    """The job of this leaderboard's groups; None where there is nothing to compare. Nothing is begun.
+    """Return the job of this leaderboard's groups; None if there is nothing to compare. Start nothing.
 
-    None, too, where scores are rationed: the job's id is a function of the judgments.
+    Also return None if scores are rationed, because the job's id depends on the judgments.
     """
     scores = board.scores
     means = {metric.label: metric.parameters["mean"] for metric in scores.metrics}
     if scores.disclosure is not None or len(scores.runs) < 2 or means[board.by] != "arithmetic":
         return None
     if len(board.by) > MOST_CHARACTERS:
-        return None  # the gains of a hundred levels: nobody could ask for it
+        return None  # the gains of a hundred levels are too long for a request, so nobody could ask for this job
     asked = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}
     key, *earlier = _identities(workspace, board, asked)
     if (known := GROUPS.of(workspace).find(key)) is not None:
@@ -64,7 +68,7 @@ def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
 
 
 def _identities(workspace: Workspace, board: RankedRuns, asked: Mapping[str, Any]) -> Sequence[str]:
-    """The id of the job, and after it those that earlier versions of its kind gave it."""
+    """Return the id of the job, followed by the ids that earlier versions of its kind gave it."""
     scores, kind = board.scores, find_kind(KIND)
     here, version = scores.collection, scores.qrels
 

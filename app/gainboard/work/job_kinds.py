@@ -1,4 +1,4 @@
-"""Kinds of jobs. A kind is a value, made at the end of its one file in `work/jobs`; nothing else lists kinds."""
+"""Kinds of jobs. A kind is a value, made at the end of its file in `work/jobs`; there is no other list of kinds."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from gainboard.work.params import AnyParams
 
 P = TypeVar("P", bound=AnyParams)
 Result = Mapping[str, Any]
-"""The JSON of a result, which alone must suffice for its tables and figures."""
+"""The JSON of a result. Its tables and figures are made from it alone."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JobKind(AnyKind[P]):
-    """A kind of job: what may be asked of it, which analysis does it, and how its result is shown.
+    """A kind of job: its parameters, its analysis, and how its result is shown.
 
-    `analysis` must raise BadInput, before anything is scored, for what cannot be done as asked. `changes` is counted
-    on whenever a result of this kind may come out differently: what was computed before then no longer answers.
+    `analysis` must raise BadInput, before anything is scored, if the request is impossible. `changes` is increased
+    whenever a result of this kind may differ. Results from before then are no longer used.
     """
 
     changes: int = 0
@@ -35,18 +35,18 @@ class JobKind(AnyKind[P]):
     tables: Callable[[Result], Sequence[Table | LongTable]]
     figures: Callable[[Result], Sequence[Figure]]
     find_same: Callable[[Transaction, Collection, P], StoredJob | None] | None = None
-    """None but for a kind that changes its collection: `analysis` makes a `Change` then, and organisers alone ask for
-    it. Returns the job, under whatever id, that makes the very change, or has made the last one. Raises Conflict where
-    nothing is to be changed.
+    """None, unless the kind changes its collection. Then `analysis` makes a `Change`, and only organisers may ask for
+    the job. This function returns the job, under whatever id, that makes this very change, or has made the last
+    one. It raises Conflict if there is nothing to change.
     """
 
     @property
     def is_change(self) -> bool:
-        """Tell whether it changes its collection."""
+        """Whether jobs of this kind change their collection."""
         return self.find_same is not None
 
     def admit(self, view: View) -> None:
-        """Raise what the principal is to be told who may not ask for it."""
+        """Raise the error for a principal who may not ask for this kind."""
         if self.is_change:
             view.require_organiser()
         else:
@@ -54,14 +54,14 @@ class JobKind(AnyKind[P]):
 
     @property
     def engine_version(self) -> int:
-        """The version of all that computes a result of this kind, which is part of a job's id.
+        """The version of everything that computes a result of this kind. It is part of a job's id.
 
-        It grows with every change of the scoring and of the kind: either of them makes new jobs of equal requests.
+        It increases with every change of the scoring and of the kind, so that equal requests then make new jobs.
         """
         return SCORING_VERSION + self.changes
 
     def example(self) -> dict[str, Any]:
-        """Return a body that asks for this kind: the model's own example, else that of each required parameter."""
+        """Return a body that asks for this kind: the model's own example, or an example for each required parameter."""
         described = self.schema()
         required = {name: described["properties"][name] for name in described.get("required", ())}
         own = described.get("examples") or [{name: field["examples"][0] for name, field in required.items()}]

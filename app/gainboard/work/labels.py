@@ -1,4 +1,4 @@
-"""Metric expressions of a request as labels, under its defaults and its collection's, and where one is at fault."""
+"""The labels of a request's metric expressions, under its defaults and the collection's, and where an error is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gainboard.store.records import Collection
 
 
 class Labels:
-    """Made for one request. Its methods raise BadExpression or BadGains as `resolve` does."""
+    """The labels of one request. The methods raise BadExpression or BadGains as `resolve` does."""
 
     def __init__(self, collection: Collection, defaults: Mapping[str, str]) -> None:
         self._scale = Scale(collection.highest_level, collection.depth)
@@ -21,46 +21,48 @@ class Labels:
 
     @property
     def highest_level(self) -> int:
-        """Of the collection's relevance levels."""
+        """The highest of the collection's relevance levels."""
         return self._scale.highest_level
 
     def __call__(self, expression: str) -> str:
-        """The label of an expression."""
+        """Return the label of an expression."""
         return self._resolve(expression).label
 
     def expanded(self, expressions: Sequence[str]) -> list[str]:
-        """The expressions, with those of a preset in the place of its name."""
+        """Return the expressions, with those of a preset instead of its name."""
         return expand(expressions, self.highest_level)
 
     def each(self, expressions: Sequence[str]) -> list[str]:
-        """The labels of several: two expressions of the same metric are one row of an answer."""
+        """Return the labels of several expressions. Two expressions of the same metric become one row of an answer."""
         return list(dict.fromkeys(map(self, self.expanded(expressions))))
 
     def swept(self, expression: str, parameter: str, values: Sequence[str | float], field: str) -> list[str]:
-        """The labels of one metric under several values of a parameter.
+        """Return the labels of one metric under several values of a parameter.
 
-        Raises InvalidRequest, for the field of the request that asked, where the metric has no such parameter.
+        Raise InvalidRequest about this field of the request if the metric has no such parameter.
         """
         bare = self.without(expression, parameter, field)
         return [self._resolve(bare, {parameter: as_text(value)}).label for value in values]
 
     def without(self, expression: str, parameter: str, field: str) -> str:
-        """The label of an expression without one of its parameters, which is to be varied. Raises as `swept`."""
+        """Return the label of an expression without the parameter that is varied. Raise errors as `swept` does."""
         bound = self._resolve(expression)
         if parameter not in bound.parameters:
             known = ", ".join(sorted(bound.parameters))
-            message = f"{bound.metric.name} has no parameter {parameter!r} to vary; it has {known}."
+            message = f"{bound.metric.name} has no parameter {parameter!r} to vary. Available: {known}."
             raise InvalidRequest.at(f"body.params.{field}", "unknown-parameter", message)
         return without(bound.label, parameter)
 
     def written(self, expression: str, parameter: str, value: str | float) -> str:
-        """The value as it stands in a label, or would if it were not the default; the metric has the parameter."""
+        """Return the value as a label writes it, or would write it if it were not the default. The metric has the
+        parameter.
+        """
         bound = self._resolve(expression, {parameter: as_text(value)})
         (known,) = (each for each in bound.metric.parameters if each.name == parameter)
         return known.write(bound.parameters[parameter])
 
     def parameters(self, expression: str) -> dict[str, str]:
-        """The parameters of an expression as text, each settled."""
+        """Return the parameters of an expression as text, each settled."""
         bound = self._resolve(expression)
         return {each.name: each.write(bound.parameters[each.name]) for each in bound.metric.parameters}
 
@@ -69,13 +71,13 @@ class Labels:
 
 
 def as_text(value: str | float) -> str:
-    """The value of a parameter as it would stand in an expression."""
-    # Whole numbers of JSON have any number of digits, and those beyond all limits are for the metric to refuse.
+    """Return the value of a parameter as an expression writes it."""
+    # JSON numbers may have any number of digits. Numbers beyond all limits are passed on, for the metric to refuse.
     return str(value) if isinstance(value, str | int) else format_number(value)
 
 
 def as_value(text: str) -> str | float:
-    """The value of a parameter as it would stand in JSON."""
+    """Return the value of a parameter as JSON writes it."""
     number = read_number(text)
     if number is None:
         return text
@@ -89,7 +91,7 @@ def located(
     defaults: Mapping[str, str],
     scale: Scale,
 ) -> BadInput:
-    """The error with its place in the parameters: those of the default, or the first text that alone raises it."""
+    """Return the error with its location: that of the wrong default, or of the first text that raises it alone."""
     place = _default(defaults, scale) or next(_culprits(error, labels, params), None)
     location = f"body.params.{place}" if place else "body.params"
     fault = {"location": location, "code": error.slug, "message": error.message}
@@ -97,7 +99,7 @@ def located(
 
 
 def _default(defaults: Mapping[str, str], scale: Scale) -> str | None:
-    """The first of the defaults that would be refused whatever the expression."""
+    """Return the first default that every expression would refuse."""
     for name, text in defaults.items():
         try:
             resolve("AP", scale, query={name: text})
@@ -110,7 +112,7 @@ def _culprits(error: BadInput, labels: Labels, params: Mapping[str, Any]) -> Ite
     for place, text in _texts(params):
         is_listed = place.rpartition(".")[2].isdigit()
         try:
-            # A preset is read in a list only.
+            # only lists may contain presets
             labels.each([text]) if is_listed else labels(text)
         except (BadExpression, BadGains) as same:
             if same.message == error.message:
@@ -118,7 +120,7 @@ def _culprits(error: BadInput, labels: Labels, params: Mapping[str, Any]) -> Ite
 
 
 def _texts(node: Any) -> Iterator[tuple[str, str]]:
-    """Every text of JSON with its place: `metrics.1`."""
+    """Yield every text of JSON with its location: `metrics.1`."""
     for key, value in node.items() if isinstance(node, Mapping) else enumerate(node):
         if isinstance(value, str):
             yield str(key), value

@@ -1,4 +1,4 @@
-"""Laying out a report: the results of its jobs as the tables and figures of a paper."""
+"""The layout of a report: the results of its jobs become the tables and figures of a paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gainboard.work.results import parsed
 
 
 def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
-    """Return what the report shows. Its jobs have succeeded."""
+    """Return the tables and figures of the report, whose jobs have succeeded."""
     kind = find_report_kind(report.name)
     asked = kind.params.model_validate(report.params)
     return compose({each.about["collection"]: _chapter(workspace, kind, asked, each) for each in report.chapters})
@@ -28,7 +28,7 @@ def _chapter(workspace: Workspace, kind: ReportKind[Any], asked: ReportParams, c
 
 
 def answer_as_json(report: StoredReport, answer: Answer) -> dict[str, Any]:
-    """Return the answer as JSON values. It holds no times: equal requests on equal data have equal answers."""
+    """Return the answer as JSON values. It contains no times, so equal requests on equal data have equal answers."""
     kind = find_report_kind(report.name)
     return {
         "report": report.name,
@@ -53,7 +53,7 @@ def _numbered(placed: Placed[E], shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def names_of_answer(answer: Answer) -> dict[str, list[dict[str, Any]]]:
-    """Return the names, captions and places of the tables and figures, as the job that laid them out has them."""
+    """Return the names, captions and numbers of the tables and figures, in the form of a job's `exhibits`."""
     return {"tables": [_named(each) for each in answer.tables], "figures": [_named(each) for each in answer.figures]}
 
 

@@ -1,4 +1,4 @@
-"""Asking for a job: who may, what it comes to and costs, and whether it is there already."""
+"""Requests for jobs: who may ask, what a request means and costs, and whether its job exists already."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from gainboard.work.labels import Labels, located
 from gainboard.work.params import AnyParams
 
 CHUNK_SECONDS = 8.0
-"""Estimated seconds of one core in a chunk: what is lost when a process dies, and how long others wait at most."""
+"""Estimated seconds of one core in a chunk: the work that is lost if a process dies, and the longest wait of others."""
 MOST_CHUNKS = 2_000
 MOST_SECONDS = 4 * 3600.0
-"""Estimated seconds of one core in a job."""
+"""The most estimated seconds of one core in a job."""
 MOST_OPEN = 200
-"""Jobs of one token that are queued or running: each look for work passes over all that are open."""
+"""The most open jobs of one token. Each search for work reads all open jobs, so their number is limited."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """A settled request, with all that its result depends on. Equal orders have equal ids."""
+    """A settled request, with everything that its result depends on. Equal orders have equal ids."""
 
     workspace: Workspace = field(repr=False)
     kind: JobKind[Any]
@@ -62,7 +62,7 @@ class Order:
 
     @cached_property
     def matrices(self) -> Matrices:
-        """What the job's analysis starts from. The first use may read runs: outside of transactions."""
+        """The matrices for the job's analysis. The first use may read runs, so it must be outside of transactions."""
         version, others = self.version, self.others
         return matrices_of(self.workspace, self.collection, version, others, self.candidates, self.params)
 
@@ -78,12 +78,12 @@ def identity(
 ) -> str:
     """Return a job's id: SHA-256 of the kind's version, the settled request, and the files that it is about.
 
-    `engine_version` is the kind's own if None; an earlier one gives the id that an equal request had then.
+    `engine_version` is the kind's own if None. An earlier version gives the id that an equal request had then.
     """
     files = [[run.name, run.team, run.sha256] for run in candidates]
     judgments = [version.version, version.sha256, *sorted([other.version, other.sha256] for other in others)]
     if kind.is_change:
-        # Where the version is published once more, what replaced it may be wanted once more.
+        # If an old version is published again, organisers may want the order of the replaced one again.
         judgments.append(str(version.published_at))
     asked = [kind.name, settled.shown()]
     known = [engine_version or kind.engine_version, collection.uuid, collection.name, *asked, judgments, files]
@@ -91,8 +91,9 @@ def identity(
 
 
 def settle(collection: Collection, params: AnyParams) -> AnyParams:
-    """The settled request, which may be asked as it is. Raises BadExpression or BadGains, with the place of what
-    cannot be read, and InvalidRequest for what is within its limits only until it is settled."""
+    """Return the settled request, which is itself a valid request. Raise BadExpression or BadGains with the location of
+    the error, and InvalidRequest if the request exceeds a limit only when it is settled.
+    """
     defaults = params.defaults()
     labels = Labels(collection, defaults)
     try:
@@ -103,18 +104,19 @@ def settle(collection: Collection, params: AnyParams) -> AnyParams:
 
 
 def _askable(settled: AnyParams) -> AnyParams:
-    # Who works the job reads it as a request: a baseline may be one metric too many, and a label longer than its text.
+    # The worker reads the settled request as a request again. A baseline may add one metric too many, and a label may
+    # be too long.
     try:
         type(settled).model_validate(settled.shown())
     except ValidationError as error:
         (fault, *_) = error.errors(include_url=False, include_context=False)
-        message = f"Once defaults and labels are filled in: {fault['msg']}."
+        message = f"With defaults and labels filled in, the request is invalid: {fault['msg']}."
         raise InvalidRequest.at(f"body.params.{fault['loc'][0]}", fault["type"].replace("_", "-"), message) from error
     return settled
 
 
 def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any], params: AnyParams) -> Order:
-    """Settles a request of whoever may ask for the kind; raises BadInput on what is asked."""
+    """Settle a request of a principal who may ask for the kind. Raise BadInput if the request is invalid."""
     kind.admit(view)
     collection = view.collection
     settled = settle(collection, params)
@@ -134,7 +136,7 @@ def launch(
     params: AnyParams,
     chunk_seconds: float = CHUNK_SECONDS,
 ) -> StoredJob:
-    """The job that answers this request: a new one, or that of an equal request on the same data."""
+    """Return the job for this request: a new one, or that of an equal request on the same data."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         token = principal.require_token()
@@ -154,20 +156,22 @@ def launch(
 
 
 def sized(asked: Order, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
-    """The sizes of the chunks of what is asked for; raises BadInput where it cannot be done."""
+    """Return the sizes of the chunks of an order. Raise BadInput if its analysis is impossible."""
     return sizes_of_chunks(asked.kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
 
 
 def require_room(tx: Transaction, token: Token, wanted: int) -> None:
-    """Raises TooManyJobs where so many more would be too many for this token."""
+    """Raise TooManyJobs if this token may not have so many more jobs."""
     if (count := jobs.count_open(tx, token.id)) + wanted > MOST_OPEN:
-        raise TooManyJobs(f"This token has {count} jobs queued or running; at most {MOST_OPEN} at once.")
+        raise TooManyJobs(
+            f"This token has {count} open jobs, and may have {MOST_OPEN}. Wait until some are over, or cancel some."
+        )
 
 
 def enqueue(
     workspace: Workspace, tx: Transaction, token: Token, asked: Order, sizes: Sequence[int]
 ) -> tuple[StoredJob, bool]:
-    """The job of an order, and whether this queued it."""
+    """Return the job of an order, and whether this call queued it."""
     return jobs.add(
         tx,
         workspace.now(),
@@ -191,9 +195,9 @@ def matrices_of(
     candidates: Sequence[Run],
     settled: AnyParams,
 ) -> Matrices:
-    """What the request's analysis starts from. `others` are the versions that it names beside its own, by number.
+    """Return the matrices for the request's analysis. `others` are the other versions that it names, by number.
 
-    It reads runs where identical ones are to be left out: outside of transactions.
+    This reads runs if identical ones are left out, so it must be outside of transactions.
     """
     drop = settled.leaves_out_identical()
     left_out = identical_runs(workspace, collection, version, candidates) if drop else {}
@@ -203,17 +207,18 @@ def matrices_of(
 
 
 def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
-    """How many parts each chunk has, from the parts' costs; the last one, of one part, puts the result together.
+    """Return the number of parts in each chunk, from the parts' costs. The last chunk, of one part, puts the result
+    together.
 
-    They follow from the costs alone, so the number of processes has no part in the result. Raises InvalidRequest
-    for a job that costs more than `MOST_SECONDS`.
+    Chunks depend only on the costs, so the number of processes has no effect on the result. Raise InvalidRequest for a
+    job that costs more than `MOST_SECONDS`.
     """
     if (total := sum(parts)) > MOST_SECONDS:
         raise InvalidRequest.at(
             "body.params",
             "too-costly",
-            f"This is estimated at {total / 3600:,.1f} hours of one core; at most {MOST_SECONDS / 3600:g} in one job. "
-            "Ask for fewer metrics, runs, resamples or trials.",
+            f"This job would take about {total / 3600:,.1f} hours of one core; the limit is "
+            f"{MOST_SECONDS / 3600:g}. Ask for fewer metrics, runs, resamples or trials.",
         )
     wanted = max(chunk_seconds, total / (MOST_CHUNKS / 2))
     sizes: list[int] = []

@@ -1,4 +1,4 @@
-"""Asking for a report: which jobs it takes, and whether it is there already."""
+"""Requests for reports: the jobs that a report needs, and whether it exists already."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from gainboard.work.report_kinds import About, Needed, ReportKind, ReportParams
 
 MOST_COLLECTIONS = 20
 LAYOUT_VERSION = 1
-"""Counted on whenever a plan changes: then a report made of other jobs no longer answers."""
+"""Increase this number whenever a plan changes: then reports made of other jobs are no longer used."""
 
 
 @dataclass
 class Outline:
-    """What a report takes in one collection: an order for each job that can be had, and why others cannot."""
+    """The outline of a report for one collection: an order for each possible job, and why the others are impossible."""
 
     view: View
     about: About
@@ -46,9 +46,9 @@ class Outline:
 def launch(
     workspace: Workspace, principal: Principal, names: Sequence[str], kind: ReportKind[Any], params: ReportParams
 ) -> StoredReport:
-    """The report that answers this request: a new one, or that of an equal request on the same data.
+    """Return the report for this request: a new one, or that of an equal request on the same data.
 
-    Raises InvalidRequest where none of its tables and figures could be there, with the reasons.
+    Raise InvalidRequest with the reasons if none of its tables and figures is possible.
     """
     _require_named(names, params)
     token = principal.require_token()
@@ -64,12 +64,14 @@ def launch(
 
 def _require_named(names: Sequence[str], params: ReportParams) -> None:
     if len(set(names)) < len(names):
-        raise InvalidRequest.at("body.collections", "repeated", "A collection is named twice.")
+        raise InvalidRequest.at(
+            "body.collections", "repeated", "A collection is named twice. Name each collection once."
+        )
     for field_name in type(params).model_fields:
         value = getattr(params, field_name)
-        # Whatever a report is told by name, it is told by the name of a collection.
+        # dictionaries in a report's parameters have collections as keys, and nothing else
         if isinstance(value, dict) and (strange := sorted(set(value) - set(names))):
-            message = f"{strange[0]!r} is not among the report's collections."
+            message = f"{strange[0]!r} is not one of the report's collections: {', '.join(names)}."
             raise InvalidRequest.at(f"body.params.{field_name}.{strange[0]}", "unknown-collection", message)
 
 
@@ -88,7 +90,7 @@ def _outlined(
         except InvalidRequest as error:
             outline.left_out.append(LeftOut(each.shows, error.message))
         except (BadExpression, BadGains) as error:
-            # It stands in a parameter of the report, and is located in one of the job.
+            # the error's location is in a parameter of the job, but the client sent a parameter of the report
             raise InvalidRequest.at("body.params", error.slug, f"{each.shows}: {error.message}") from error
     return outline
 
@@ -110,7 +112,7 @@ def _about(tx: Transaction, view: View, params: ReportParams) -> About:
 
 
 def _asked(needed: Needed, view: View, params: ReportParams) -> Params:
-    """The parameters of a job, with the report's own where the plan says nothing."""
+    """Return the parameters of a job, with the report's own where the plan gives none."""
     model = find_kind(needed.kind).params
     version = params.qrels.get(view.collection.name)
     own = {"qrels": version, "seed": params.seed, "drop_identical": params.drop_identical}
@@ -120,7 +122,7 @@ def _asked(needed: Needed, view: View, params: ReportParams) -> Params:
 
 
 def _size(outline: Outline) -> None:
-    """Takes out the orders that cannot be done: too few runs, too few topics, or too costly."""
+    """Remove the orders that are impossible: too few runs, too few topics, or too costly."""
     for key, wanted in list(outline.orders.items()):
         try:
             outline.sizes[key] = sized(wanted)
@@ -139,7 +141,11 @@ def _nothing_to_show(outlines: Sequence[Outline]) -> InvalidRequest:
         for place, outline in enumerate(outlines)
         for each in outline.left_out
     ]
-    return InvalidRequest("None of the report's tables and figures can be had.", errors=faults)
+    return InvalidRequest(
+        "None of the report's tables and figures is available for these collections. `errors` says why for each of "
+        "them.",
+        errors=faults,
+    )
 
 
 def _stored(
@@ -178,9 +184,10 @@ def _count_new(tx: Transaction, outlines: Sequence[Outline]) -> int:
 def _queued(
     workspace: Workspace, tx: Transaction, token: Token, outlines: Sequence[Outline]
 ) -> Mapping[str, tuple[StoredJob, bool]]:
-    """The jobs by their ids, each with whether this queued it."""
+    """Return the jobs by their ids, each with whether this call queued it."""
     wanted = {each.id: (each, outline.sizes[key]) for outline in outlines for key, each in outline.orders.items()}
-    # In one order for all: of two requests that share jobs, each would hold one that the other waits for.
+    # All reports queue their jobs in the same order. Otherwise two reports that share jobs could each hold one that the
+    # other waits for.
     return {known: enqueue(workspace, tx, token, *wanted[known]) for known in sorted(wanted)}
 
 
@@ -191,12 +198,16 @@ def _chapter(outline: Outline, queued: Mapping[str, tuple[StoredJob, bool]]) -> 
 
 
 def shown(params: ReportParams) -> Mapping[str, Any]:
-    """The parameters that a report is known by: the versions of qrels are among the facts about its collections."""
+    """Return the parameters that identify a report. Versions of qrels are part of the facts about its collections
+    instead.
+    """
     return params.model_dump(mode="json", exclude={"qrels"})
 
 
 def identity(kind: ReportKind[Any], params: ReportParams, outlines: Sequence[Outline]) -> str:
-    """A report's id: SHA-256 of its plan's version, its name and parameters, and its jobs, chapter by chapter."""
+    """Return a report's id: SHA-256 of its plan's version, its name and parameters, and its jobs, chapter by
+    chapter.
+    """
     chapters = list(map(list, map(_known, outlines)))
     known = [LAYOUT_VERSION, kind.name, shown(params), chapters]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()

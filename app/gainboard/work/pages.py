@@ -29,7 +29,7 @@ _BOUNDS: Final = (
 
 
 def renewed(page: str) -> str:
-    """Return the page with the section between its markers made anew. Raises ValueError where there are none."""
+    """Return the page with a new section between its markers. Raise ValueError if it has no markers."""
     for begin, end, section in ((KINDS, KINDS_END, _kinds), (REPORTS, REPORTS_END, _reports)):
         before, begins, rest = page.partition(begin)
         _, ends, after = rest.partition(end)
@@ -72,18 +72,18 @@ def _report(kind: ReportKind[Any]) -> Iterator[str]:
 
 
 def _table(fields: Mapping[str, Any], described: Mapping[str, Any]) -> Iterator[str]:
-    """A table of parameters: those fields of a JSON Schema, whose models are in `described`."""
+    """Yield a table of parameters: the fields of a JSON Schema, whose models are in `described`."""
     yield from _HEAD
     for name, field in fields.items():
         default = f"`{json.dumps(field['default'])}`" if "default" in field else "required"
         limits = _limits(field, described.get("$defs", {}))
         cells = (f"`{name}`", default, limits, field.get("description", ""))
-        # A bar would end the cell.
+        # a bar would end the cell
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _limits(field: Mapping[str, Any], models: Mapping[str, Any]) -> str:
-    """What JSON Schema asks of a value, in words."""
+    """Return the limits of a value in JSON Schema, in words."""
     if "$ref" in field:
         members = models[field["$ref"].rpartition("/")[2]]["properties"]
         return f"an object of {', '.join(f'`{name}`' for name in members)}"

@@ -1,4 +1,4 @@
-"""The tested pairs of a result: listed while they are few, and stored so that pages of them are read at once."""
+"""The tested pairs of a result: listed if they are few, and stored in files from which pages are read quickly."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from gainboard.store.job_records import StoredJob
 from gainboard.work.files import FileWriter, find_file, read_file
 
 CONTENTS = "pairs/contents.json"
-"""The file that says which test was used, on which runs, and under which metrics in which order."""
+"""The file with the test, the runs, and the metrics in their order."""
 LEAST = "pairs/least"
-"""The file of the least level of each run under each metric: it tells where there is nothing to find."""
+"""The file with the lowest level of each run under each metric, which shows where no pair can match."""
 METRICS_AT_ONCE = 4
-"""Metrics whose pairs one request reads. What many have together may be a page that is not full."""
+"""The most metrics whose pairs one request reads. With many metrics, a page may therefore not be full."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairsWanted:
-    """A choice of pairs: of one metric or run, or of any; `significant`: with levels less than that."""
+    """A choice of pairs: of one metric or run (None: any); `significant` keeps levels below it."""
 
     metric: str | None = None
     run: str | None = None
@@ -38,7 +38,7 @@ class PairsWanted:
 
 @dataclass(frozen=True, slots=True)
 class NumberedPair:
-    """A pair under a metric, with its number among all that the result has: metric by metric, from 0."""
+    """A pair under a metric, with its number among all pairs of the result: metric by metric, from 0."""
 
     number: int
     metric: str
@@ -48,16 +48,16 @@ class NumberedPair:
 
 @dataclass(frozen=True, slots=True)
 class PairsFound:
-    """Some pairs, and the number after which the next are to be looked for; None if there are no more."""
+    """Some pairs, and the number after which the next ones begin; None if there are no more."""
 
     pairs: list[NumberedPair]
     more_after: int | None
 
 
 def list_pairs(result: Mapping[str, Any]) -> list[ComparedPairs]:
-    """Put lists in the place of a result's tested pairs, or null and an address where they are many; return the pairs.
+    """Replace a result's tested pairs by lists, or by null and an address if they are many. Return the pairs.
 
-    The address is relative to that of the result, which does not know under which root path it is served.
+    The address is relative to that of the result, because the result does not know the service's root path.
     """
     metrics = [metric for metric in result.get("metrics", ()) if isinstance(metric, dict)]
     tested = [metric["pairs"] for metric in metrics if isinstance(metric.get("pairs"), ComparedPairs)]
@@ -72,7 +72,7 @@ def list_pairs(result: Mapping[str, Any]) -> list[ComparedPairs]:
 
 
 def write_pairs(writer: FileWriter, tested: Sequence[ComparedPairs]) -> None:
-    """Store the pairs: a file for each metric, and one that says what they have in common."""
+    """Store the pairs: a file for each metric, and one file with what they share."""
     if not tested:
         return
     first = tested[0]
@@ -91,10 +91,10 @@ def write_pairs(writer: FileWriter, tested: Sequence[ComparedPairs]) -> None:
 
 
 def find_pairs(workspace: Workspace, job: StoredJob, wanted: PairsWanted, after: int | None, limit: int) -> PairsFound:
-    """Return the next pairs of a job's result, at most `limit`: those whose numbers are greater than `after`.
+    """Return the next pairs of a job's result, at most `limit`: those with numbers greater than `after`.
 
-    There may be fewer though there are more to come: `METRICS_AT_ONCE`. Raises InvalidRequest for a metric or run that
-    the result does not have, and NotFound for results without pairs.
+    There may be fewer although more follow: see `METRICS_AT_ONCE`. Raise InvalidRequest for a metric or run that the
+    result does not have, and NotFound for results without pairs.
     """
     contents = _contents(workspace, job)
     _require_known("run", wanted.run, contents["runs"])
@@ -104,7 +104,7 @@ def find_pairs(workspace: Workspace, job: StoredJob, wanted: PairsWanted, after:
     numbers = [number for number in _metrics_with_pairs(workspace, job, contents, wanted) if number >= first]
     found: list[NumberedPair] = []
     for number in numbers[:METRICS_AT_ONCE]:
-        # One more than the page holds tells whether another follows.
+        # one more than the page holds shows whether another page follows
         found += _of_metric(workspace, job, contents, number, wanted, after, limit + 1 - len(found))
         if len(found) > limit:
             return PairsFound(found[:limit], found[limit - 1].number)
@@ -115,7 +115,7 @@ def find_pairs(workspace: Workspace, job: StoredJob, wanted: PairsWanted, after:
 def _metrics_with_pairs(
     workspace: Workspace, job: StoredJob, contents: Mapping[str, Any], wanted: PairsWanted
 ) -> list[int]:
-    """Return the numbers of the metrics under which at least one wanted pair is."""
+    """Return the numbers of the metrics under which at least one wanted pair exists."""
     numbers = [number for number, label in enumerate(contents["metrics"]) if wanted.metric in (None, label)]
     if wanted.significant is None:
         return numbers
@@ -133,7 +133,7 @@ def _of_metric(
     after: int | None,
     limit: int,
 ) -> list[NumberedPair]:
-    """Return the next pairs under the metric of this number."""
+    """Return the next pairs under the metric with this number."""
     each = pair_count(len(contents["runs"]))
     levels = _arrays(workspace, job, f"pairs/{number}/levels")
     pairs = ComparedPairs(
@@ -165,8 +165,8 @@ def _contents(workspace: Workspace, job: StoredJob) -> Any:
     file = find_file(workspace, job, CONTENTS)
     if file is None:
         raise NotFound(
-            "There are no pages of this result's pairs. Only bootstrap-sensitivity tests pairs, and results of "
-            "earlier versions list them all: read the result itself."
+            "This result has no pages of pairs. Only bootstrap-sensitivity tests pairs, and results of earlier "
+            "versions list all pairs: read the result itself."
         )
     return json.loads(b"".join(read_file(workspace, file)))
 
@@ -174,4 +174,6 @@ def _contents(workspace: Workspace, job: StoredJob) -> Any:
 def _require_known(what: str, name: str | None, known: Sequence[str]) -> None:
     if name is not None and name not in known:
         some = ", ".join(known[:5]) + (f" and {len(known) - 5:,} more" if len(known) > 5 else "")
-        raise InvalidRequest.at(f"query.{what}", f"unknown-{what}", f"The job has no {what} {name!r}; it has: {some}.")
+        raise InvalidRequest.at(
+            f"query.{what}", f"unknown-{what}", f"The job has no {what} {name!r}. Available: {some}."
+        )

@@ -1,7 +1,7 @@
-"""What every job may be asked: metrics, runs, qrels version, and the defaults of metrics' parameters.
+"""The parameters of every job: metrics, runs, qrels version, and defaults for metrics' parameters.
 
-A request is *settled* once: every metric expression in it becomes its label, and the defaults have served. What is
-settled says all that the result depends on, and is what a job shows and is known by.
+A request is *settled* once: each metric expression becomes its label, and the defaults are applied. The settled request
+contains everything that the result depends on. A job shows it and is identified by it.
 """
 
 from __future__ import annotations
@@ -15,22 +15,27 @@ from gainboard.evaluation.selection import AllRuns, BestPerTeam, NamedRuns, Sele
 from gainboard.work.labels import Labels, as_text
 
 MOST_DRAWS = 100_000
-"""Resamples or trials of one job."""
+"""The most resamples or trials of one job."""
 MOST_RUNS = 10_000
 
 MOST_CHARACTERS = 1000
-"""Of an expression, as of one that the metric parser reads."""
+"""The most characters of an expression, as in the metric parser."""
 
 Expression = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS)]
 Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRICS)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=MOST_DRAWS)]
 Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
-Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64, description="Of everything that is drawn")]
+Seed = Annotated[
+    int,
+    Field(
+        strict=True, ge=0, lt=2**64, description="Seed of everything that is drawn; an equal seed gives an equal result"
+    ),
+]
 Default = Annotated[str, StringConstraints(max_length=1000)] | StrictInt | StrictFloat
 
 
 class Top(BaseModel):
-    """The best runs by their mean score; ties at the last place are broken by name."""
+    """The best runs by their mean score. Ties at the last rank are broken by name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,37 +55,38 @@ Names = Annotated[list[Annotated[str, StringConstraints(max_length=128)]], Field
 
 
 class AnyParams(BaseModel):
-    """Parameters of any kind of job. As they are here, it is about all runs and the version that answers."""
+    """The parameters of any kind of job. Without more, a job is about all runs and the published version."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def version(self) -> int | None:
-        """Return the number of the qrels version that is asked for; None for the newest."""
+        """Return the number of the requested qrels version; None for the newest."""
         return None
 
     def versions(self) -> dict[str, int]:
-        """Return the qrels versions that are named beside that one, each under its place: those of kinds that compare
-        versions."""
+        """Return the other qrels versions that the request names, each under its location. Only some kinds compare
+        versions.
+        """
         return {}
 
     def selection(self) -> Selection:
-        """Return the runs that are asked for."""
+        """Return the requested selection of runs."""
         return AllRuns()
 
     def leaves_out_identical(self) -> bool:
-        """Tell whether runs that rank as another one of their team are left out."""
+        """Return whether runs identical to another one of their team are left out."""
         return False
 
     def defaults(self) -> dict[str, str]:
-        """Return the defaults that are given for metrics' parameters, as text: the metric parser knows the limits."""
+        """Return the given defaults for metrics' parameters, as text: the metric parser checks them."""
         return {}
 
     def settled(self, label: Labels) -> Self:
-        """Return the same request with every metric expression as its label, and no defaults left to apply."""
+        """Return the same request with every metric expression as its label, and with all defaults applied."""
         return self
 
     def shown(self) -> dict[str, JsonValue]:
-        """Return the settled request as JSON: the job shows it, and is known by it."""
+        """Return the settled request as JSON. The job shows it, and is identified by it."""
         return self.model_dump(mode="json")
 
 
@@ -90,11 +96,11 @@ class Params(AnyParams):
     runs: Literal["all"] | Names | Top | Best = Field(
         "all", description='`"all"`, names, `{"top": 30, "by": "AP"}` or `{"best_per_team": "AP"}`'
     )
-    qrels: Version | None = Field(None, description="A qrels version; the newest if none")
+    qrels: Version | None = Field(None, description="Number of a qrels version; the newest by default")
     drop_identical: bool = Field(
         False,
         strict=True,
-        description="Whether runs are left out that rank all documents as an earlier run of their team, by name, does",
+        description="Whether to leave out runs that rank all documents as an earlier run (by name) of their team does",
     )
     gains: Default | None = Field(None, description="Default gain setting of the metrics", examples=["3:2:1"])
     beta: Default | None = Field(None, description="Default beta of the metrics")
@@ -116,12 +122,14 @@ class Params(AnyParams):
         return self.model_copy(update=none | self.expressions(label))
 
     def expressions(self, label: Labels) -> dict[str, Any]:
-        """The fields that hold metric expressions, with labels in their place. Kinds with more of them add theirs."""
+        """Return the fields that hold metric expressions, with labels instead. Kinds with more such fields add
+        theirs.
+        """
         if isinstance(self.runs, Top):
             return {"runs": Top(top=self.runs.top, by=label(self.runs.by))}
         if isinstance(self.runs, Best):
             return {"runs": Best(best_per_team=label(self.runs.best_per_team))}
-        # A run named twice is there once.
+        # a run that is named twice is selected once
         return {"runs": self.runs if self.runs == "all" else list(dict.fromkeys(self.runs))}
 
     def shown(self) -> dict[str, JsonValue]:
@@ -136,7 +144,7 @@ class Params(AnyParams):
 
 
 class MetricsParams(Params):
-    """Parameters of the kinds that compare runs under metrics."""
+    """The parameters of the kinds that compare runs under metrics."""
 
     metrics: Metrics = Field(description="Metric expressions", examples=[["AP", "Q", "nDCG@10"]])
 

@@ -1,11 +1,10 @@
-"""The process of one slot: works the chunks that its owner names, until the owner is gone.
+"""The process of one slot: it runs the chunks that its owner names, until the owner is gone.
 
     python -m gainboard.work.process
 
-It reads lines of JSON from standard input: first the address of the database (not an argument, which every user
-of the machine could read), then claims. To each claim it answers with one line, a `Reply`. The end of standard
-input means that the owner has ended, however it did: then this process ends at once, in the middle of whatever
-it computes.
+It reads lines of JSON from standard input: first the address of the database (not an argument, which every user of
+the machine could read), then claims. It answers each claim with one line, a `Reply`. The end of standard input means
+that the owner has ended, for any reason. Then this process ends at once, even in the middle of a computation.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from gainboard.store.job_records import Claim
 from gainboard.work.worker import Worker
 
 NICENESS = 5
-"""Answers to requests go before jobs."""
+"""Jobs have a lower priority than requests."""
 
 Outcome = Literal["done", "refused", "unavailable", "raised"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What became of a claim: `refused` will be so again, `unavailable` was the database's fault."""
+    """The outcome of a claim. `refused` would happen again; `unavailable` was the database's fault."""
 
     claim: str
     outcome: Outcome
@@ -42,7 +41,7 @@ class Reply:
 
 
 def main() -> None:
-    """Works until standard input ends."""
+    """Run chunks until standard input ends."""
     replies = _take_stdout()
     lines: SimpleQueue[str] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin, lines), daemon=True).start()
@@ -57,7 +56,7 @@ def main() -> None:
 
 
 def _take_stdout() -> IO[str]:
-    # Whatever a library prints must not end up among the replies.
+    # whatever a library prints must not get among the replies
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return replies

@@ -1,4 +1,6 @@
-"""Kinds of reports. A kind is a value, made at the end of its one file in `work/reports`; nothing else lists kinds."""
+"""Kinds of reports. A kind is a value, made at the end of its file in `work/reports`; there is no other list of
+kinds.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
 
 
 class ReportParams(BaseModel):
-    """Parameters of every report."""
+    """The parameters of every report."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     qrels: dict[str, Version] = Field(
-        {}, description="The qrels version of a collection, by its name; the newest if none", max_length=100
+        {}, description="The qrels version of each collection, by its name; the newest by default", max_length=100
     )
-    drop_identical: bool = Field(False, description="Whether a team's second identical run is left out")
+    drop_identical: bool = Field(False, description="Whether to leave out a team's second identical run")
     seed: Seed = 0
 
 
@@ -33,14 +35,14 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What a report is about, in each of its collections: all that its plan may depend on."""
+    """The facts about a collection of a report. Its plan may depend on nothing else."""
 
     collection: str
     highest_level: int
     depth: int
     qrels_version: int
     versions: tuple[int, ...]
-    """Qrels versions that are published, the first of them first."""
+    """The published qrels versions, in the order of their first publication."""
     topics: int
     runs: int
     teams: int
@@ -50,8 +52,8 @@ class About:
 class Needed:
     """A job that a report needs: its kind, and its parameters as a client would send them.
 
-    `qrels`, `seed` and `drop_identical` are the report's where the parameters do not say otherwise. `shows` names the
-    tables and figures that are not there without it, for where it cannot be had.
+    `qrels`, `seed` and `drop_identical` are the report's if the parameters do not give them. `shows` names the tables
+    and figures that are missing without the job.
     """
 
     key: str
@@ -79,10 +81,10 @@ class JobResults(Mapping[str, Result]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReportKind(AnyKind[P]):
-    """A kind of report: what may be asked of it, the jobs of one collection, and how their results are laid out.
+    """A kind of report: its parameters, the jobs of one collection, and how their results are laid out.
 
-    `plan` follows from the facts about one collection alone, and `lay_out` from the results of the jobs planned that
-    could be had: both are the same at any time. `lay_out` goes in the order of the paper.
+    `plan` depends only on the facts about one collection, and `lay_out` only on the results of the possible jobs, so
+    both are the same at any time. `lay_out` follows the order of the paper.
     """
 
     title: str

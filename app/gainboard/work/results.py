@@ -1,4 +1,4 @@
-"""Results of jobs and reports: their bytes, and what is made of them once, by the worker that has them in memory."""
+"""Results of jobs and reports: their bytes, and what the worker makes from them once, while it has them in memory."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from gainboard.work.files import FileWriter, find_file, read_file
 from gainboard.work.job_kinds import JobKind, Result
 
 SUMMARY = "summary.json"
-"""The file that holds a result without its pairs: a thousandth of it, for whoever needs only the rest."""
+"""The file with a result except its pairs: a thousandth of its size, for readers that need only that."""
 
 
 MOST_PRINTED = 100_000
-"""Rows of a table in LaTeX: some 2,000 pages."""
+"""The most rows of a table in LaTeX: some 2,000 pages."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Exhibits:
 
 
 def require_result(work: StoredWork) -> str:
-    """Return the SHA-256 of the result; raises JobNotFinished or NoResult where there is none."""
+    """Return the SHA-256 of the result. Raise JobNotFinished or NoResult if there is none."""
     if work.result_sha256 is not None:
         return work.result_sha256
     noun = "job" if isinstance(work, StoredJob) else "report"
@@ -51,14 +51,14 @@ def require_result(work: StoredWork) -> str:
 
 
 def content(workspace: Workspace, work: StoredWork) -> Iterator[bytes]:
-    """Return the result as JSON, in pieces. Raises as `require_result`, before the first of them."""
+    """Yield the result as JSON, in pieces. Raise errors as `require_result` does, before the first piece."""
     return blobs.get(workspace.database, require_result(work))
 
 
 def parsed(workspace: Workspace, job: StoredJob) -> Any:
-    """Return the result of a job without its pairs, from JSON; with them where it is one of an earlier version.
+    """Return the result of a job without its pairs, from JSON; with them if it is of an earlier version.
 
-    Raises as `require_result`.
+    Raise errors as `require_result` does.
     """
     require_result(job)
     summary = find_file(workspace, job, SUMMARY)
@@ -73,8 +73,8 @@ def parse(body: bytes) -> Any:
 
 @contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    # A million new containers are no garbage: looking through them again and again takes three times as long as
-    # making them, and nothing else runs meanwhile.
+    # The million new containers are no garbage. Searching them for garbage takes three times as long as making them,
+    # and blocks all other threads, so collection is off.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -90,7 +90,7 @@ def exhibits_of(kind: JobKind[Any], result: Result) -> Exhibits:
 
 
 def with_pairs(result: Any, tested: Sequence[ComparedPairs]) -> Any:
-    """Return a result from its JSON, with the tested pairs in the place of lists that are too long for it."""
+    """Return a result from its JSON, with the tested pairs instead of lists that are too long for it."""
     for metric, pairs in zip(result.get("metrics", ()), tested, strict=False):
         if metric["pairs"] is None:
             metric["pairs"] = pairs
@@ -107,7 +107,7 @@ def write_summary(writer: FileWriter, body: bytes, tested: Sequence[ComparedPair
 
 
 def write_tables(writer: FileWriter, tables: Iterable[Table | LongTable]) -> None:
-    """Store tables as CSV and, but for those that nobody prints, as LaTeX."""
+    """Store tables as CSV and, except very long ones, as LaTeX."""
     for table in tables:
         writer.write(f"tables/{table.name}.csv", (piece.encode() for piece in csv_pieces(table)))
         if is_printed(table):
@@ -115,7 +115,7 @@ def write_tables(writer: FileWriter, tables: Iterable[Table | LongTable]) -> Non
 
 
 def write_figures(writer: FileWriter, figures: Iterable[Figure]) -> None:
-    """Store figures as SVG. Raises NotFound where Matplotlib is not installed."""
+    """Store figures as SVG. Raise NotFound if Matplotlib is not installed."""
     for figure in figures:
         writer.write(f"figures/{figure.name}.svg", [as_svg(figure)])
 
@@ -123,7 +123,7 @@ def write_figures(writer: FileWriter, figures: Iterable[Figure]) -> None:
 def names_of(made: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, list[dict[str, Any]]]:
     """Return the names and captions of the tables and figures, as a job has them in `exhibits`.
 
-    `pairs` are the metrics of which there are pages of pairs.
+    `pairs` names the metrics with pages of pairs.
     """
     tables = [{"name": each.name, "caption": each.caption, **_only_csv(each)} for each in made.tables]
     figures = [{"name": each.name, "caption": each.caption} for each in made.figures]

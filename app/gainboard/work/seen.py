@@ -1,7 +1,6 @@
 """Jobs and reports as their principals see them: found, listed and cancelled.
 
-Both are functions of the judgments. They are there for whoever may see those of all their collections, and for nobody
-else.
+Jobs and reports depend on the judgments. Only those who may see the judgments of all their collections see them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from gainboard.store.records import Action, Collection
 W = TypeVar("W", StoredJob, StoredReport)
 
 NOWHERE = 0
-"""The id of no collection."""
+"""An id that no collection has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Seen(Generic[W]):
 class WorkType(Generic[W]):
     """The differences between jobs and reports when they are found and cancelled.
 
-    `views` are the principal's views of the collections; None where it may not see one of them.
+    `views` are the principal's views of the collections; None if the principal may not see one of them.
     """
 
     noun: str
@@ -55,17 +54,17 @@ class WorkType(Generic[W]):
 
 
 def find_work(workspace: Workspace, principal: Principal, work_type: WorkType[W], identity: str) -> Seen[W]:
-    """Return the job or report of this id.
+    """Return the job or report with this id.
 
-    Raises NotFound, the same whether it is absent, or one of its collections is deleted or its judgments hidden;
-    NotAuthenticated for the same without a token.
+    Raise NotFound if it is absent, and the same error if one of its collections is deleted or has hidden judgments.
+    Without a token, raise NotAuthenticated instead.
     """
     with workspace.database.reading() as tx:
         return _find(tx, principal, work_type, identity)[0]
 
 
 def find_again(workspace: Workspace, principal: Principal, work: StoredWork) -> None:
-    """Raise NotFound where the principal no longer sees a job or report that it saw."""
+    """Raise NotFound if the principal may no longer see a job or report that it saw."""
     if isinstance(work, StoredJob):
         find_work(workspace, principal, JOBS, work.id)
     else:
@@ -77,7 +76,7 @@ def _find(tx: Transaction, principal: Principal, work_type: WorkType[W], identit
     views = work_type.views(tx, principal, work) if work is not None else None
     if work is None or views is None:
         principal.require_token()
-        raise NotFound(f"There is no {work_type.noun} {identity!r} here.")
+        raise NotFound(f"There is no {work_type.noun} {identity!r} here, or this token may not see it.")
     return _seen(work, views), views
 
 
@@ -88,21 +87,23 @@ def _seen(work: W, views: Sequence[View]) -> Seen[W]:
 def cancel_work(
     workspace: Workspace, principal: Principal, work_type: WorkType[W], identity: str
 ) -> tuple[Seen[W], bool]:
-    """Return the job or report, and whether it was cancelled; one that is over stays as it is.
+    """Return the job or report, and whether it was cancelled. One that is over is not changed.
 
-    Raises Forbidden for whoever neither organises all of its collections nor asked for it, with the same token.
+    Raise Forbidden unless the principal organises all of its collections, or asked for it with the same token.
     """
     with workspace.database.writing() as tx:
         seen, views = _find(tx, principal, work_type, identity)
         token = principal.require_token()
         if token.id != seen.work.token_id and not all(view.organises for view in views):
-            raise Forbidden(f"Only who asked for a {work_type.noun} cancels it, and {work_type.organisers}.")
+            raise Forbidden(
+                f"Only the token that asked for a {work_type.noun} may cancel it, and {work_type.organisers}."
+            )
         if seen.work.is_over:
             return seen, False
         now = workspace.now()
         work_type.cancel(tx, seen.work, now)
         work = work_type.find(tx, identity) or seen.work
-        if work.state == "cancelled" and work.finished_at == now:  # and not by somebody else at the same time
+        if work.state == "cancelled" and work.finished_at == now:  # nobody else has cancelled it at the same time
             for view in views:
                 audit.record(tx, principal, work_type.cancelled, identity, view.collection, **work_type.details(work))
         return _seen(work, views), work.state == "cancelled"
@@ -133,7 +134,7 @@ def _view_of_chapter(tx: Transaction, principal: Principal, chapter: Chapter) ->
 
 
 def _sees_qrels(tx: Transaction, view: View, chapter: Chapter) -> bool:
-    """Return whether the version that it is about is there for them: drafts are for organisers, and may vanish."""
+    """Return whether the principal sees the work's version: only organisers see drafts, and drafts may be discarded."""
     if chapter.jobs:
         return view.organises or not any(job.on_draft for job in chapter.jobs.values())
     judged = qrels.find(tx, chapter.collection_id, chapter.about["qrels_version"])
@@ -174,8 +175,8 @@ def list_jobs(
 ) -> Sequence[Seen[StoredJob]]:
     """Return jobs that this principal sees, newest first: those with numbers less than `before`.
 
-    Organisers of the instance see those of all collections, others those of their own. Raises JudgmentsHidden for
-    those of a collection whose judgments are.
+    Organisers of the instance see the jobs of all collections, others those of their own. Raise JudgmentsHidden for a
+    collection whose judgments are hidden.
     """
     with workspace.database.reading() as tx:
         scope, drafts = _scope(tx, principal, wanted.collection)
@@ -186,7 +187,7 @@ def list_jobs(
 
 
 def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int | None, bool]:
-    """Return the id of the only collection to list, None for all; and whether with jobs about drafts of qrels."""
+    """Return the id of the only collection to list (None for all), and whether jobs about drafts are included."""
     if name is not None:
         view = open_collection(tx, principal, name)
         view.require_free_scores()
@@ -203,12 +204,12 @@ def list_reports(
 ) -> Sequence[Seen[StoredReport]]:
     """Return reports that this principal sees, newest first: those with numbers less than `before`.
 
-    About one collection, or about any. Raises JudgmentsHidden for one whose judgments are.
+    They are about one collection, or about any. Raise JudgmentsHidden for a collection whose judgments are hidden.
     """
     with workspace.database.reading() as tx:
         only = _only(tx, principal, collection)
         every = _every(partial(reports.page, tx, limit=limit, collection_id=only, name=name), before)
-        # What a page of the table holds may be hidden from this principal, all of it.
+        # All reports in one page of the table may be hidden from this principal, so further pages are read.
         seen = (_seen(report, views) for report in every if (views := _views_of_report(tx, principal, report)))
         return list(islice(seen, limit))
 

@@ -1,4 +1,4 @@
-"""A slot: one killable process at a time, and the claim it works."""
+"""A slot: one process at a time, which can be killed, and the claim that it works on."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gainboard.store.job_records import Claim
 from gainboard.work.process import Reply
 
 IDLE_SECONDS = 60.0
-"""After which a process without work ends, and its memory is free."""
+"""Seconds after which a process without work ends, to free its memory."""
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
 
 
 class Slot:
-    """Made idle. `wake` is called from another thread whenever there may be news."""
+    """A slot, idle at first. `wake` is called from another thread whenever there may be news."""
 
     def __init__(self, url: str, wake: Callable[[], None]) -> None:
         self._url = url
@@ -36,52 +36,55 @@ class Slot:
         self.claim: Claim | None = None
 
     def give(self, claim: Claim) -> None:
-        """Has the process work a claim; a new process where there is none."""
+        """Give a claim to the process; start a new process if there is none."""
         self.claim, self._reply = claim, None
         try:
             try:
                 self._hand_over(claim)
             except BrokenPipeError:
-                # It has just ended, with nothing to do: not the fault of what would have been next.
+                # The idle process has just ended. This is not the fault of the new claim, so it does not count as a
+                # failure.
                 self.kill()
                 self._hand_over(claim)
         except OSError as error:
             self.kill()
-            self._reply = Reply(claim.name, "unavailable", f"No process could be given the work: {error.strerror}.")
+            self._reply = Reply(claim.name, "unavailable", f"No process could start the work: {error.strerror}.")
             self._wake()
 
     def reply(self) -> Reply | None:
-        """What became of the claim, once that is known; the slot is free from then on."""
+        """Return the outcome of the claim once it is known; the slot is then free."""
         if self.claim is None:
             return None
-        # First of all, for a process may reply and end between two looks.
+        # This comes first, because a process may reply and end between two checks.
         has_ended = self._ended.is_set()
         reply = self._reply
         if reply is None and has_ended:
-            reply = Reply(self.claim.name, "raised", f"The process that computed it ended ({self._code()}).")
+            reply = Reply(
+                self.claim.name, "raised", f"The process that computed this part ended unexpectedly ({self._code()})."
+            )
         if reply is not None:
             self.claim, self._reply = None, None
             self._idle_since = time.monotonic()
         return reply
 
     def kill(self) -> None:
-        """Ends the process, whatever it is doing."""
+        """Kill the process, whatever it is doing."""
         process, self._process = self._process, None
         if process is None:
             return
         process.kill()
         process.wait()
         assert process.stdin is not None
-        with suppress(OSError):  # what it did not read any more
+        with suppress(OSError):  # the rest of a line that the process did not read
             process.stdin.close()
 
     def drop(self) -> None:
-        """Ends the process and forgets the claim, which is another's now or nobody's."""
+        """Kill the process and forget the claim, which another process has now, or nobody."""
         self.kill()
         self.claim, self._reply = None, None
 
     def retire(self) -> None:
-        """Ends a process that has had no work for a while."""
+        """End a process that has had no work for a while."""
         if self.claim is None and time.monotonic() - self._idle_since > IDLE_SECONDS:
             self.kill()
 
@@ -101,7 +104,7 @@ class Slot:
         self._ended = Event()
         with _deaf_children():
             self._process = subprocess.Popen(
-                # -P: nothing in the folder where the service was started is a module of ours.
+                # With -P, Python does not import modules from the folder in which the service was started.
                 [sys.executable, "-P", "-m", "gainboard.work.process"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -134,7 +137,7 @@ class Slot:
         try:
             reply = Reply(**json.loads(line))
         except (ValueError, TypeError):
-            return  # cut off by the end of the process
+            return  # the process ended in the middle of a line
         if self.claim is not None and reply.claim == self.claim.name:
             self._reply = reply
         self._wake()
@@ -142,10 +145,10 @@ class Slot:
 
 @contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Whatever is started here inherits that it does not hear SIGTERM and its like.
+    """Make processes that are started here ignore SIGTERM and similar signals.
 
-    Whoever stops a service may send them to all of its processes: what to end, and what does not count as a
-    failed attempt, is the owner's to say. An owner that dies is noticed by the end of standard input.
+    A service manager may send them to all processes of the service. Only the owner decides which process ends, and what
+    counts as a failed attempt. The end of standard input tells a process that its owner has died.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -1,4 +1,4 @@
-"""Waiting for jobs and reports, without a thread each and without asking the database for each."""
+"""Waiting for jobs and reports, without a thread and a database query for each waiting request."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gainboard.store import jobs, reports
 from gainboard.store.job_records import StoredJob, StoredReport
 
 LOOK_SECONDS = 0.2
-"""Between two looks at the table, while anybody waits."""
+"""Seconds between two reads of the table while anyone waits."""
 
 AMONG: Mapping[type, Callable[..., dict[str, Any]]] = {StoredJob: jobs.among, StoredReport: reports.among}
-"""How those that are waited for are looked up, by their ids."""
+"""A function that reads the awaited jobs or reports by their ids."""
 
 log = logging.getLogger("gainboard")
 
@@ -25,9 +25,10 @@ W = TypeVar("W", StoredJob, StoredReport)
 
 
 class Watch:
-    """Tells all who wait in one process what becomes of jobs and reports, whichever process works them.
+    """A watch that tells all waiting requests of one process about changes of jobs and reports, whichever process runs
+    them.
 
-    It belongs to one event loop. However many wait, there is one look at the table at a time.
+    It belongs to one event loop. Only one read of the table runs at a time, however many requests wait.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -37,20 +38,20 @@ class Watch:
         self._is_closed = False
 
     def close(self) -> None:
-        """The server stops: all who wait are told what they know already, and nobody waits from now on."""
+        """Wake all waiting requests with the last known state, because the server stops. From now on nobody waits."""
         self._is_closed = True
         for future, known in self._waiting.items():
             if not future.done():
                 future.set_result(known)
 
     async def ended(self) -> None:
-        """Closes it, and waits until no look is under way: only then may the database be closed."""
+        """Close the watch, and wait until no read is under way: only then may the database be closed."""
         self.close()
         if self._look is not None:
             await asyncio.wait([self._look])
 
     async def until_over(self, job: W, seconds: float) -> W:
-        """The job or report once it is over, or as it is when the time is up."""
+        """Return the job or report once it is over, or as it is when the time is up."""
         try:
             async with asyncio.timeout(seconds):
                 async for changed in self.changes(job):
@@ -60,7 +61,9 @@ class Watch:
         return job
 
     async def changes(self, job: W) -> AsyncIterator[W]:
-        """The job or report as it is known, then whenever its state or progress is new, until it is over or `close`."""
+        """Yield the job or report as it is known, then at each new state or progress, until it is over or `close` is
+        called.
+        """
         yield job
         while not (job.is_over or self._is_closed):
             known, job = job, await self._next(job)
@@ -83,10 +86,10 @@ class Watch:
             try:
                 found = await asyncio.to_thread(self._read, list(self._waiting.values()))
             except Unavailable as error:
-                log.warning("those who wait for jobs wait for the database: %s", error.message)
+                log.warning("requests that wait for jobs are delayed until the database answers: %s", error.message)
                 continue
-            except Exception:  # else all who wait now would wait for ever
-                log.exception("unexpected error while looking at jobs")
+            except Exception:  # otherwise all waiting requests would wait for ever
+                log.exception("unexpected error while jobs were read")
                 continue
             for future, known in self._waiting.items():
                 now = found.get(known.id)

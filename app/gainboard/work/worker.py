@@ -1,4 +1,4 @@
-"""Working a chunk of a job: the one function that every engine calls, in whatever process."""
+"""The worker, which runs a chunk of a job. Every engine calls this one function, in whatever process."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from gainboard.work.pairs import list_pairs, write_pairs
 from gainboard.work.results import exhibits_of, names_of, parse, with_pairs, write_summary, write_tables
 
 PROGRESS_SECONDS = 0.5
-"""Between two notes of progress: each is a write transaction."""
+"""Seconds between two notes of progress: each note is a write transaction."""
 
 
 class Worker:
-    """Works chunks, one after the other. What it has scored for one chunk serves the next one of the same job."""
+    """A worker of chunks, one after the other. Its scores for one chunk serve the next chunk of the same job."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._open: tuple[str, Analysis] | None = None
 
     def work(self, claim: Claim) -> None:
-        """Works the chunk and stores what it comes to, or the job's result if it is the last one.
+        """Run the chunk and store its findings, or the job's result if the chunk is the last one.
 
-        Where the claim no longer holds in the end, nothing is stored.
+        If the claim is lost before the end, nothing is stored.
         """
         with self._workspace.database.reading() as tx:
             job = jobs.job_of(tx, claim)
-        # Where the claim is lost, what was made is no longer wanted.
+        # the claim is lost, so nobody needs the findings
         with suppress(ClaimLost):
             if job.kind in CHORES:
                 do_chore(self._workspace, claim, job)
@@ -57,7 +57,8 @@ class Worker:
 
     def _analysis(self, job: StoredJob) -> Analysis:
         if self._open is None or self._open[0] != job.id:
-            # Its matrices may be large, and refer to each other: they would stay until the collector's own time.
+            # The matrices may be large, and refer to each other, so they are freed at once: the collector may come much
+            # later.
             self._open = None
             gc.collect()
             self._open = (job.id, _open_analysis(self._workspace, job))
@@ -67,10 +68,10 @@ class Worker:
 def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis:
     kind = find_kind(job.kind)
     if (began := job.engine_version or 1) != kind.engine_version:
-        # Its chunks would come out otherwise than those that are done, and the result would be of neither version.
+        # The new chunks would differ from those that are done, and the result would belong to neither version.
         raise InvalidRequest(
             f"Another version of Gainboard began this job (engine version {began}, here {kind.engine_version}). "
-            "Ask for it again."
+            "Send the same request again."
         )
     params = kind.params.model_validate(job.params)
     with workspace.database.reading() as tx:
@@ -98,16 +99,18 @@ def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Anal
         packed = claims.results_of_chunks(tx, job.number)
     found = [arrays for chunk in packed for arrays in unpack_all(chunk)]
     while not _is_ended(workspace, claim, job, analysis, found):
-        pass  # what the change rests on has become another meanwhile
+        pass  # the collection has changed since the change was prepared
 
 
 def _is_ended(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis, found: Sequence[Arrays]) -> bool:
-    """Put the result together and end the job; False where a change is to be made anew, and nothing was stored."""
+    """Put the result together and end the job. Return False, with nothing stored, if a change must be prepared
+    again.
+    """
     result = analysis.result(found)
     tested = list_pairs(result)
     body = to_json(_headed(job, analysis, result), inf_nan_mode="null")
     sha256, compressed = hashlib.sha256(body).hexdigest(), compress(body)
-    # From JSON: what is shown of a result says what its readers read.
+    # Exhibits are made from the JSON, so that they show exactly what its readers get.
     made = exhibits_of(find_kind(job.kind), with_pairs(parse(body), tested))
     writer = FileWriter(workspace, claim)
     write_tables(writer, made.tables)
@@ -127,9 +130,9 @@ def _is_ended(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Anal
 
 
 def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, analysis: Analysis) -> Principal:
-    """Return who asked for a job, as a principal of now, with the collection locked where it is to be changed.
+    """Return who asked for a job, as a present principal; lock the collection if it is to be changed.
 
-    Collections are locked before their jobs by everybody who locks both.
+    All code that locks both locks collections before their jobs.
     """
     asker = holder(tokens.of_id(tx, job.token_id) if job.token_id else None, workspace.now())
     if isinstance(analysis, Change):
@@ -138,7 +141,9 @@ def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, anal
 
 
 def _headed(job: StoredJob, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:
-    """What every result carries, then its own. No times: an equal job has an equal result."""
+    """Return the result with the fields of every result before its own. It has no times, so equal jobs have equal
+    results.
+    """
     matrices = analysis.matrices
     head = {
         "kind": job.kind,
@@ -161,6 +166,6 @@ class _Progress:
         if time.monotonic() - self._noted < PROGRESS_SECONDS:
             return
         self._noted = time.monotonic()
-        # What was computed is worth more than a note of it.
+        # a failed note of progress must not stop the computation
         with suppress(Unavailable), self._workspace.database.writing() as tx:
             claims.progress(tx, self._claim, parts_done)

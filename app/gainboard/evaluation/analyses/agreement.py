@@ -36,10 +36,8 @@ class Agreement(Analysis):
     ) -> None:
         super().__init__(matrices)
         if matrices.run_count < LEAST_RUNS:
-            message = (
-                f"This takes at least {LEAST_RUNS} runs, to compare lists of their pairs; {matrices.run_count} are "
-                "selected."
-            )
+            message = f"Selected runs: {matrices.run_count}. To compare lists of their pairs, at least "
+            f"{LEAST_RUNS} are needed."
             raise refuse("runs", "too-few-runs", message)
         self.metrics, self.fuzziness, self.trials, self.seed = metrics, fuzziness, trials, seed
         self.topics = topics_for_halves(matrices, metrics)

@@ -72,7 +72,7 @@ class CommonTopics:
     def described(self) -> dict[str, Any]:
         """Return what a result says of its topics: how many count, and which do not, and why."""
         missing = [self.matrices.topics[topic] for topic in np.flatnonzero(~self.defined)]
-        why = "not every metric is defined for them: no relevant document, or an ideal ranking without gain"
+        why = "not every metric is defined for them: nothing relevant, or an ideal ranking that is worth nothing"
         return {"topics": self.count, "topics_left_out": missing, "left_out_because": why if missing else None}
 
     def require_drawable(self, draws: int, field: str) -> None:
@@ -94,7 +94,7 @@ def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> Co
     for geometric means: an analysis that draws topics compares arithmetic means.
     """
     if matrices.run_count < 2:
-        raise refuse("runs", "too-few-runs", f"A comparison takes at least 2 runs; {matrices.run_count} are selected.")
+        raise refuse("runs", "too-few-runs", f"Selected runs: {matrices.run_count}. A comparison needs at least 2.")
     for label in labels:
         if matrices.metric(label).parameters["mean"] != "arithmetic":
             message = (
@@ -105,8 +105,8 @@ def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> Co
     defined = matrices.defined_for_all(labels)
     if (count := int(defined.sum())) < least:
         message = (
-            f"This takes at least {least} topics with a score under every metric; {count} of {len(defined)} have "
-            "one. Leave out metrics, or judge more topics."
+            f"{count} of {len(defined)} topics have a score under every metric, but at least {least} are needed. "
+            "Leave out metrics, or judge more topics."
         )
         raise refuse("metrics", "too-few-topics", message)
     return CommonTopics(matrices, defined)

@@ -55,7 +55,7 @@ class GainVectors(Analysis):
         return {
             "topics": int(self._defined.sum()),
             "topics_left_out": missing,
-            "left_out_because": "no relevant document, or an ideal ranking without gain" if missing else None,
+            "left_out_because": "nothing relevant, or an ideal ranking that is worth nothing" if missing else None,
             "metric": self._metric.label,
             "ranks": list(range(1, self._metric.cutoff + 1)),
             "runs": [

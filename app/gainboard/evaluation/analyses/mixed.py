@@ -79,7 +79,7 @@ class MixedMatrices:
 
     def _versions_described(self) -> dict[str, Any]:
         left_out = self.topics_left_out
-        why = "some of the qrels versions do not judge them"
+        why = "not every one of the qrels versions judges them"
         return {
             "qrels_versions": self.versions,
             "topics_left_out": left_out,

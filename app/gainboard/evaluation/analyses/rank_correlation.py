@@ -89,7 +89,7 @@ class RankCorrelation(Analysis):
 
     def _require_rankings(self) -> None:
         if self.matrices.run_count < 2:
-            message = f"A ranking takes at least 2 runs; {self.matrices.run_count} are selected."
+            message = f"Selected runs: {self.matrices.run_count}. A ranking needs at least 2."
             raise refuse("runs", "too-few-runs", message)
         if not self._scored.topics:
             message = (

@@ -1,4 +1,4 @@
-"""test-agreement: whether three ways of comparing runs agree on which pairs differ most surely."""
+"""test-agreement: whether three ways to compare runs agree on the pairs that differ most surely."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ class AgreementParams(MetricsParams):
     topics, by the rarer outcome over topic subsets (minority rate), and by swaps over all differences (Sakai, 2005).
     """
 
-    fuzziness: Annotated[float, Field(ge=0, le=1)] = Field(0.01, description="Of the minority rate")
-    trials: Draws = Field(1000, description="Topic subsets, and pairs of topic sets")
+    fuzziness: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.01, description="For the minority rate: relative differences below it are ties"
+    )
+    trials: Draws = Field(1000, description="Number of topic subsets, and of pairs of topic sets")
     subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
-        None, description="Topics of a subset; half of them if none"
+        None, description="Number of topics in a subset; by default half of the topics"
     )
     seed: Seed = 0
 
 
 def tables(result: Result) -> Sequence[Table]:
-    """The three correlations of each metric."""
+    """Return the three correlations of each metric."""
     rows = [(metric["metric"], *(metric["kendall"][name] for name in AGREEMENTS)) for metric in result["metrics"]]
     columns = (Column("metric"), *(Column(name.replace("-", " / "), digits=4) for name in AGREEMENTS))
     caption = (
@@ -39,7 +41,7 @@ def tables(result: Result) -> Sequence[Table]:
 
 
 def figures(result: Result) -> Sequence[Figure]:
-    """None: three numbers a metric are a table."""
+    """Return no figure: three numbers per metric are a table."""
     return ()
 
 

@@ -34,29 +34,32 @@ Alpha = Annotated[float, Field(gt=0, lt=1)]
 
 
 class SensitivityParams(MetricsParams):
-    """Discriminative power of each metric: the share of all pairs of runs that differ significantly, and the
-    difference of means that this takes (Sakai, SIGIR 2006). Every pair's ASL, effect size and 95 % interval come
-    with it; the curve of all ASLs in decreasing order; and, with Tukey's test, the groups of runs that it does not
-    tell apart.
+    """Discriminative power of each metric: the share of all pairs of runs that differ significantly, and the difference
+    of means that this needs (Sakai, SIGIR 2006). The result also has every pair's ASL, effect size and 95 % interval,
+    the curve of all ASLs in decreasing order and, with Tukey's test, the groups of runs that do not differ
+    significantly.
     """
 
     test: Test = Field("paired-bootstrap", description="The significance test")  # type: ignore[valid-type]
-    resamples: Draws | None = Field(None, description="Resamples; the test's own default if none")
+    resamples: Draws | None = Field(None, description="Number of resamples; by default the test's own")
     alphas: Annotated[list[Alpha], Field(min_length=1, max_length=20)] = Field(
         [0.05, 0.01], description="Significance levels"
     )
     correction: Correction = Field(
         "none",
-        description="For many comparisons; Tukey's test needs none. With max-t, an infinite t counts for its own pair "
-        "only, and `resamples_with_infinite_t` says in how many resamples there is one",
+        description="Correction for many comparisons; Tukey's test needs none. With max-t, an infinite t "
+        "counts only for "
+        "its own pair, and `resamples_with_infinite_t` is the number of resamples with one",
     )
     baseline: Expression | None = Field(
-        None, description="The metric to be beaten; AP if it is among the metrics", examples=["AP"]
+        None,
+        description="The metric to compare the others with; by default AP, if it is among the metrics",
+        examples=["AP"],
     )
     seed: Seed = 0
 
     def expressions(self, label: Labels) -> dict[str, Any]:
-        """The metrics, with the baseline among them."""
+        """Return the metrics, with the baseline among them."""
         found = super().expressions(label)
         metrics: list[str] = found["metrics"]
         own = label(BASELINE)
@@ -65,7 +68,7 @@ class SensitivityParams(MetricsParams):
         return found | {"metrics": joined, "baseline": baseline}
 
     def settled(self, label: Labels) -> Self:
-        """The same request, the test's own number of resamples filled in, and no seed where nothing is drawn."""
+        """Return the same request with the test's own number of resamples, and without a seed if nothing is drawn."""
         own = find_test(self.test).default_resamples
         settled = {"resamples": self.resamples or own, "alphas": list(dict.fromkeys(self.alphas))}
         return super().settled(label).model_copy(update=settled | ({"seed": 0} if own is None else {}))
@@ -91,7 +94,7 @@ def _title(result: Result) -> str:
 
 
 def tables(result: Result) -> Sequence[Table | LongTable]:
-    """Return sensitivity by metric, the most sensitive first; and all pairs, where they are there."""
+    """Return sensitivity by metric, the most sensitive first, and all pairs if the result has them."""
     are_there = all(metric["pairs"] is not None for metric in result["metrics"])
     return (_sensitivity(result), *([_pairs(result)] if are_there else []))
 
@@ -119,7 +122,9 @@ def _marked(result: Result, label: str) -> list[Any]:
 
 
 def _pairs(result: Result) -> Table | LongTable:
-    """Return the table of all pairs: of rows if the result lists them, else of what is made as it is written."""
+    """Return the table of all pairs: with its rows if the result lists them, else with rows made while it is
+    written.
+    """
     is_corrected = result["correction"] != "none"
     columns = (
         Column("metric"),
@@ -160,13 +165,13 @@ def _tested(metrics: Sequence[Result], is_corrected: bool) -> Iterator[Sequence[
 
 
 def curve(result: Result, label: str, asls: Sequence[float]) -> Series:
-    """Return the ASL curve of a metric; long curves are listed at some of their ranks only."""
+    """Return the ASL curve of a metric. Long curves have only some of their ranks."""
     ranks = result.get("asl_curve_ranks") or range(1, len(asls) + 1)
     return Series(label, list(ranks), asls, style="line")
 
 
 def figures(result: Result) -> Sequence[Figure]:
-    """The ASL curves of all metrics."""
+    """Return the ASL curves of all metrics."""
     series = [curve(result, metric["metric"], metric["asl_curve"]) for metric in result["metrics"]]
     panel = Panel(
         Axis("run pairs, sorted by ASL"),
@@ -180,7 +185,7 @@ def figures(result: Result) -> Sequence[Figure]:
 BOOTSTRAP_SENSITIVITY = enter(
     JobKind(
         name="bootstrap-sensitivity",
-        changes=1,  # an infinite t counts for its own pair only in max-T
+        changes=1,  # in max-T, an infinite t counts only for its own pair
         params=SensitivityParams,
         analysis=_analysis,
         tables=tables,

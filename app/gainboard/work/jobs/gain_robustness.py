@@ -1,4 +1,4 @@
-"""gain-robustness: what other gain settings change in stability, swap rate and the ranking of runs."""
+"""gain-robustness: how other gain settings change stability, swap rate and the ranking of runs."""
 
 from __future__ import annotations
 
@@ -19,28 +19,33 @@ from gainboard.work.params import Expression, Metrics
 
 
 def default_settings(highest_level: int) -> list[str]:
-    """The paper's four, for three relevance levels; elsewhere what comes nearest: linear, flat, steep, adjusted."""
+    """Return the paper's four settings for three relevance levels, and similar ones elsewhere: linear, flat, steep,
+    adjusted.
+    """
     linear, flat = linear_ratio(highest_level), ":".join("1" * highest_level)
     return [linear, flat, steep(highest_level), f"adjust({linear})"]
 
 
 class RobustnessParams(stability.StabilityParams):
-    """Graded metrics under several gain settings: stability, swap rate, and how far each ranks the runs as the first
-    setting does (Sakai, 2005).
+    """Graded metrics under several gain settings: stability, swap rate, and how similarly each setting and the first
+    one rank the runs (Sakai, 2005).
     """
 
     metrics: Metrics = Field(
-        description="Graded metrics; what they say of gains is put aside", examples=[["Q", "nDCG@10"]]
+        description="Graded metrics; gains in the expressions are ignored", examples=[["Q", "nDCG@10"]]
     )
     settings: Annotated[list[Expression], Field(min_length=1, max_length=20)] | None = Field(
         None,
-        description="Gain settings, the first one to compare the others with; linear, flat, steep and adjusted if none",
+        description="Gain settings; the others are compared with the first. By default linear, flat, steep and "
+        "adjusted",
         examples=[["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"]],
     )
-    labels: dict[str, list[str]] = Field({}, description="Filled in: each metric under each setting")
+    labels: dict[str, list[str]] = Field({}, description="Filled in by the service: each metric under each setting")
 
     def expressions(self, label: Labels) -> dict[str, Any]:
-        """The metrics without their gains, the settings as labels have them, and the labels of each two."""
+        """Return the metrics without their gains, the settings as labels write them, and the label of each
+        combination.
+        """
         asked = self.settings or default_settings(label.highest_level)
         settings = list(dict.fromkeys(label.written("Q", "gains", setting) for setting in asked))
         named = label.expanded(self.metrics)
@@ -50,7 +55,9 @@ class RobustnessParams(stability.StabilityParams):
 
 
 def tables(result: Result) -> Sequence[Table]:
-    """Stability, required differences and correlation with the first setting; then the details of the first two."""
+    """Return stability, required differences and correlation with the first setting, then details of stability and
+    swaps.
+    """
     return (
         _correlations(result),
         *(replace(table, name=f"stability-{table.name}") for table in stability.tables(_part(result, "stability"))),
@@ -59,7 +66,7 @@ def tables(result: Result) -> Sequence[Table]:
 
 
 def figures(result: Result) -> Sequence[Figure]:
-    """The stability and swap-rate curves of all metrics under all settings."""
+    """Return the stability and swap-rate curves of all metrics under all settings."""
     return (
         *(replace(figure, name="stability-curves") for figure in stability.figures(_part(result, "stability"))),
         *(replace(figure, name="swap-rate-curves") for figure in swap_rate.figures(_part(result, "swap_rate"))),
@@ -108,7 +115,8 @@ def _analysis(matrices: Matrices, asked: RobustnessParams) -> GainRobustness:
 GAIN_ROBUSTNESS = enter(
     JobKind(
         name="gain-robustness",
-        changes=stability.STABILITY.changes + swap_rate.SWAP_RATE.changes,  # whose analyses it runs
+        changes=stability.STABILITY.changes
+        + swap_rate.SWAP_RATE.changes,  # the versions of the kinds whose analyses it runs
         params=RobustnessParams,
         analysis=_analysis,
         tables=tables,

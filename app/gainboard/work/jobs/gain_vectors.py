@@ -1,4 +1,4 @@
-"""gain-vectors: gain by rank and precision by recall of each run."""
+"""gain-vectors: gain by rank, and precision by recall, of each run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GainVectorsParams(Params):
     cutoff: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(100, description="The last rank of the curves")
 
     def settled(self, label: Labels) -> Self:
-        """The same request; gains, base and rel, which matter to the curves, with what they come to."""
+        """Return the same request with the values of gains, base and rel, which determine the curves."""
         known = label.parameters("nDCG")
         return super().settled(label).model_copy(update={name: known[name] for name in SETTLED})
 
@@ -36,7 +36,7 @@ class GainVectorsParams(Params):
         return super().shown() | {name: getattr(self, name) for name in SETTLED}
 
     def metric(self) -> str:
-        """The settled parameters as those of nDCG."""
+        """Return the settled parameters as an expression of nDCG."""
         return f"nDCG({','.join(f'{name}={getattr(self, name)}' for name in SETTLED)})@{self.cutoff}"
 
 
@@ -45,7 +45,7 @@ def _analysis(matrices: Matrices, asked: GainVectorsParams) -> GainVectors:
 
 
 def tables(result: Result) -> Sequence[Table]:
-    """All curves by rank, and precision by recall."""
+    """Return all curves by rank, and precision by recall."""
     by_rank = [
         (run["name"], rank, *(run[name][place] for name in CURVES))
         for run in result["runs"]
@@ -69,7 +69,7 @@ def tables(result: Result) -> Sequence[Table]:
 
 
 def figures(result: Result) -> Sequence[Figure]:
-    """A figure for each curve."""
+    """Return one figure for each curve."""
     ranks = Axis("rank")
     curves = [_curve(result, name, name, result["ranks"], ranks) for name in CURVES]
     recall = Axis("recall", limits=(0, 1))

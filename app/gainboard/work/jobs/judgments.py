@@ -1,4 +1,4 @@
-"""judgments: what a qrels version says, and what another one says of the same documents."""
+"""judgments: the content of a qrels version, and what another version says about the same documents."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ UNJUDGED = "not judged"
 
 
 class JudgmentsParams(Params):
-    """The judgments of a qrels version: its topics, the documents judged at each level, and R, the relevant ones of a
-    topic at any level. Documents below level 0 count at level 0: judged, and nonrelevant. `against` crosses the
-    levels of another version with these, document by document, as for a reassessment (Kekalainen, IPM, 2005).
+    """The judgments of a qrels version: its topics, the documents judged at each level, and R, the number of relevant
+    documents of a topic at any level. Documents below level 0 count as level 0: judged and nonrelevant. `against` adds
+    a table of the levels in another version and in this one, for example for a reassessment (Kekalainen, IPM, 2005).
 
-    Runs play no role: a selection of them has no effect, and nor have defaults of metrics' parameters.
+    Runs play no role: a selection of runs has no effect, nor have defaults for metrics' parameters.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{}]})
 
-    against: Version | None = Field(None, description="Another qrels version, which is published")
+    against: Version | None = Field(None, description="Another published qrels version")
 
     def settled(self, label: Labels) -> Self:
-        """The same request; what has no effect on its result is as if it had not been given."""
+        """Return the same request without the parameters that have no effect on its result."""
         return super().settled(label).model_copy(update={"drop_identical": False})
 
     def expressions(self, label: Labels) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def _analysis(matrices: Matrices, asked: JudgmentsParams) -> JudgmentCounts:
 
 
 def tables(result: Result) -> Sequence[Table]:
-    """The levels, the topics, and the two versions crossed."""
+    """Return the levels, the topics, and the table of the two versions."""
     return (_summary(result), _topics(result), *((_crossed(result),) if "against" in result else ()))
 
 
@@ -92,7 +92,7 @@ def _crossed(result: Result) -> Table:
 
 
 def figures(result: Result) -> Sequence[Figure]:
-    """R by topic, the largest first, with the share of each level."""
+    """Return R by topic, the largest first, with the share of each level."""
     topics = sorted(result["by_topic"], key=lambda each: (-each["relevant"], each["topic"]))
     places = list(range(len(topics)))
     levels = result["levels"]

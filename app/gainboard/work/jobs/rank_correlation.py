@@ -1,4 +1,4 @@
-"""rank-correlation: how alike the rankings are that metrics make of the same runs."""
+"""rank-correlation: how similarly metrics rank the same runs."""
 
 from __future__ import annotations
 
@@ -26,41 +26,45 @@ NAMES = {
 
 
 class CorrelationParams(Params):
-    """Correlation of the rankings of runs by mean score, between all metrics (often the same one under several gain
-    settings). Means are rounded to 12 decimals, and equal ones are ties. `against` adds the swops: pairs of runs that
-    a metric orders otherwise than that one; `sweep` the curve of a parameter; `accuracy` the bootstrap standard error
-    of each tau over topics (Sakai, SIGIR 2006).
+    """Correlation of the rankings of runs by mean score, between all metrics (often the same metric under several gain
+    settings). Means are rounded to 12 decimals, and equal means are ties. `against` adds the swops: pairs of runs that
+    a metric orders otherwise than that one. `sweep` adds the curve of a parameter, and `accuracy` the bootstrap
+    standard error of each tau over topics (Sakai, SIGIR 2006).
 
-    A metric may name a published qrels version, `{"metric": "P@10", "qrels": 1}`, and is then called `P@10 (qrels 1)`:
-    how alike are the rankings by the judgments of two assessors (Kekalainen, IPM, 2005)? Runs are selected by the
-    version of the job, and every metric is scored on the topics that all of these versions judge.
+    A metric may name a published qrels version, `{"metric": "P@10", "qrels": 1}`, and is then called `P@10 (qrels 1)`.
+    This answers how similar the rankings by the judgments of two assessors are (Kekalainen, IPM, 2005). Runs are
+    selected by the version of the job, and every metric is scored on the topics that all these versions judge.
     """
 
     metrics: Annotated[list[Entry], Field(min_length=1, max_length=MOST_METRICS)] = Field(
         description="Metric expressions, each of which may name a qrels version", examples=[["AP", "Q", "nDCG@10"]]
     )
     coefficients: Annotated[list[Coefficient], Field(min_length=1, max_length=len(NAMES))] = Field(
-        ["kendall", "spearman"], description="Of tau_ap, the row is the reference"
+        ["kendall", "spearman"], description="Coefficients to compute; for tau_ap, the row is the reference"
     )
     against: Entry | None = Field(None, description="The metric against which swops are listed")
-    sweep: AskedSweep | None = Field(None, description="A parameter of one metric to be varied")
-    accuracy: bool = Field(False, description="Whether each tau's standard error over topics is computed")
-    resamples: Draws = Field(1000, description="Topic resamples of the accuracy")
-    p: Annotated[float, Field(gt=0, lt=1)] = Field(0.9, description="Persistence of rank-biased overlap")
+    sweep: AskedSweep | None = Field(None, description="A parameter of one metric to vary")
+    accuracy: bool = Field(False, description="Whether to compute the standard error of each tau over topics")
+    resamples: Draws = Field(1000, description="Number of topic resamples of the accuracy")
+    p: Annotated[float, Field(gt=0, lt=1)] = Field(
+        0.9, description="Persistence of rank-biased overlap: higher values look deeper"
+    )
     tau_ap_ties: Literal["b"] | None = Field(
         None,
-        description="`b`: Urbano and Marrero's form for ties, without which tau_ap is undefined where there are any",
+        description="How tau_ap treats ties. `b`: Urbano and Marrero's form; without it, tau_ap is undefined "
+        "if there are "
+        "ties",
     )
     seed: Seed = 0
 
     @model_validator(mode="after")
     def _once(self) -> Self:
         if len(set(self.coefficients)) < len(self.coefficients):
-            raise ValueError("a coefficient is named twice")
+            raise ValueError("a coefficient is named twice; name each once")
         return self
 
     def settled(self, label: Labels) -> Self:
-        """The same request; what has no effect on its result is as if it had not been given."""
+        """Return the same request without the parameters that have no effect on its result."""
         used = {"seed", "resamples"} if self.accuracy else set()
         used |= {"p"} if "rbo" in self.coefficients else set()
         used |= {"tau_ap_ties"} if "tau_ap" in self.coefficients else set()
@@ -69,7 +73,7 @@ class CorrelationParams(Params):
         return super().settled(label).model_copy(update=unused)
 
     def expressions(self, label: Labels) -> dict[str, Any]:
-        """The metrics, with `against` among them, and those of the sweep."""
+        """Return the metrics, with `against` among them, and those of the sweep."""
         against, metrics = settled_entry(self.against, label), settled_entries(self.metrics, label)
         if against is not None and against not in metrics:
             metrics.append(against)
@@ -98,7 +102,7 @@ def _analysis(matrices: Matrices, asked: CorrelationParams) -> RankCorrelation:
 
 
 def tables(result: Result) -> Sequence[Table]:
-    """A matrix for each coefficient, the means, and what else was asked for."""
+    """Return a matrix for each coefficient, the means, and the other parts that were asked for."""
     return (
         *(_matrix(result, name) for name in result["coefficients"]),
         _means(result),
@@ -176,7 +180,7 @@ def _accuracy(result: Result) -> Table:
 
 
 def figures(result: Result) -> Sequence[Figure]:
-    """A map of each coefficient, the curves of the means with swops marked, and the sweep's curves."""
+    """Return a map of each coefficient, the curves of the means with marked swops, and the curves of the sweep."""
     return (
         *(_map(result, name) for name in result["coefficients"]),
         _curves(result),
@@ -202,7 +206,7 @@ def _curves(result: Result) -> Figure:
 
 
 def risen(result: Result, label: str) -> list[int]:
-    """The places in the order of the first metric at which the mean is above the one before: swops with that metric."""
+    """Return the indexes, in the order of the first metric, where the mean rises: swops with that metric."""
     means, first = result["means"][label], result["means"][result["metrics"][0]]
     return [
         place

@@ -23,14 +23,14 @@ from gainboard.work.orders import launch
 from gainboard.work.params import AnyParams
 
 MOST_LOOKED_AT = 100
-"""Jobs among which one of the same change is looked for, the newest: organisers change an order a few times."""
+"""The newest jobs in which an equal change is searched for: organisers change an order only a few times."""
 
 
 class RejudgeParams(AnyParams):
     """Another order of the collection's runs (organisers). The stored files are read again, and the same judgments
-    become a new qrels version whose runs are in this order; until it is published the old one answers, and afterwards
-    under `?qrels=`. Drafts under the old order are replaced, too: each becomes a new draft. Runs that come meanwhile
-    are taken along. The job fails, and nothing is changed, if a run cannot be read under the new order.
+    become a new qrels version whose runs are in this order. The old version is used until the new one is published, and
+    stays available under `?qrels=`. Each draft under the old order is replaced by a new draft. Runs that come meanwhile
+    are included. If a run cannot be read in the new order, the job fails and nothing is changed.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"order_by": "score32"}]})
@@ -57,8 +57,8 @@ def _find_same(tx: Transaction, collection: Collection, asked: RejudgeParams) ->
     if (done := _newest_job(tx, collection, asked, "succeeded")) is not None:
         return done
     raise Conflict(
-        f"The runs of {collection.name!r} are ordered by {asked.order_by} already, under qrels version "
-        f"{newest.version}: there is nothing to change."
+        f"The runs of {collection.name!r} are already ordered by {asked.order_by}, under qrels version "
+        f"{newest.version}. There is nothing to change."
     )
 
 
@@ -70,9 +70,9 @@ def _newest_job(tx: Transaction, collection: Collection, asked: RejudgeParams, s
 
 
 def change_order(workspace: Workspace, principal: Principal, name: str, order_by: OrderBy) -> StoredJob | None:
-    """Have the runs of a collection ordered otherwise: at once where nobody is answered by qrels yet, else by a job.
+    """Change the order of a collection's runs: at once if no qrels are published, else by a job.
 
-    Return the job; None where there is nothing to wait for. Raises Conflict where a run cannot be read so.
+    Return the job, or None if the change is done. Raise Conflict if a run cannot be read in this order.
     """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
@@ -85,7 +85,7 @@ def change_order(workspace: Workspace, principal: Principal, name: str, order_by
 
 
 def tables(result: Result) -> Sequence[Table]:
-    """Return the table of the runs, each with the number of topics that it ranks otherwise now."""
+    """Return the table of the runs, each with the number of topics whose ranking has changed."""
     rows = [(each["name"], each["team"], each["topics"]) for each in result["reordered"]]
     columns = (Column("run"), Column("team"), Column("topics reordered"))
     caption = (
@@ -96,7 +96,7 @@ def tables(result: Result) -> Sequence[Table]:
 
 
 def figures(result: Result) -> Sequence[Figure]:
-    """Return none: a few numbers are a table."""
+    """Return no figure: a few numbers are a table."""
     return ()
 
 

@@ -1,4 +1,4 @@
-"""stability: how often topic subsets disagree about runs, against how often they tie them."""
+"""stability: how often topic subsets disagree about runs, and how often they tie them."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ Fuzziness = Annotated[float, Field(ge=0, le=1)]
 
 class StabilityParams(MetricsParams):
     """Minority rate and proportion of ties of each metric over random subsets of the topics (Buckley and Voorhees,
-    SIGIR 2000): two runs are tied on a subset if their means differ by less than the fuzziness times the larger one.
-    The lower its curve, the more stable a metric: few ties, and rarely the other way round on other topics.
+    SIGIR 2000). Two runs are tied on a subset if their means differ by less than the fuzziness times the larger mean.
+    The lower its curve, the more stable a metric: it has few ties, and other topics rarely reverse a difference.
     """
 
     trials: Draws = Field(1000, description="Topic subsets")
     subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
-        None, description="Topics of a subset; half of them if none"
+        None, description="Number of topics in a subset; by default half of the topics"
     )
     fuzziness: Annotated[list[Fuzziness], Field(min_length=1, max_length=100)] = Field(
         list(FUZZINESS), description="Relative differences below which two runs are tied"
     )
-    per_pair: bool = Field(False, description="Whether the counts of every pair of runs are answered too")
+    per_pair: bool = Field(False, description="Whether the answer has the counts of every pair of runs")
     seed: Seed = 0
 
     def settled(self, label: Labels) -> Self:
-        """The same request with each fuzziness once, in the order of the curve."""
+        """Return the same request with each fuzziness once, in the order of the curve."""
         return super().settled(label).model_copy(update={"fuzziness": sorted(set(self.fuzziness))})
 
 
 def tables(result: Result) -> Sequence[Table]:
-    """Each metric's curve, and its value where the minority rate is 5 %."""
+    """Return each metric's curve, and its value where the minority rate is 5 %."""
     curves = [
         (metric["metric"], point["fuzziness"], point["minority_rate"], point["proportion_of_ties"])
         for metric in result["metrics"]
@@ -81,7 +81,7 @@ def _at_5_percent(result: Result) -> Table:
 
 
 def figures(result: Result) -> Sequence[Figure]:
-    """The stability curves of all metrics."""
+    """Return the stability curves of all metrics."""
     series = [
         Series(
             metric["metric"],

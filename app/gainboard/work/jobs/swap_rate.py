@@ -1,4 +1,4 @@
-"""swap-rate: how often a difference between two runs turns round on other topics."""
+"""swap-rate: how often a difference between two runs reverses on other topics."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from gainboard.work.params import Draws, MetricsParams, Seed
 
 
 class SwapRateParams(MetricsParams):
-    """Swap rate of each metric by the size of the difference between two runs (Voorhees and Buckley, SIGIR 2002):
-    each trial compares all pairs on two disjoint random sets of topics. From it follow the difference that is
-    required for a swap rate of at most 5 %, and the share of comparisons that reach it.
+    """Swap rate of each metric by the size of the difference between two runs (Voorhees and Buckley, SIGIR 2002): each
+    trial compares all pairs on two disjoint random sets of topics. The result also has the difference that is required
+    for a swap rate of at most 5 %, and the share of comparisons that reach it.
     """
 
-    trials: Draws = Field(1000, description="Pairs of topic sets")
+    trials: Draws = Field(1000, description="Number of pairs of topic sets")
     subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
-        None, description="Topics of each set; half of them if none"
+        None, description="Number of topics in each set; by default half of the topics"
     )
-    replacement: bool = Field(False, description="Whether each set is drawn with replacement, apart from the other")
-    strict: bool = Field(True, description="Whether a difference that vanishes is a swap too, as in Sakai's form")
+    replacement: bool = Field(
+        False, description="Whether each set is drawn with replacement, independently of the other"
+    )
+    strict: bool = Field(True, description="Whether a difference that becomes 0 counts as a swap, as in Sakai's form")
     seed: Seed = 0
 
 
 def tables(result: Result) -> Sequence[Table]:
-    """The four columns of the papers' tables, and the rates by bin."""
+    """Return the four columns of the papers' tables, and the rates by bin."""
     required = [
         (
             metric["metric"],
@@ -75,7 +77,7 @@ def tables(result: Result) -> Sequence[Table]:
 
 
 def figures(result: Result) -> Sequence[Figure]:
-    """The swap-rate curves of all metrics."""
+    """Return the swap-rate curves of all metrics."""
     series = [
         Series(
             metric["metric"],

@@ -1,4 +1,4 @@
-"""Putting together what a report lays out for each of its collections: names, averages, what is not there."""
+"""The composition of a report from what it lays out for each collection: names, averages, and what is missing."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Rem
 E = TypeVar("E", Table, Figure)
 P = TypeVar("P", LaidTable, LaidFigure)
 Chapters = Mapping[str, Sequence[Laid]]
-"""What is laid out, by the collection's name."""
+"""The laid-out items, by the collection's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed(Generic[E]):
-    """A table or figure under its name in the report: of one collection, or of all of them (None)."""
+    """A table or figure under its name in the report, of one collection or of all of them (None)."""
 
     number: str
     collection: str | None
@@ -28,24 +28,25 @@ class Placed(Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """All that a report shows. Tables and figures are in the order of the paper, then of the collections."""
+    """The content of a report. Tables and figures are in the order of the paper, then of the collections."""
 
     tables: Sequence[Placed[Table]]
     figures: Sequence[Placed[Figure]]
     left_out: Sequence[tuple[str | None, LeftOut]]
-    """By collection; None for what would have been of all of them."""
+    """What is left out, by collection; None for what would have been about all of them."""
     remarks: Sequence[tuple[str, Remark]]
 
     @property
     def cells(self) -> int:
-        """About how much it holds: cells and points."""
+        """About the size of the answer: its cells and points."""
         points = sum(len(series.x) for each in self.figures for series in each.exhibit.series)
         return points + sum(len(each.exhibit.rows) * len(each.exhibit.columns) for each in self.tables)
 
 
 def compose(chapters: Chapters) -> Answer:
-    """The report's answer. `tables-3-6a` of collection C is `tables-3-6a.C`, and the average over several collections
-    has the paper's own number for it, or is `average-tables-3-6a`."""
+    """Return the report's answer. `tables-3-6a` of collection C becomes `tables-3-6a.C`. The average over several
+    collections has the paper's own number for it, or is `average-tables-3-6a`.
+    """
     everything = [(name, each) for name, laid in chapters.items() for each in laid]
     tables = list(_tables([(name, each) for name, each in everything if isinstance(each, LaidTable)]))
     return Answer(
@@ -91,7 +92,7 @@ def _average(of_each: Mapping[str, LaidTable]) -> Table:
 
 
 def _has_numbers(table: Table) -> bool:
-    """Whether there is more than text in it: tables that share rows may share no column."""
+    """Return whether the table contains numbers: tables that share rows may share no column."""
     return any(not isinstance(value_of(cell), str) for row in table.rows for cell in row)
 
 
@@ -102,7 +103,9 @@ def _figures(laid: Sequence[tuple[str, LaidFigure]]) -> Iterator[Placed[Figure]]
 
 
 def _by_number(laid: Sequence[tuple[str, P]]) -> dict[str, dict[str, P]]:
-    """By number and collection. Numbers are in the order of the paper, whichever of them the first collections lack."""
+    """Return the items by number and collection. Numbers are in the order of the paper, even if the first collections
+    lack some.
+    """
     order: list[str] = []
     places: dict[str, int] = defaultdict(int)
     found: dict[str, dict[str, P]] = defaultdict(dict)

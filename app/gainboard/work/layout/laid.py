@@ -1,4 +1,4 @@
-"""What a report lays out: tables and figures under the paper's own numbers, what is missing, and what to beware of."""
+"""The items of a report: tables and figures under the paper's own numbers, what is missing, and remarks for readers."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from gainboard.exhibits import Figure, Marked, Share, Table
 from gainboard.exhibits.tables import Cell, MarkStyle, Value, is_undefined, value_of
 
 Finish = Callable[[Table], Table]
-"""Sorts the rows of a table and marks its cells, by the paper's rules."""
+"""A function that sorts the rows of a table and marks its cells, by the paper's rules."""
 
 
 def as_it_is(table: Table) -> Table:
-    """The finish of a table that the paper neither sorts nor marks."""
+    """Return the table unchanged, for tables that the paper neither sorts nor marks."""
     return table
 
 
 def slug(number: str) -> str:
-    """The paper's number of a table or figure as a name: "Tables 3-6 (a)" is `tables-3-6a`."""
+    """Return the paper's number of a table or figure as a name: "Tables 3-6 (a)" becomes `tables-3-6a`."""
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"[ (]*\((\w+)\)", r"\1", number.lower())).strip("-")
 
 
 @dataclass(frozen=True, slots=True)
 class LaidTable:
-    """A table of the paper, of one collection: `number` is the paper's, with all that it gives a table of its kind
-    where it repeats one for each of its data sets ("Tables 3-6 (a)").
+    """A table of the paper, for one collection. `number` is the paper's; if the paper has such a table for each data
+    set, it names all of them ("Tables 3-6 (a)").
 
-    The table is neither sorted nor marked; `finish` does both, there and in the average over collections, which the
-    paper may have a number for. One that `is_joined` is not averaged: the rows of all collections are in one table.
+    The table is neither sorted nor marked. `finish` does both, for this table and for the average over collections,
+    which may have a number of its own. A table that `is_joined` is not averaged: one table has the rows of all
+    collections.
     """
 
     number: str
@@ -38,16 +39,16 @@ class LaidTable:
     average: str = ""
     is_joined: bool = False
     has_average: bool = True
-    """Whether a mean of its numbers over collections says anything."""
+    """Whether a mean of its numbers over collections makes sense."""
 
     def finished(self) -> Table:
-        """The table as it is shown."""
+        """Return the table as it is shown."""
         return self.finish(self.table)
 
 
 @dataclass(frozen=True, slots=True)
 class LaidFigure:
-    """A figure of the paper, of one collection; its number as that of a table."""
+    """A figure of the paper, for one collection. Its number is formed as that of a table."""
 
     number: str
     figure: Figure
@@ -55,7 +56,7 @@ class LaidFigure:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Tables or figures that are not there, by the paper's numbers, and why."""
+    """Tables or figures that are missing, by the paper's numbers, and why."""
 
     what: str
     why: str
@@ -63,7 +64,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What readers of the tables and figures should beware of."""
+    """A warning for readers of the tables and figures."""
 
     text: str
 
@@ -72,10 +73,11 @@ Laid = LaidTable | LaidFigure | LeftOut | Remark
 
 
 def average(tables: Sequence[Table]) -> Table:
-    """The unweighted mean of tables of one form, number by number: rows are those whose texts are in all of them, in
-    the order of the first; a number that is undefined in one of them is undefined. Shares become quotients.
+    """Return the unweighted mean of tables of one form, number by number. It has the rows whose texts are in all
+    tables, in the order of the first one. A number is undefined if it is undefined in any table. Shares become
+    quotients.
 
-    Columns whose heading is not in all of them are left out, and so are notes: they say what holds for one alone.
+    Columns that are not in all tables are left out. So are notes, which are about one table only.
     """
     first, *others = (_Cells(table) for table in tables)
     shared = [place for place, heading in enumerate(first.headings) if all(heading in each.headings for each in others)]
@@ -90,7 +92,7 @@ def average(tables: Sequence[Table]) -> Table:
 
 
 def joined(tables: Sequence[Table]) -> Table:
-    """The rows of all tables, one after the other, under the columns of any of them."""
+    """Return the rows of all tables, one table after the other, under the columns of all of them."""
     headings = {column.full_heading: column for table in tables for column in table.columns}
     rows: list[list[Cell]] = []
     for table in tables:
@@ -100,7 +102,7 @@ def joined(tables: Sequence[Table]) -> Table:
 
 
 class _Cells:
-    """A table's rows by their texts."""
+    """The rows of a table, by their texts."""
 
     def __init__(self, table: Table) -> None:
         self.headings = [column.full_heading for column in table.columns]
@@ -118,7 +120,7 @@ def _mean(values: Sequence[Value]) -> Value:
 
 
 def mark_where(rule: Callable[[float], bool], style: MarkStyle = "bold") -> Finish:
-    """The finish that marks every number for which the rule holds; the table says what the marks of a style mean."""
+    """Return the finish that marks every number for which the rule holds. The table says what the marks mean."""
 
     def finish(table: Table) -> Table:
         return replace(table, rows=[[_marked(cell, rule, style) for cell in row] for row in table.rows])
@@ -135,7 +137,7 @@ def _marked(cell: Cell, rule: Callable[[float], bool], style: MarkStyle) -> Cell
 
 
 def sorted_by(place: int) -> Finish:
-    """The finish that sorts rows by the number in one column, the highest first and undefined ones last."""
+    """Return the finish that sorts rows by the numbers in one column, the highest first and undefined ones last."""
 
     def key(row: Sequence[Cell]) -> tuple[bool, float]:
         value = value_of(row[place])

@@ -1,4 +1,4 @@
-"""The material of an experiment, as papers describe it: topics, runs, and the levels of two qrels versions crossed."""
+"""The material of an experiment, as papers describe it: topics, runs, and a table of two qrels versions' levels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from gainboard.exhibits import Cell, Column, Table, Value
 from gainboard.work.layout.laid import LaidTable, Remark
 from gainboard.work.report_kinds import Result
 
-# No name of a level has white space in it.
+# names of levels contain no blanks, so this column cannot be a level
 NONRELEVANT, TOTAL = "nonrelevant (L0)", "all levels"
 
 
 def statistics(judgments: Result, number: str, correlated: int | None, tested: int | None) -> LaidTable:
-    """What a job of kind `judgments` says of the topics, and how many runs were used for what: one row of a table over
-    all collections; a number is None where there was no such experiment."""
+    """Return the topics according to a job of kind `judgments`, and the numbers of runs used: one row of a table over
+    all collections. A number is None if there was no such experiment.
+    """
     relevant, levels = judgments["relevant"], judgments["levels"][:0:-1]
     used = "" if correlated is None else str(correlated)
     cells: list[tuple[Column, Value]] = [
@@ -34,8 +35,9 @@ def statistics(judgments: Result, number: str, correlated: int | None, tested: i
 
 
 def numbers_of_runs(result: Result, number: str) -> Iterator[LaidTable | Remark]:
-    """The runs that a job is about, and those that it left out as identical to others of their team: one row of a table
-    over all collections, and the names."""
+    """Yield the runs that a job is about, and those left out as identical to others of their team: one row of a table
+    over all collections, and the names.
+    """
     kept, left_out = result["runs"], result.get("runs_left_out", ())
     row = (result["collection"], len(kept) + len(left_out), len(left_out), len(kept))
     columns = (Column("collection"), Column("runs"), Column("discarded, as identical"), Column("compared"))
@@ -46,8 +48,9 @@ def numbers_of_runs(result: Result, number: str) -> Iterator[LaidTable | Remark]
 
 
 def crossed_levels(result: Result) -> Table:
-    """From a job of kind `judgments`: a row for each level of the original version that documents have, with the shares
-    of the levels that they have now."""
+    """Return the table of a job of kind `judgments`: a row for each original level that documents have, with the shares
+    of their present levels.
+    """
     found = result["against"]
     names = [NONRELEVANT, *found["levels"][1:]]
     lines = zip(names, found["crossed"], found["there"], found["shares"], strict=True)

@@ -1,4 +1,4 @@
-"""Tables of Kendall's tau between rankings with the marks of the papers, and the papers' names of metrics."""
+"""Tables of Kendall's tau between rankings, with the marks of the papers, and the papers' names of metrics."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from gainboard.work.layout.laid import LaidTable, mark_where
 from gainboard.work.report_kinds import Result
 
 EQUIVALENT, NOTICEABLE = 0.9, 0.8
-"""From the one on rankings are equivalent, below the other they differ noticeably (Voorhees, SIGIR 2001)."""
+"""Rankings with at least the first tau are equivalent; below the second they differ noticeably (Voorhees, SIGIR 2001).
+"""
 HIGH = 0.9
 ALPHA = 0.01
 
 
 class Taus:
-    """Taus of one result, by the names of its metrics in the order in which they were asked for."""
+    """The taus of one result, by the names of its metrics in the order of the request."""
 
     def __init__(self, result: Result, names: Sequence[str]) -> None:
         self._result = result
@@ -30,7 +31,7 @@ class Taus:
     def table(
         self, name: str, caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], legend: str = ""
     ) -> Table:
-        """A table of them, yet to be finished by `mark_taus`; `legend` says what its names mean."""
+        """Return a table of taus, before `mark_taus` finishes it. `legend` explains its names."""
         notes = [*([f"{legend}."] if legend else []), self._about(), significance(len(self._result["runs"]))]
         equivalent = f"{EQUIVALENT} or more: equivalent rankings"
         noticeable = f"less than {NOTICEABLE}: a noticeable difference"
@@ -45,18 +46,18 @@ class Taus:
 
 
 def tau_column(title: str, group: str = "") -> Column:
-    """A column of taus, as papers print them."""
+    """Return a column of taus, as papers print them."""
     return Column(title, digits=3, group=group)
 
 
 def mark_taus(table: Table) -> Table:
-    """The table with what is equivalent in bold, and what differs noticeably in italics."""
+    """Return the table with equivalent rankings in bold, and noticeably different ones in italics."""
     equivalent = mark_where(lambda tau: round(tau, 12) >= EQUIVALENT)
     return mark_where(lambda tau: round(tau, 12) < NOTICEABLE, "italic")(equivalent(table))
 
 
 def significance(runs: int) -> str:
-    """From which tau on two rankings of so many runs are significantly correlated, as a note."""
+    """Return a note that says from which tau two rankings of so many runs are significantly correlated."""
     least = least_significant_tau(runs, ALPHA)
     if least is None:
         return f"No tau between rankings of {runs} runs is significant at {ALPHA} (two-sided)."
@@ -68,7 +69,7 @@ def significance(runs: int) -> str:
 def high_taus(
     number: str, of: str, columns: Sequence[Column], rows: Sequence[Sequence[Value]], result: Result, names: Names
 ) -> LaidTable:
-    """A table of taus between the rankings of all runs, those above 0.9 in bold."""
+    """Return a table of taus between the rankings of all runs, with those above 0.9 in bold."""
     caption, meaning = f"Kendall's tau between the rankings of all runs by {of}.", f"higher than {HIGH}"
     notes = [significance(len(result["runs"])), legend(names)]
     table = Table("correlations", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
@@ -76,15 +77,15 @@ def high_taus(
 
 
 Names = Mapping[str, str]
-"""Metric expressions by what the paper calls them."""
+"""Maps the paper's names to metric expressions."""
 
 
 def renamed(result: Result, names: Names, wanted: Names) -> dict[str, Any]:
-    """The result of a job about all metrics, of those wanted alone and under the paper's names."""
+    """Return the result of a job about all metrics, with only the wanted ones, under the paper's names."""
     metrics = zip(names, result["metrics"], strict=True)
     return {**result, "metrics": [{**metric, "metric": name} for name, metric in metrics if name in wanted]}
 
 
 def legend(names: Names) -> str:
-    """What the names mean, as a note."""
+    """Return a note that explains the names."""
     return "; ".join(f"{name}: {expression}" for name, expression in names.items()) + "."

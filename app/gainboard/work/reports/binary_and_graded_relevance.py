@@ -1,4 +1,4 @@
-"""binary-and-graded-relevance: do graded judgments, and how they are weighted, rank runs otherwise than binary ones?"""
+"""binary-and-graded-relevance: whether graded judgments, and their weights, rank runs otherwise than binary ones."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, R
 MEASURES = ("CG", "DCG", "nDCG")
 BASE = 2
 PRECISIONS, CUTOFFS = (10, 100, 1000), (10, 100)
-"""Document cut-off values of Table 3, and of the other ones."""
+"""The document cut-off values of Table 3, and of the other tables."""
 DEEP = {10: "Tables 2-6", 100: "P@100 in Tables 3 and 4, and Tables 5 and 6", 1000: "P@1000 in Table 3"}
-"""What is not there where runs are not as deep."""
+"""What is missing if the collection has fewer ranks."""
 RANKS = 200
-"""Of the curves."""
+"""The last rank of the curves."""
 FIGURES = {
     "a": ("", "w1"),
     "b": ("CG", "w1"),
@@ -35,13 +35,13 @@ FIGURES = {
     "f": ("nDCG", "w1"),
     "g": ("nDCG", "w100"),
 }
-"""By letter: the measure by rank and its scheme; (a) is precision by recall."""
+"""The measure by rank and its scheme, by letter; (a) is precision by recall."""
 
 
 class BinaryAndGradedParams(ReportParams):
-    """Kendall's tau between rankings of the same runs: by precision under the original judgments and under the
-    reassessed ones (Table 3), whose levels Table 1 crosses; by precision and by CG, DCG and nDCG under four weighting
-    schemes (Table 4); and between these (Tables 5 and 6). Curves show gain by rank (Figures 1 and 2).
+    """Kendall's tau between rankings of the same runs. Table 3 compares precision under the original and the reassessed
+    judgments, and Table 1 shows their levels. Table 4 compares precision with CG, DCG and nDCG under four weighting
+    schemes; Tables 5 and 6 compare these with each other. Figures 1 and 2 show gain by rank.
 
     The schemes are the paper's w1, w3, w10 and w100: for three levels 1:1:1, 3:2:1, 10:5:1 and 100:10:1. For h levels
     they are 1:...:1; h:...:2:1; evenly spaced up to 10, with 1 for the lowest; and from 1 to 100 in equal ratios (for
@@ -50,19 +50,23 @@ class BinaryAndGradedParams(ReportParams):
 
     original: dict[str, Version] = Field(
         {},
-        description='The qrels version of the original judgments, as `{"web": 1}`; the first other one if none',
+        description='The qrels version of the original judgments, for example `{"web": 1}`; by default the first other '
+        "version",
         max_length=100,
     )
-    drop_identical: bool = Field(True, description="Whether a team's second identical run is left out, as in the paper")
+    drop_identical: bool = Field(
+        True, description="Whether to leave out a team's second identical run, as in the paper"
+    )
     curves: Top | Names | dict[str, Names] | None = Field(
         None,
-        description='Runs of the figures: names, also by collection, or `{"top": 5, "by": "P@100"}`, as if none',
+        description="Runs of the figures: their names, or names by collection, or by default "
+        '`{"top": 5, "by": "P@100"}`',
         examples=[{"top": 5, "by": "P@100"}],
     )
 
 
 def schemes(highest_level: int) -> dict[str, str]:
-    """Gain settings by the names of the paper's weighting schemes."""
+    """Return gain settings by the names of the paper's weighting schemes."""
     flat = {"w1": ":".join("1" * highest_level)}
     if highest_level == 1:
         return flat
@@ -74,7 +78,7 @@ def schemes(highest_level: int) -> dict[str, str]:
 
 
 def measures(about: About) -> dict[str, str]:
-    """Metric expressions of Tables 4 to 6, by names such as `DCG w10 @100`."""
+    """Return the metric expressions of Tables 4 to 6, by names such as `DCG w10 @100`."""
     cutoffs = [cutoff for cutoff in CUTOFFS if cutoff <= about.depth]
     found = {f"P @{cutoff}": f"P@{cutoff}" for cutoff in cutoffs}
     for measure in MEASURES:
@@ -85,18 +89,21 @@ def measures(about: About) -> dict[str, str]:
 
 
 def precisions(about: About) -> list[str]:
-    """The metrics of Table 3."""
+    """Return the metrics of Table 3."""
     return [f"P@{cutoff}" for cutoff in PRECISIONS if cutoff <= about.depth]
 
 
 def original(about: About, asked: BinaryAndGradedParams) -> int | None:
-    """The version of the original judgments; None where there is none but the one in use. Raises NotFound, and
-    InvalidRequest for the one in use."""
+    """Return the version of the original judgments, or None if only one version is published. Raise NotFound, and
+    InvalidRequest if it is the version of the report.
+    """
     version = asked.original.get(about.collection)
     if version is None:
         return next((each for each in about.versions if each != about.qrels_version), None)
     if version == about.qrels_version:
-        message = f"The report is of qrels version {version} of {about.collection!r}; name another one as the original."
+        message = (
+            f"The report is about qrels version {version} of {about.collection!r}. Name another version as `original`."
+        )
         raise InvalidRequest.at(f"body.params.original.{about.collection}", "same-version", message)
     if version not in about.versions:
         message = f"{about.collection!r} has no published qrels version {version}."
@@ -253,7 +260,7 @@ RECALL = tuple(tenths / 10 for tenths in range(11))
 
 
 def precision_by_recall(result: Result) -> Figure:
-    """Precision at the eleven points of recall, a curve for each run."""
+    """Return precision at the eleven points of recall, with a curve for each run."""
     series = [Series(run["name"], RECALL, run["precision_recall"]) for run in result["runs"]]
     panel = Panel(Axis("recall", limits=(0, 1)), Axis("interpolated precision", limits=(0, 1)), series)
     caption = f"Precision by recall, mean over {result['topics']} topics."
@@ -261,9 +268,10 @@ def precision_by_recall(result: Result) -> Figure:
 
 
 def gain_by_rank(result: Result, measure: str, scheme: str) -> Figure:
-    """CG, DCG, nCG or nDCG at each rank, a curve for each run; `scheme` names the gains."""
+    """Return CG, DCG, nCG or nDCG at each rank, with a curve for each run. `scheme` names the gains."""
     series = [Series(run["name"], result["ranks"], run[measure], style="line") for run in result["runs"]]
-    # What is normalised is far above 0 from the first ranks on, and its curves close to each other.
+    # Normalised values are far above 0 from the first ranks on, and their curves are close together, so their axis need
+    # not start at 0.
     least = None if measure.startswith("n") else 0
     panel = Panel(Axis("rank"), Axis(f"{measure} under {scheme}", limits=(least, None)), series)
     caption = (

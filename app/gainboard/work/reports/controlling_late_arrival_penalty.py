@@ -1,4 +1,4 @@
-"""controlling-late-arrival-penalty: what beta does to Q-measure and the log base to nDCG, in rankings and in tests."""
+"""controlling-late-arrival-penalty: how beta changes Q-measure and the log base nDCG, in rankings and in tests."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ SENSITIVITY = 2
 
 
 class LateArrivalParams(ReportParams):
-    """How far a metric can control the penalty on late arrival of relevant documents: Q-measure by beta (0.1 to 1000),
-    nDCG by its log base (2 to 100), compared with each other, AP and genAP. What the judgments are (Table 1); rank
-    correlation of the top runs by AP (Figures 1 to 12); and, for the best run of each team, the curves of achieved
-    significance levels and the sensitivity of 12 metrics under two gain settings at 0.05 and 0.01 (Figures 13 and 14,
-    Tables 2 and 3). The numbers of Figures 1 to 12 come as tables, too.
+    """How far a metric can control the penalty on late arrival of relevant documents: Q-measure by beta (0.1 to 1000)
+    and nDCG by its log base (2 to 100), compared with each other, AP and genAP. Table 1 describes the judgments.
+    Figures 1 to 12 show rank correlations of the top runs by AP, and also come as tables. For the best run of each
+    team, Figures 13 and 14 show the curves of achieved significance levels, and Tables 2 and 3 the sensitivity of 12
+    metrics under two gain settings at 0.05 and 0.01.
 
-    The gain settings are 3:2:1 and 10:5:1; with other numbers of levels h:...:2:1 and `exp`, and with binary levels
-    there is one. A remark says which log bases exceed the smallest R, so that nDCG has the defect of section 3.2.
+    The gain settings are 3:2:1 and 10:5:1; with other numbers of levels h:...:2:1 and `exp`. With binary levels there
+    is one setting. A remark names the log bases that exceed the smallest R, so that nDCG has the defect of section 3.2.
     """
 
     top: Annotated[int, Field(strict=True, ge=2, le=MOST_RUNS)] = Field(
-        30, description="Runs whose rankings are correlated: the best by AP"
+        30, description="Number of runs whose rankings are correlated: the best by AP"
     )
-    resamples: Draws = Field(1000, description="Topic resamples of the tests")
+    resamples: Draws = Field(1000, description="Number of topic resamples of the tests")
 
 
 @dataclass(frozen=True)
@@ -60,26 +60,26 @@ class Setting:
     of_base: str
 
     def expression(self, metric: str) -> str:
-        """One of the 12 metrics under these gains."""
+        """Return the expression of one of the 12 metrics under these gains."""
         if metric == AP:
             return metric
         return f"{metric[:-1]},gains={self.gains})" if metric.endswith(")") else f"{metric}(gains={self.gains})"
 
 
 def settings(highest_level: int) -> list[Setting]:
-    """The paper's two, or what comes nearest to them; with binary levels both would be the same."""
+    """Return the paper's two settings, or the most similar ones. With binary levels both would be the same."""
     first = Setting(linear_ratio(highest_level), "Figures 1-2", "Figures 5-6", "Figures 9-10")
     second = Setting(steep(highest_level), "Figures 3-4", "Figures 7-8", "Figures 11-12")
     return [first] if highest_level == 1 else [first, second]
 
 
 def expressions(own: Sequence[Setting]) -> list[str]:
-    """All metrics under all of the settings; AP, which has no gains, once."""
+    """Return all metrics under all settings. AP, which has no gains, is included once."""
     return list(dict.fromkeys(setting.expression(metric) for setting in own for metric in METRICS))
 
 
 def plan(about: About, asked: LateArrivalParams) -> Iterator[Needed | LeftOut]:
-    """What the judgments are, and one correlation and one test of all metrics."""
+    """Yield what the report needs: the judgments, and one correlation and one test of all metrics."""
     metrics = expressions(settings(about.highest_level))
     top = {"runs": {"top": asked.top, "by": "AP"}, "metrics": metrics, "coefficients": ["kendall"]}
     best = {"runs": {"best_per_team": "AP"}, "metrics": metrics, "resamples": asked.resamples, "alphas": list(ALPHAS)}
@@ -96,7 +96,7 @@ def plan(about: About, asked: LateArrivalParams) -> Iterator[Needed | LeftOut]:
 
 
 def lay_out(found: JobResults, asked: LateArrivalParams) -> Iterator[Laid]:
-    """In the order of the paper, remarks last."""
+    """Yield the tables and figures in the order of the paper, then the remarks."""
     own = settings(found.about.highest_level)
     if "judgments" in found:
         correlated, tested = (
@@ -129,7 +129,7 @@ class Resemblance:
         self._said = f"The top {runs} runs by AP. {significance(runs)}"
 
     def between_metrics(self, setting: Setting) -> Iterator[Laid]:
-        """AP, Q-measure, nDCG and genAP with each other."""
+        """Yield the correlations of AP, Q-measure, nDCG and genAP with each other."""
         rows = {metric: self._row(setting, metric, COMPARED) for metric in COMPARED}
         heat = HeatMap(COMPARED, COMPARED, list(rows.values()), Axis(TAU, limits=(None, 1)), digits=3)
         yield from self._laid(setting.of_metrics, f"{TAU} between metrics", setting.gains, heat, COMPARED, rows)
@@ -137,7 +137,9 @@ class Resemblance:
     def swept(
         self, setting: Setting, number: str, parameter: str, values: Mapping[str, float], default: str
     ) -> Iterator[Laid]:
-        """A metric under several values of its parameter, with AP and with its own default."""
+        """Yield the correlations of a metric under several values of its parameter, with AP and with its own
+        default.
+        """
         rows = {metric: self._row(setting, metric, (AP, default)) for metric in values}
         against = [f"with {AP}", f"with {default}"]
         taus = dict(zip(against, zip(*rows.values(), strict=True), strict=True))
@@ -155,7 +157,8 @@ class Resemblance:
         ratio = f"gain value ratio = {gains}"
         yield LaidFigure(number, Figure("taus", f"{caption}: {ratio}. {self._said}", (drawn,)))
         columns = [Column("metric"), *map(tau_column, headings)]
-        # The ratio is a note, for collections with other numbers of levels have another one in the same average.
+        # The ratio is a note and not a heading: collections with other numbers of levels have another ratio in the same
+        # average.
         rows_shown = [[name, *taus] for name, taus in rows.items()]
         table = self._taus.table("taus", f"{caption}.", columns, rows_shown, ratio.capitalize())
         yield LaidTable(number, table, mark_taus)
@@ -202,7 +205,7 @@ def _sensitivities(result: Result, own: Sequence[Setting]) -> LaidTable:
 
 
 def most_sensitive_first(table: Table) -> Table:
-    """Sorts each part by sensitivity, and marks the metrics that are more sensitive than AP in all of them."""
+    """Sort each part by sensitivity, and mark the metrics that are more sensitive than AP in all parts."""
     parts = {str(row[0]): [each for each in table.rows if each[0] == row[0]] for row in table.rows}
     marked = set.intersection(*map(_beating, parts.values())) if parts else set()
     rows = [row for rows in parts.values() for row in sorted(rows, key=_sensitivity, reverse=True)]

@@ -1,6 +1,6 @@
-"""q-measure-appendix and reliability-of-q-measure: how alike Q-measure, R-measure and their relatives rank runs.
+"""q-measure-appendix and reliability-of-q-measure: how similarly Q-measure, R-measure and related metrics rank runs.
 
-The same experiments are in two papers, which number and mark their tables each in its own way.
+The same experiments are in two papers. Each paper numbers and marks its tables in its own way.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ RELAXED, RIGID, Q, AWP = "Relaxed", "Rigid", "Q-measure", "AWP"
 R_PRECISION, R, R_WP = "R-Precision", "R-measure", "R-WP"
 
 Names = Mapping[str, str]
-"""Metric expressions, or their labels, by what the papers call them."""
+"""Maps the paper's names to metric expressions or their labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """How a paper numbers its tables and figures, and in which style it sets high correlations."""
+    """The numbers that a paper gives its tables and figures, and the style of its high correlations."""
 
     q_tables: str
     q_average: str
@@ -50,26 +50,26 @@ class Paper:
 
 
 class AppendixParams(ReportParams):
-    """Spearman's and Kendall's rank correlations, over all runs, between relaxed and rigid AP, Q-measure and AWP, and
-    of Q-measure under other gains (Tables 3 to 7); the same for R-Precision, R-measure and R-WP (Tables 8 to 12); and
-    the curves of mean scores in the order of relaxed AP, where an increase is a swop (Figures 4 to 7).
+    """Spearman's and Kendall's rank correlations over all runs. Tables 3 to 7 compare relaxed and rigid AP, Q-measure
+    and AWP, and Q-measure under other gains. Tables 8 to 12 do the same for R-Precision, R-measure and R-WP. Figures 4
+    to 7 show the curves of mean scores in the order of relaxed AP, where an increase is a swop.
 
-    To relaxed AP every level above 0 is relevant, to rigid AP all but the lowest of these. Q-measure is that of 3:2:1;
-    the other gains are ten times it and a tenth of it (Q-measure with beta 10 and 0.1), 1:1:1 and 10:5:1; with other
-    numbers of levels, h:...:2:1 and the same of it, and `exp` for 10:5:1. With binary levels there is neither rigid AP
-    nor any other gain than these times ten and a tenth, and R-measure is R-Precision.
+    For relaxed AP every level above 0 is relevant, for rigid AP all except the lowest of these. Q-measure has the gains
+    3:2:1. The other gains are ten times these and a tenth of these (Q-measure with beta 10 and 0.1), 1:1:1 and 10:5:1.
+    With other numbers of levels they are formed from h:...:2:1, and `exp` replaces 10:5:1. With binary levels there is
+    no rigid AP, no gain other than ten times and a tenth, and R-measure is R-Precision.
     """
 
 
 class ReliabilityParams(ReportParams):
-    """The experiments of `q-measure-appendix` as this paper numbers and marks them: rank correlations of Q-measure and
-    its relatives (Tables 1 to 4), those of R-measure (Tables 5 to 8), and the curves of mean scores in the order of
-    relaxed AP (Figure 1), each collection's and the averages over all.
+    """The experiments of `q-measure-appendix` with this paper's numbers and marks: rank correlations of Q-measure and
+    related metrics (Tables 1 to 4), those of R-measure (Tables 5 to 8), and the curves of mean scores in the order of
+    relaxed AP (Figure 1), for each collection and as averages over all.
     """
 
 
 def other_gains(highest_level: int) -> list[str]:
-    """What the default gains are compared with: ten times them, a tenth of them, flat and steep ones."""
+    """Return the settings to compare with the default gains: ten times them, a tenth of them, flat and steep ones."""
     levels = range(highest_level, 0, -1)
     tenfold = ":".join(format_number(10 * level) for level in levels)
     tenth = ":".join(format_number(level / 10) for level in levels)
@@ -81,7 +81,7 @@ def _flat(highest_level: int) -> str:
 
 
 def q_metrics(highest_level: int) -> tuple[Names, Names]:
-    """Relaxed and rigid AP, Q-measure and AWP; and Q-measure under the other gains."""
+    """Return relaxed and rigid AP, Q-measure and AWP; and Q-measure under the other gains."""
     gains = linear_ratio(highest_level)
     rigid = {RIGID: "AP(rel=2)"} if highest_level > 1 else {}
     own = {RELAXED: "AP", **rigid, Q: f"Q(beta=1,gains={gains})", AWP: f"AWP(gains={gains})"}
@@ -89,8 +89,9 @@ def q_metrics(highest_level: int) -> tuple[Names, Names]:
 
 
 def r_metrics(highest_level: int) -> tuple[Names, Names]:
-    """R-Precision, R-measure and R-WP; and R-measure under the other gains but flat ones, which make it R-Precision.
-    With binary levels all of them are, and there are none."""
+    """Return R-Precision, R-measure and R-WP; and R-measure under the other gains except flat ones, which make it
+    R-Precision. With binary levels every gain does so, and there are none.
+    """
     if highest_level == 1:
         return {}, {}
     gains = linear_ratio(highest_level)
@@ -142,7 +143,7 @@ class Correlations:
         self._places = {name: place for place, name in enumerate(self._labels)}
 
     def table(self, rows: Sequence[str], columns: Sequence[str], of: str, style: MarkStyle) -> Table:
-        """Rows against columns, both coefficients in each cell; on the diagonal and below it nothing, as printed."""
+        """Return the table of rows and columns, with both coefficients in each cell above the diagonal, as printed."""
         headings = [Column(title, digits=4, group=name) for name in columns for title in COEFFICIENTS.values()]
         cells = [[row, *(value for column in columns for value in self._cell(row, column, columns))] for row in rows]
         caption = f"Spearman/Kendall rank correlations ({of})."
@@ -161,7 +162,7 @@ class Correlations:
         return "; ".join(f"{name}: {self._labels[name]}" for name in dict.fromkeys(names)) + "."
 
     def curves(self, *parts: Sequence[str]) -> Figure:
-        """Mean scores of all runs by relaxed AP, the best first; the parts side by side, each with that curve."""
+        """Return mean scores of all runs, the best by relaxed AP first. Each part shows its metrics and relaxed AP."""
         systems = list(range(1, len(self._result["runs"]) + 1))
         panels = [
             Panel(

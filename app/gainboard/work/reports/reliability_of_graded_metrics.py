@@ -22,39 +22,40 @@ from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, R
 
 CUTOFFS = (10, 100, 1000)
 CUMULATIVE = {"nCG": "", "AnCG": "", "nDCG": "base=2,", "AnDCG": "base=2,"}
-"""The metrics with a cutoff, and what of their parameters comes before the gains."""
+"""The metrics with a cut-off, and their parameters before the gains."""
 SETTINGS = ("default", "flat", "steep", "adjust")
 HIGH_POWER = 0.2
 RELAXED, RIGID, Q = "Relaxed AveP", "Rigid AveP", "Q-measure"
 GRADED = [Q, "R-measure", *(f"{each}{cutoff}" for each in CUMULATIVE for cutoff in CUTOFFS)]
 LETTERED = {name: f"({letter}) {name}" for letter, name in zip(ascii_uppercase, GRADED, strict=False)}
-"""The rows and columns of Tables 6 and 7, which the paper calls by letters."""
+"""The rows and columns of Tables 6 and 7, with the paper's letters."""
 
 
 class GradedMetricsParams(ReportParams):
     """How reliable 10 binary metrics (relaxed and rigid AP, R-precision, and precision at 10, 100 and 1000) and 14
-    graded ones are (Q-measure, R-measure; nCG, AnCG, nDCG and AnDCG at 10, 100 and 1000): stability curves (Figures 3
-    and 4, Table 1), differences required for a swap rate of 5 % (Tables 2 and 3), rank correlations and mean scores
-    (Tables 4 to 7, Figure 5), other gain settings (Figure 6, Tables 8 and 9), and whether the sign test, the minority
-    rate and the swap rate agree (Table 10). Stability and swaps are those of the top runs by AP, correlations of all.
+    graded ones are (Q-measure, R-measure; nCG, AnCG, nDCG and AnDCG at 10, 100 and 1000). Figures 3 and 4 and Table 1
+    show stability. Tables 2 and 3 show the differences required for a swap rate of 5 %. Tables 4 to 7 and Figure 5 show
+    rank correlations and mean scores. Figure 6 and Tables 8 and 9 show other gain settings. Table 10 shows whether the
+    sign test, the minority rate and the swap rate agree. Stability and swaps are those of the top runs by AP,
+    correlations those of all runs.
 
-    To relaxed metrics every level above 0 is relevant, to rigid ones all but the lowest of these. Gains are 3:2:1;
-    the other settings are 1:1:1, 10:5:1 and `adjust(3:2:1)`; with other numbers of levels, h:...:2:1 and the same of
-    it, and `exp` for 10:5:1. With binary levels there is neither a rigid metric nor any other gain setting, and
-    metrics are left out that are cut beyond the depth of the collection. Table 1 groups metrics in bands of 0.05.
+    For relaxed metrics every level above 0 is relevant, for rigid ones all except the lowest of these. Gains are 3:2:1;
+    the other settings are 1:1:1, 10:5:1 and `adjust(3:2:1)`. With other numbers of levels they are formed from
+    h:...:2:1, and `exp` replaces 10:5:1. With binary levels there are no rigid metrics and no other gain settings.
+    Metrics whose cut-off exceeds the collection's depth are left out. Table 1 groups metrics in bands of 0.05.
     """
 
     top: Annotated[int, Field(strict=True, ge=2, le=MOST_RUNS)] = Field(
-        30, description="Runs of the stability, swap and test experiments: the best by AP"
+        30, description="Number of runs of the stability, swap and test experiments: the best by AP"
     )
-    trials: Draws = Field(1000, description="Topic subsets, and pairs of topic sets")
+    trials: Draws = Field(1000, description="Number of topic subsets, and of pairs of topic sets")
     subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
-        None, description="Topics of a subset; half of them if none"
+        None, description="Number of topics in a subset; by default half of the topics"
     )
 
 
 def binary_metrics(about: About) -> Names:
-    """Relaxed ones, then rigid ones, as far as the collection has levels and depth."""
+    """Return relaxed metrics, then rigid ones, as far as the collection has levels and depth."""
     shapes = {"AveP": "AP{}", "R-Prec": "Rprec{}"} | {f"PDoc{cutoff}": f"P{{}}@{cutoff}" for cutoff in _cutoffs(about)}
     sides = {"Relaxed": "", "Rigid": "(rel=2)"} if about.highest_level > 1 else {"Relaxed": ""}
     return {
@@ -63,7 +64,7 @@ def binary_metrics(about: About) -> Names:
 
 
 def graded_metrics(about: About, gains: str) -> Names:
-    """Under one gain setting."""
+    """Return the graded metrics under one gain setting."""
     blended = {Q: f"Q(beta=1,gains={gains})", "R-measure": f"Rmeasure(beta=1,gains={gains})"}
     return blended | {
         f"{name}{cutoff}": f"{name}({base}gains={gains})@{cutoff}"
@@ -85,18 +86,18 @@ def _every(about: About) -> Names:
 
 
 def _novel(about: About) -> list[str]:
-    """AnDCG and nDCG at the largest cutoff: with nothing above 10 documents, none."""
+    """Return AnDCG and nDCG at the largest cut-off; none if no cut-off above 10 is possible."""
     return [f"{name}{cutoff}" for cutoff in _cutoffs(about)[-1:] for name in ("AnDCG", "nDCG")]
 
 
 def _tested(about: About) -> Names:
-    """The metrics of Table 10."""
+    """Return the metrics of Table 10."""
     every = _every(about)
     return {name: every[name] for name in (RELAXED, Q, *_novel(about)[:1])}
 
 
 def plan(about: About, asked: GradedMetricsParams) -> Iterator[Needed | LeftOut]:
-    """The experiments; those with other gains only where there are levels to give gains to."""
+    """Yield the experiments; those with other gains only if there are several levels."""
     metrics = {"metrics": list(_every(about).values())}
     drawn = {"runs": {"top": asked.top, "by": "AP"}, "trials": asked.trials, "subset_size": asked.subset_size}
     kendall = {"coefficients": ["kendall"]}
@@ -126,7 +127,9 @@ def _impossible(about: About) -> Iterator[LeftOut]:
 
 
 def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[Laid]:
-    """In the order of the paper. Tables and figures of the jobs serve where they are the paper's, with its names."""
+    """Yield the tables and figures in the order of the paper. Those of the jobs are used, under its names, where they
+    match.
+    """
     parts = {
         "stability": _stability,
         "swap": _swaps,
@@ -191,7 +194,7 @@ def _means(result: Result, about: About) -> Figure:
 
 
 def _gains(result: Result, about: About) -> Iterator[Laid]:
-    """Each setting's curve of Q-measure, and the discrimination power of all metrics."""
+    """Yield each setting's curve of Q-measure, and the discrimination power of all metrics."""
     labels: list[list[str]] = [metric["labels"] for metric in result["metrics"]]
     curves = {metric["metric"]: metric for metric in result["stability"]["metrics"]}
     shown = [f"Q{setting.partition('(')[0]}" for setting in result["settings"]]
@@ -214,7 +217,9 @@ def _settings(about: About) -> str:
 
 
 def _gain_correlations(result: Result, about: About) -> Iterator[Laid]:
-    """Each setting against the first: the job has all metrics under the first setting, then under the second, ..."""
+    """Yield each setting compared with the first. The job has all metrics under the first setting, then the second, and
+    so on.
+    """
     names, tau = list(_graded(about)), result["coefficients"]["kendall"]
     others = range(1, len(SETTINGS))
     rows = [[name, *(tau[place][other * len(names) + place] for other in others)] for place, name in enumerate(names)]
@@ -256,7 +261,9 @@ AT_5 = "ties_at_5_percent"
 
 
 def bands(metrics: Sequence[Result], collection: str) -> Table:
-    """A row for each band that has metrics, at a minority rate of 5 %; below, those that never come to that rate."""
+    """Return a row for each band that has metrics, at a minority rate of 5 %. The last row has those that never reach
+    that rate.
+    """
     among: dict[str, list[str]] = defaultdict(list)
     for metric in sorted(metrics, key=lambda metric: (metric[AT_5] is None, metric[AT_5] or 0)):
         band, shown = _banded(metric)
@@ -269,7 +276,7 @@ def bands(metrics: Sequence[Result], collection: str) -> Table:
 
 
 def _banded(metric: Result) -> tuple[str, str]:
-    """The band that a metric is in, and how it is shown there."""
+    """Return the band of a metric, and its text in the band."""
     name, ties = metric["metric"], metric[AT_5]
     if ties is None:
         return "never at 5 %", name
