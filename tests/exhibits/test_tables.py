@@ -85,7 +85,7 @@ def test_a_table_refuses_what_does_not_fit() -> None:
         table(["AP"])
     with pytest.raises(ValueError, match="`mark` does not say"):
         table([Marked("AP"), 1])
-    with pytest.raises(ValueError, match="no two of the same heading"):
+    with pytest.raises(ValueError, match="columns with different headings"):
         Table("t", "", [Column("a"), Column("a")], [])
     with pytest.raises(ValueError, match="no name"):
         Table("a/b", "", [Column("a")], [])

@@ -1,4 +1,4 @@
-"""Exhibits: tables and figures as values, and what they look like as JSON, CSV, LaTeX and SVG."""
+"""Exhibits: tables and figures as values, and their forms as JSON, CSV, LaTeX and SVG."""
 
 from gainboard.exhibits.csv import as_csv, csv_line, csv_pieces, csv_text
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series

@@ -1,9 +1,8 @@
-"""Tables as CSV (RFC 4180): a header row, CRLF, numbers in full, empty for undefined.
+"""Tables as CSV (RFC 4180): a header row, CRLF, numbers in full, empty cells for undefined.
 
-The text is for programs first: a section is a column like any other, a column's group and unit are in its heading, and
-a table that can have marks ends with a column `marked`, the headings of the row's marked cells; second marks have the
-column `second marked`.
-Captions and notes are not in it: a comment is no part of the format.
+The text is made for programs. A section is an ordinary column. A column's group and unit are in its heading. A table
+that can have marks ends with a column `marked`, the headings of the row's marked cells; second marks have the column
+`second marked`. Captions and notes are left out, because the format has no comments.
 """
 
 from __future__ import annotations
@@ -35,7 +34,10 @@ def csv_pieces(table: Table | LongTable) -> Iterator[str]:
         styles = list(table.meanings)
         yield csv_line(headings + [_MARKED[style] for style in styles])
         rows = (
-            [*map(value_of, row), *(_marked(headings, row, style) for style in styles)]  # a row's marks are cells too
+            [
+                *map(value_of, row),
+                *(_marked(headings, row, style) for style in styles),
+            ]  # the columns of marks are part of the row
             for row in table.rows
         )
     while block := list(islice(rows, _ROWS_AT_ONCE)):
@@ -48,8 +50,8 @@ def csv_line(values: Iterable[Value]) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Return a cell of text, quoted where it must be. It never starts a formula: a leading apostrophe makes it text."""
-    # A leading one of these makes a spreadsheet compute the cell.
+    """Return a cell of text, quoted if necessary. It never starts a formula: a leading apostrophe makes it text."""
+    # A spreadsheet computes a cell that begins with one of these.
     safe = f"'{text}" if text.startswith(_COMPUTED) else text
     return '"' + safe.replace('"', '""') + '"' if _NEEDS_QUOTES(safe) else safe
 
@@ -59,7 +61,7 @@ def _field(value: Value) -> str:
         return csv_text(value)
     if is_undefined(value):
         return ""
-    # float() since NumPy's own numbers are floats whose repr says so.
+    # float() first, because the repr of NumPy's own floats contains the name of the type.
     return repr(float(value)) if isinstance(value, float | Share) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Figures as values: curves and matrices with everything that they say, before anyone draws them."""
+"""Figures as values: curves and matrices with all their texts, before they are drawn."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Numbers = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What is laid out along an axis.
+    """An axis, and what it shows.
 
-    `limits` that are None follow from the data, as does a lower one that a log axis cannot have. A `log` axis shows 0,
-    where the data have it, at a place of its own beyond a break: an ASL of 0 and beta = 0 are results; negative
-    numbers are gaps there. With `categories`, such as run names, whole numbers count them from 0.
+    `limits` that are None follow from the data, and so does a lower limit that a log axis cannot have. A `log` axis
+    shows 0, if the data contain it, at a place of its own beyond a break, because an ASL of 0 and beta = 0 are results.
+    Negative numbers are gaps there. With `categories`, such as run names, whole numbers count them from 0.
     """
 
     title: str
@@ -31,9 +31,11 @@ class Axis:
     def __post_init__(self) -> None:
         low, high = self.limits
         if low is not None and high is not None and not low < high:
-            raise ValueError(f"axis {self.title}: the limits {self.limits} hold nothing")
+            raise ValueError(
+                f"axis {self.title}: the limits {self.limits} are empty; the lower one must be less than the upper one"
+            )
         if self.scale == "log" and high is not None and not high > 0:
-            raise ValueError(f"axis {self.title}: a log axis ends above 0, not at {high}")
+            raise ValueError(f"axis {self.title}: a log axis must end above 0, not at {high}")
 
     @property
     def heading(self) -> str:
@@ -43,10 +45,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve. Series of one label look alike in all panels and share a line of the legend.
+    """One curve. Series with the same label look alike in all panels and share a line of the legend.
 
-    `line` marks some points only, so that curves are told apart without colour; `line+points` each, while they are
-    few enough to be seen; `step` holds each value until the next x. `highlighted` are the indices of points to ring.
+    `line` marks only some points, so that curves can be told apart without colour. `line+points` marks each point while
+    they are few. `step` holds each value until the next x. `highlighted` are the indexes of points with a ring.
     """
 
     label: str
@@ -57,9 +59,9 @@ class Series:
 
     def __post_init__(self) -> None:
         if len(self.x) != len(self.y):
-            raise ValueError(f"series {self.label}: {len(self.x)} x and {len(self.y)} y")
+            raise ValueError(f"series {self.label}: {len(self.x)} x and {len(self.y)} y; give as many of each")
         if any(not 0 <= index < len(self.x) for index in self.highlighted):
-            raise ValueError(f"series {self.label}: highlighted are indices of its {len(self.x)} points")
+            raise ValueError(f"series {self.label}: `highlighted` must be indexes of its {len(self.x)} points")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,9 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A matrix, `values[row][column]`; cells hold their numbers while these can be read.
+    """A matrix, `values[row][column]`. Cells show their numbers if these can be read.
 
-    `scale` is what the shades mean, linear; `digits` are the decimals in the cells.
+    `scale` is the meaning of the shades, which are linear; `digits` are the decimal places in the cells.
     """
 
     rows: Sequence[str]
@@ -98,17 +100,17 @@ class HeatMap:
 
     def __post_init__(self) -> None:
         if not self.rows or not self.columns:
-            raise ValueError("a heat map has rows and columns")
+            raise ValueError("a heat map needs rows and columns")
         if len(self.values) != len(self.rows) or any(len(row) != len(self.columns) for row in self.values):
-            raise ValueError(f"a heat map of {len(self.rows)} x {len(self.columns)} labels has as many values")
+            raise ValueError(f"a heat map of {len(self.rows)} x {len(self.columns)} labels needs as many values")
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One panel, or several side by side with a common legend.
 
-    `name` is a slug, for addresses; the caption is not drawn, but is the drawing's description; `highlight` says what
-    a highlighted point is ("swop with AP"), in the legend, and is required where one is.
+    `name` is a slug, for addresses. The caption is not drawn, but is the drawing's description. `highlight` says in the
+    legend what a highlighted point is ("swop with AP"). It is required if there is such a point.
     """
 
     name: str
@@ -121,7 +123,7 @@ class Figure:
         if not self.panels:
             raise ValueError(f"figure {self.name} has no panel")
         if not self.highlight and any(series.highlighted for series in self.series):
-            raise ValueError(f"figure {self.name}: points are highlighted, and `highlight` does not say what for")
+            raise ValueError(f"figure {self.name}: points are highlighted, so `highlight` must say what they are")
 
     @property
     def series(self) -> list[Series]:

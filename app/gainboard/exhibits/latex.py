@@ -1,10 +1,9 @@
-r"""Tables as LaTeX, in the layout of the papers: booktabs, a caption above, notes below, marked cells bold or in
-italics.
+r"""Tables as LaTeX, in the layout of the papers: booktabs, caption above, notes below, marked cells bold or italic.
 
-Short tables are a `table`, which `\resizebox` shrinks to the line where they are wider; tables of more rows are a
-`longtable`, which goes on across pages. Wide ones are on a turned page, and those too wide for it come in parts under
-one number. The first line of each says which packages the document needs.
-Everything is ASCII but for characters that only engines with Unicode can print (see `tex.py`).
+Short tables are a `table`, which `\resizebox` shrinks to the line if necessary. Tables with more rows are a
+`longtable`, which continues across pages. Wide tables are on a turned page; even wider ones come in parts under one
+number. The first line of each table lists the packages that the document needs. Everything is ASCII, except characters
+that only engines with Unicode can print (see `tex.py`).
 """
 
 from __future__ import annotations
@@ -19,26 +18,26 @@ from gainboard.exhibits.tex import tex
 
 _LETTER = {"left": "l", "centre": "c", "right": "r"}
 _MARKS = {
-    # \boldmath for the minus and the symbols: \textbf leaves formulas as they are.
+    # \boldmath makes the minus and the symbols bold: \textbf does not change formulas.
     "bold": r"\textbf{{\boldmath {}}}",
     "italic": r"\textit{{{}}}",
 }
 _MARKED = {"bold": r"\textbf{Bold}", "italic": r"\textit{Italic}"}
 _COMMA = re.compile(r",(?=[^\s{])")
 
-# Widths are in characters. They only choose between the layouts, so a rough count does: LaTeX measures what it sets.
+# Widths are in characters. A rough count is enough, because it only chooses the layout; LaTeX measures the text.
 _GAP = 2
 _WIDE = re.compile("[A-Zmw@%&=+_<>]")
 _HEADING_LINE = 9
 _BREAKS = re.compile(r"(?<=[ ,_])|(?=[(@])")
-"""Where the heading of a column of numbers may go on in a new line: between words and parameters of metrics."""
+"""Places where the heading of a column of numbers may be broken: between words and parameters of metrics."""
 _LONGEST, _TEXT_LINE = 50, 25
-"""Texts longer than the one are broken into lines, which have at least the other."""
+"""Texts longer than the first number are broken into lines of at least the second."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What a page holds: characters across as they are, and where they are shrunk to it, and the rows of a float."""
+    """The size of a page: characters in a line, normal and shrunk, and the most rows of a float."""
 
     width: int
     shrunk: int
@@ -55,7 +54,7 @@ class _Part:
     table: Table
     places: Sequence[int]
     lines: Mapping[int, float]
-    """The columns whose texts are broken into lines, with the share of the page's width that they take."""
+    """The columns whose texts are broken into lines, with their share of the page's width."""
     is_turned: bool
     is_long: bool
 
@@ -91,11 +90,11 @@ def _parts(table: Table) -> Iterator[_Part]:
 
 
 def _places_of_parts(table: Table, widths: Mapping[int, float], room: float) -> Iterator[list[int]]:
-    """Return as many columns at once as the room holds, each time after the one that labels the rows."""
+    """Yield as many columns at once as fit, each time after the column that labels the rows."""
     label, *others = table.printed
     places = [label]
     for place in others:
-        # A part has one column besides the labels at least, however wide.
+        # A part has at least one column besides the labels, even if it is too wide.
         if len(places) > 1 and _total(table, [*places, place], widths) > room:
             yield places
             places = [label]
@@ -125,7 +124,7 @@ def _longest_text(table: Table, place: int) -> str:
 
 
 def _row_count(table: Table, broken: Collection[int]) -> int:
-    """Return how many rows high the table is, with the lines of its texts and sections and with its notes."""
+    """Return the height of the table in rows, with the lines of its texts, sections and notes."""
     notes = sum(1 + len(note) // 100 for note in (*table.notes, *table.meanings.values()))
     further = sum(len(str(value_of(row[place]))) // _LONGEST for place in broken for row in table.rows)
     return len(table.rows) + further + 2 * len({table.section_of(row) for row in table.rows} - {None}) + notes
@@ -143,7 +142,7 @@ def _needed(parts: Sequence[_Part]) -> str:
 def _printed(part: _Part, number: int, parts: int) -> Iterator[str]:
     caption, notes = _caption(part.table, number, parts), list(_notes(part.table)) if number == parts else []
     if number > 1:
-        # Parts of one table have its number.
+        # The parts of one table have the same number.
         yield r"\addtocounter{table}{-1}"
     yield from [r"\begin{landscape}"] if part.is_turned else []
     yield from _long(part, caption, notes) if part.is_long else _floating(part, caption, notes)
@@ -152,7 +151,7 @@ def _printed(part: _Part, number: int, parts: int) -> Iterator[str]:
 
 def _floating(part: _Part, caption: str, notes: Sequence[str]) -> Iterator[str]:
     yield from (r"\begin{table}", r"\centering", caption, r"\smallskip\small\setlength{\tabcolsep}{4pt}")
-    # No wider than the line, be it that of a page or of one of two columns.
+    # \resizebox fits the table to the line, in a page with one column or with two.
     yield r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
     yield from (rf"\begin{{tabular}}{{{_layout(part)}}}", r"\toprule", *_header(part), *_rows(part))
     yield from (r"\bottomrule", r"\end{tabular}}", *notes, r"\end{table}")
@@ -191,7 +190,7 @@ def _header(part: _Part) -> Iterator[str]:
 
 
 def _title(column: Column, align: Align) -> str:
-    # A heading stands over the middle of its numbers, and at the start of its texts.
+    # A heading is centred over numbers, and at the start of texts.
     if align == "left":
         return rf"\multicolumn{{1}}{{l}}{{{tex(column.heading)}}}"
     lines = r"\\".join(map(tex, _heading_lines(column.heading)))
@@ -226,7 +225,7 @@ def _rows(part: _Part) -> Iterator[str]:
         if (new := table.section_of(row)) != section:
             section = new
             yield from [r"\midrule"] if number else []
-            # The star keeps a line from being the last of its page, away from what it heads.
+            # The star forbids a page break between this line and the rows below it.
             yield rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{_value(section, Column(''))}}}}} \\*"
         yield " & ".join([_cell(row[place], column) for place, column in columns]) + r" \\"
 
@@ -267,5 +266,7 @@ def _notes(table: Table) -> Iterator[str]:
 
 
 def _sentence(text: str) -> str:
-    """Return a text of lines, which labels of metrics would run out of if they were not broken between parameters."""
+    """Return a text of lines. Labels of metrics are broken between parameters, because they may be longer than a
+    line.
+    """
     return _COMMA.sub(r",\\allowbreak{}", tex(text))

@@ -1,4 +1,4 @@
-"""Tables as values: what a result shows, before anyone chose CSV or LaTeX for it."""
+"""Tables as values: the content of a result's tables, before they become CSV or LaTeX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many, as the papers print sensitivity: `79/105=75%`. As a number it is the quotient."""
+    """A count and its total, as the papers print sensitivity: `79/105=75%`. As a number it is the quotient."""
 
     count: int
     of: int
@@ -27,12 +27,12 @@ class Share:
 
 
 Value = str | int | float | Share | None
-"""What stands in a cell. None and NaN both are undefined: an empty cell in CSV, a dash in print."""
+"""The content of a cell. None and NaN both mean undefined: an empty cell in CSV, a dash in print."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A cell that stands out: in bold, for what the table's `mark` says, or in italics, for its `second_mark`."""
+    """A highlighted cell: bold for the table's `mark`, or italic for its `second_mark`."""
 
     value: Value
     style: MarkStyle = "bold"
@@ -45,10 +45,11 @@ Cell = Value | Marked
 class Column:
     """One column.
 
-    `digits` are the decimals of its numbers in print (CSV has them all); without it, floats have four significant
-    ones. `percent` prints a share between 0 and 1 as a percentage. `align` is by default right where all cells are
-    numbers, else left. Neighbours of the same `group` get a common header over their own. A `section` column is not
-    printed as one: where its value changes, it becomes a line across the table, as in "(a) gain value ratio 3:2:1".
+    `digits` are the decimal places of its numbers in print; CSV has all. Without it, floats have four significant
+    digits. `percent` prints a share between 0 and 1 as a percentage. `align` is by default right if all cells are
+    numbers, else left. Neighbours with the same `group` share a header above their own. A `section` column is not
+    printed as a column: where its value changes, it becomes a line across the table, such as "(a) gain value ratio
+    3:2:1".
     """
 
     title: str
@@ -66,17 +67,17 @@ class Column:
 
     @property
     def full_heading(self) -> str:
-        """The heading with its group before it: what tells the columns of a table apart without layout."""
+        """The heading after its group, which is unique among the columns of a table."""
         return f"{self.group} {self.heading}" if self.group else self.heading
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under columns.
+    r"""Rows of cells under columns.
 
-    `name` is a slug, for addresses and `\\label`; `mark` says in a few words what a marked cell is ("more sensitive
-    than AP"), and `second_mark` the same of the second kind of marks; `notes` are sentences below the table. Raises
-    `ValueError` where these do not fit each other.
+    `name` is a slug, for addresses and `\label`. `mark` says in a few words what a marked cell is ("more sensitive than
+    AP"), and `second_mark` does so for the second kind of marks. `notes` are sentences below the table. Raise
+    `ValueError` if these do not fit together.
     """
 
     name: str
@@ -91,33 +92,33 @@ class Table:
         require_slug(self.name)
         headings = [column.full_heading for column in self.columns]
         if not headings or len(set(headings)) < len(headings):
-            raise ValueError(f"table {self.name}: a table has columns, and no two of the same heading: {headings}")
+            raise ValueError(f"table {self.name}: a table needs columns with different headings, not: {headings}")
         if sum(column.section for column in self.columns) > 1:
             raise ValueError(f"table {self.name}: only one column can be the section")
         if any(len(row) != len(headings) for row in self.rows):
-            raise ValueError(f"table {self.name}: every row has one cell for each of the {len(headings)} columns")
+            raise ValueError(f"table {self.name}: every row needs one cell for each of the {len(headings)} columns")
         used = {cell.style for row in self.rows for cell in row if isinstance(cell, Marked)}
         if silent := used - self.meanings.keys():
             missing = " and ".join(_SAID_BY[style] for style in sorted(silent))
-            raise ValueError(f"table {self.name}: cells are marked, and {missing} does not say what for")
+            raise ValueError(f"table {self.name}: cells are marked, so {missing} must say what for")
 
     @property
     def meanings(self) -> dict[MarkStyle, str]:
-        """What the marks of this table mean, by how they look: those that have a meaning, used or not."""
+        """The meanings of the marks of this table by their look, whether they are used or not."""
         said: dict[MarkStyle, str] = {"bold": self.mark, "italic": self.second_mark}
         return {style: meaning for style, meaning in said.items() if meaning}
 
     @property
     def printed(self) -> list[int]:
-        """The indices of the columns that are printed as columns."""
+        """The indexes of the columns that are printed as columns."""
         return [place for place, column in enumerate(self.columns) if not column.section]
 
     def section_of(self, row: Sequence[Cell]) -> Value:
-        """The section that a row is in, None in a table without sections."""
+        """Return the section of a row; None in a table without sections."""
         return next((value_of(cell) for column, cell in zip(self.columns, row, strict=True) if column.section), None)
 
     def alignments(self) -> Iterator[Align]:
-        """How each column is set, sections included."""
+        """Yield the alignment of each column, with sections."""
         for place, column in enumerate(self.columns):
             is_text = any(isinstance(value_of(row[place]), str) for row in self.rows)
             yield column.align or ("left" if is_text or not self.rows else "right")
@@ -125,9 +126,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class LongTable:
-    """A table of more rows than anybody prints: `rows` makes them anew whenever they are read. It exists as CSV alone.
+    """A table with too many rows for print. `rows` makes them again at each read. It exists only as CSV.
 
-    No cell of it is marked, and nothing checks its rows.
+    It has no marked cells, and its rows are not checked.
     """
 
     name: str
@@ -140,16 +141,16 @@ class LongTable:
 
 
 def value_of(cell: Cell) -> Value:
-    """The cell without its mark."""
+    """Return the cell without its mark."""
     return cell.value if isinstance(cell, Marked) else cell
 
 
 def is_undefined(value: Value) -> bool:
-    """Whether there is nothing to show."""
+    """Return whether the value is undefined, so that there is nothing to show."""
     return value is None or (not isinstance(value, str) and math.isnan(value))
 
 
 def require_slug(name: str) -> None:
-    """Refuses a name that cannot stand in an address or a `\\label`."""
+    r"""Raise ValueError for a name that cannot be part of an address or a `\label`."""
     if not _NAME.match(name):
-        raise ValueError(f"{name!r} is no name for a table or figure: letters, digits and . _ - only")
+        raise ValueError(f"{name!r} is not a name for a table or figure: use only letters, digits and . _ -")

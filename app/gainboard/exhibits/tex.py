@@ -1,4 +1,4 @@
-"""Any text as LaTeX in ASCII that prints what was written, in every engine."""
+"""Any text as LaTeX in ASCII, which prints the same text in every engine."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    # In the old encoding of fonts these three are other characters.
+    # The old encoding of fonts has other characters at these three places.
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    # \textquotedbl wants T1; the bare character is a command of some languages.
+    # \textquotedbl needs the T1 encoding; the bare character is a command in some languages.
     '"': r"{\char34}",
     # After \\ and \midrule these would begin an argument.
     "[": "{[}",
@@ -33,21 +33,21 @@ _MATHS = {
     "Δ": r"\Delta", "Σ": r"\Sigma", "Ω": r"\Omega", "µ": r"\mu", "λ": r"\lambda",
 } | {letter: f"\\{unicodedata.name(letter).split()[-1].lower()}" for letter in "αβγδεζηθικμνξπρστυφχψω"}  # fmt: skip
 
-# The combining grave, acute, circumflex, tilde, macron, breve, dot above, diaeresis, ring, double acute, caron,
-# cedilla and dot below, with the commands of their accents.
+# The combining grave, acute, circumflex, tilde, macron, breve, dot above, diaeresis, ring, double acute, caron, cedilla
+# and dot below, with the commands of their accents.
 _ACCENTS = dict(
     zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0323", "`'^~=u.\"rHvcd", strict=True)
 )
 
 _LIGATURE = re.compile("(?<=[-`',!?])(?=[-`',!?])")
-"""Between two of these: set side by side they would be drawn as one other character."""
+"""An empty group between two of these: without it, a font may join them into one other character."""
 
 
 def tex(text: str) -> str:
-    """Return the text for a paragraph, a caption or a cell; white space of any kind is one space.
+    """Return the text for a paragraph, a caption or a cell. White space of any kind becomes one space.
 
     Letters of Latin alphabets, Greek and common symbols become commands. Other characters are printed by engines that
-    know Unicode (XeLaTeX, LuaLaTeX) where the font has them, and by pdfLaTeX as their code, `[U+4E2D]`.
+    know Unicode (XeLaTeX, LuaLaTeX) if the font has them, and by pdfLaTeX as their code, `[U+4E2D]`.
     """
     words = " ".join(unicodedata.normalize("NFC", text).split())
     return "{}".join(part.translate(_COMMANDS) for part in _LIGATURE.split(words))
@@ -59,7 +59,7 @@ def spelled(character: str) -> str:
 
 
 class _Commands(dict[int, str]):
-    """The commands of characters by their numbers: ASCII is kept, and the rest is found when a text has it."""
+    """The commands of characters by their numbers. ASCII is fixed; others are added when a text contains them."""
 
     def __missing__(self, number: int) -> str:
         character = chr(number)
@@ -82,5 +82,5 @@ def _by_engine(character: str) -> str:
     code = spelled(character).replace("[", "{[}").replace("]", "{]}")
     if not character.isprintable():
         return code
-    # pdfLaTeX skips the first branch unread, so it need not know the character.
+    # pdfLaTeX skips the first branch without reading it, so it need not know the character.
     return rf"\ifdefined\Umathcode {character}\else {code}\fi{{}}"

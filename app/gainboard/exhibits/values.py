@@ -1,6 +1,6 @@
-"""Tables and figures as plain JSON: their numbers in full and everything they say, nothing about drawing them.
+"""Tables and figures as plain JSON: all numbers and texts, and nothing about how they are drawn.
 
-What has no number, undefined or infinite, is null.
+A number that is undefined or infinite is null.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ Json = dict[str, Any]
 
 
 def table_as_json(table: Table) -> Json:
-    """The table; `marks` names each marked cell by its row and column, from 0, and its mark's key in `meanings`."""
+    """Return the table. `marks` names each marked cell by row and column, from 0, and by its mark's key in
+    `meanings`.
+    """
     return {
         "name": table.name,
         "caption": table.caption,
@@ -32,7 +34,7 @@ def table_as_json(table: Table) -> Json:
 
 
 def figure_as_json(figure: Figure) -> Json:
-    """The figure; a panel that is a matrix has `rows`, `columns` and `values`, one of curves has `series`."""
+    """Return the figure. A panel with a matrix has `rows`, `columns` and `values`; one with curves has `series`."""
     return {
         "name": figure.name,
         "caption": figure.caption,

@@ -1,4 +1,4 @@
-"""Scales and ticks of axes, left to Matplotlib but for the place of 0 on a log axis, and for names."""
+"""Scales and ticks of axes. Matplotlib sets them, except the place of 0 on a log axis, and names."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Floats = NDArray[np.float64]
 Which = Literal["x", "y"]
 
 MOST_TICKS = 60
-"""Names along one axis; of more, every second, third, ... is written."""
+"""The most names along one axis. Of more names, every second, third, ... is written."""
 _LONGEST_NAME = 36
 _MOST_ACROSS = 24
-"""Characters of names that stand side by side in the narrowest panel; more are turned."""
+"""The most characters of names side by side in the narrowest panel; more are turned."""
 _FARTHEST = 1e100
 _PLACE_OF_ZERO = 0.6
-"""How many decades 0 is away from the first decade of a log axis."""
+"""The distance of 0 from the first decade of a log axis, in decades."""
 _CODES = (Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO)
 _STROKES = {
     "x": Path([(-0.5, -0.5), (0.0, 0.5), (0.0, -0.5), (0.5, 0.5)], _CODES),
@@ -37,7 +37,7 @@ _STROKES = {
 
 
 def floats(numbers: Numbers) -> Floats:
-    """Return the numbers as float64, with NaN for None and for what is too far out to be drawn."""
+    """Return the numbers as float64, with NaN for None and for numbers that are too large to be drawn."""
     found = np.array([math.nan if number is None else number for number in numbers], dtype=np.float64)
     return np.where(np.abs(found) <= _FARTHEST, found, math.nan)
 
@@ -57,17 +57,17 @@ def set_scale(axes: Axes, which: Which, axis: Axis, numbers: Iterable[Numbers]) 
 
 
 def set_limits(axes: Axes, which: Which, axis: Axis) -> None:
-    """Set the limits that were asked for, with a little room beyond, so that marks on the limits are whole."""
+    """Set the requested limits, with a little room beyond them, so that marks on the limits are complete."""
     low, high = (-0.5, len(axis.categories) - 0.5) if axis.categories else axis.limits
     scale = _drawn(axes, which).get_scale()
     if low is not None and ((low <= 0 and scale == "log") or scale == "symlog"):
         low = None
     seen = _drawn(axes, which).get_view_interval()
-    # On the paper, where the logarithms are evenly spaced.
+    # Room is added on the paper's scale, where logarithms are evenly spaced.
     transform = _drawn(axes, which).get_transform()
     wished = np.array([seen[0] if low is None else low, seen[1] if high is None else high])
     first, last = transform.transform(wished)
-    if not first < last:  # all data lie beyond the one limit that was asked for
+    if not first < last:  # all data are outside the only limit that was given
         first, last = (last - 1, last) if low is None else (first, first + 1)
     room = 0.02 * (last - first)
     limits = np.array([first - room * (low is not None), last + room * (high is not None)])
@@ -88,7 +88,7 @@ def name_ticks(axes: Axes, which: Which, names: Sequence[str]) -> None:
 
 
 def room_of_names(names: Sequence[str]) -> float:
-    """Return about how many inches the page grows for the longest of the names."""
+    """Return the inches by which the page grows for the longest of the names."""
     return 0.06 * min(_LONGEST_NAME, max(map(len, names), default=0))
 
 
@@ -114,10 +114,11 @@ def _drawn(axes: Axes, which: Which) -> DrawnAxis:
 def _set_log_scale(axes: Axes, which: Which, numbers: Floats) -> None:
     axis, positive = _drawn(axes, which), numbers[numbers > 0]
     low, high = (positive.min(), positive.max()) if positive.size else (0.1, 1.0)
-    # Between few decades, 2 and 5 are ticks too.
+    # If the axis has few decades, 2 and 5 are ticks too.
     ticks = LogLocator(subs=[1.0, 2.0, 5.0] if high < 200 * low else [1.0], numticks=10)
     if (numbers == 0).any():
-        # Smaller numbers still are drawn between the decade and 0: the scale overflows beyond some 300 decades.
+        # Numbers below the first decade are drawn between it and 0, because the scale overflows beyond some 300
+        # decades.
         decade = 10.0 ** math.floor(math.log10(max(low, high * 1e-200)) + 1e-9)
         axes.set(**{f"{which}scale": SymmetricalLogScale(axis, linthresh=decade, linscale=_PLACE_OF_ZERO)})
         axis.set_major_locator(_FromZero(decade, ticks))
@@ -132,7 +133,7 @@ def _set_log_scale(axes: Axes, which: Which, numbers: Floats) -> None:
 def _draw_break(axes: Axes, which: Which, at: float) -> None:
     x, y = (at, 0.0) if which == "x" else (0.0, at)
     across = axes.get_xaxis_transform() if which == "x" else axes.get_yaxis_transform()
-    # A white patch under the strokes: the axis itself is seen to be interrupted.
+    # A white patch under the strokes shows the interruption of the axis itself.
     for marker, size, colour in (("s", 3.5, "white"), (_STROKES[which], 7.0, "black")):
         axes.plot([x], [y], marker=marker, markersize=size, markerfacecolor=colour, markeredgecolor=colour,
                   markeredgewidth=0.6, linestyle="none", transform=across, clip_on=False, zorder=9)  # fmt: skip

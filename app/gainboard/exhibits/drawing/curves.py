@@ -20,7 +20,7 @@ RING: dict[str, Any] = {
     "markeredgecolor": "black",
     "linestyle": "none",
 }
-"""How a highlighted point looks."""
+"""The look of a highlighted point."""
 
 _MOST_MARKED, _MARKED_OF_MANY, _MARKED_ON_LINE = 40, 15, 10
 _MOST_RINGS, _SMALL_RING = 12, {"markersize": 6.5, "markeredgewidth": 0.8}
@@ -42,10 +42,10 @@ def draw_curves(panel: Panel, axes: Axes, looks: Mapping[str, Look]) -> None:
 
 
 def _draw_reference(axes: Axes, reference: Reference, part: float) -> None:
-    """Draw a dashed line and name it at its end, outside the frame.
+    """Draw a dashed line and write its name at its end, outside the frame.
 
-    The name stands beside the line, or before or after it where `part`, 0 for the first of several and 1 for the
-    last, tells it from its neighbours, which may be near.
+    The name is beside the line, or before or after it if that separates it from near neighbours. `part` is 0 for the
+    first of several lines and 1 for the last.
     """
     side = 0 if part == 0 else 2 if part == 1 else 1
     style: dict[str, Any] = {"color": GREY, "linestyle": _DASH, "linewidth": 0.8, "zorder": 1.5}
@@ -69,22 +69,22 @@ def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: Look, rings: M
     line = look.line() | ({"linestyle": "none"} if series.style == "points" else {})
     drawstyle = "steps-post" if series.style == "step" else "default"
     ringed = list(series.highlighted)
-    # Around a mark, a ring is seen to be that curve's.
+    # A ring around a mark shows which curve it belongs to.
     marked = sorted({*_marked(np.isfinite(x) & np.isfinite(y), series.style, look.number), *ringed})
-    # Marks and line are two things, so that a mark is as far as possible above all lines.
+    # Marks and line are separate artists, so that marks can be drawn above all lines.
     axes.plot(x, y, zorder=2 + 0.001 * look.number, drawstyle=drawstyle, **line)
     axes.plot(x[marked], y[marked], linestyle="none", zorder=3 + 0.001 * look.number, **look.marks())
     axes.plot(x[ringed], y[ringed], zorder=4, **rings)
 
 
 def _marked(defined: np.ndarray[tuple[int], np.dtype[np.bool_]], style: str, number: int) -> list[int]:
-    """Return the points that get a mark: all while they are few, else some, which differ from curve to curve."""
+    """Return the points that get a mark: all if they are few, else some, which differ from curve to curve."""
     points = np.flatnonzero(defined)
     most = _MARKED_ON_LINE if style in ("line", "step") else _MARKED_OF_MANY
     if style == "points" or points.size <= (most if style in ("line", "step") else _MOST_MARKED):
         return points.tolist()
     step = math.ceil(points.size / most)
-    # A point between two gaps has no line: unmarked, it would not be seen.
+    # A point between two gaps has no line. Without a mark it would be invisible.
     framed = np.concatenate(([False], defined, [False]))
     lonely = np.flatnonzero(defined & ~framed[:-2] & ~framed[2:])
     return sorted({*points[number * 7 % step :: step].tolist(), *lonely.tolist()})

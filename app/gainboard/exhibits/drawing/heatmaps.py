@@ -1,4 +1,4 @@
-"""Matrices in shades."""
+"""Heat maps of matrices."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from gainboard.exhibits.drawing.looks import SMALL, shown
 from gainboard.exhibits.figures import Axis, HeatMap
 
 _MOST_READABLE = 20
-"""Rows or columns whose numbers can be read; more are shades only."""
+"""The most rows or columns whose numbers can be read; larger matrices have shades only."""
 _MOST_DRAWN = 64
-"""Rows or columns that are drawn cell by cell; more are one picture."""
-_SHADES = "YlGnBu"  # lightness falls all the way: greater is darker without colour too
+"""The most rows or columns that are drawn cell by cell; larger matrices are one picture."""
+_SHADES = "YlGnBu"  # the lightness always falls: greater is darker without colour, too
 
 
 def size_of_heat_map(heat_map: HeatMap) -> tuple[float, float]:
-    """Return width and height of the matrix with its names and the bar of its shades, in inches."""
+    """Return width and height in inches of the matrix with its names and the bar of its shades."""
     width, height = _size_of_cells(heat_map)
     return width + room_of_names(heat_map.rows) + 1.0, height + room_of_names(heat_map.columns) + 0.4
 
 
 def _size_of_cells(heat_map: HeatMap) -> tuple[float, float]:
     most = max(len(heat_map.columns), len(heat_map.rows))
-    # Small matrices have larger cells, so that the bar and its title are as high.
+    # Small matrices have larger cells, so that they are as high as the bar with its title.
     cell = max(0.36, 1.2 / most) if most <= _MOST_READABLE else max(0.02, min(0.25, 6.2 / most))
     return cell * len(heat_map.columns), cell * len(heat_map.rows)
 
 
 def draw_heat_map(heat_map: HeatMap, axes: Axes, alike: Iterable[HeatMap]) -> None:
-    """Draw the matrix, first row on top, with the meaning of its shades beside it: one for all that are `alike`."""
+    """Draw the matrix, first row on top, with a bar that explains its shades: one bar for all maps that are `alike`."""
     values = np.array([floats(row) for row in heat_map.values])
     norm = _norm(np.concatenate([floats(row) for each in alike for row in each.values]), heat_map.scale)
     cells = _draw_cells(axes, values, norm)
@@ -49,7 +49,7 @@ def draw_heat_map(heat_map: HeatMap, axes: Axes, alike: Iterable[HeatMap]) -> No
     axes.grid(False)
     axes.set_title(shown(heat_map.title))
     axes.set_aspect("equal")
-    # An axes of its own beside the matrix would be as high as the page.
+    # an axes beside the matrix would be as high as the page
     width, height = _size_of_cells(heat_map)
     bar_height = min(1.0, 3.0 / height)
     bar = axes.inset_axes((1 + 0.1 / width, 1 - bar_height, 0.12 / width, bar_height))

@@ -1,4 +1,4 @@
-"""What curves and text look like, in print and without colour too."""
+"""The look of curves and text, which is readable in print and without colour."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gainboard.exhibits.tex import spelled
 
 GREY = "0.4"
 SMALL = 7.0
-"""Points: the size of everything but titles."""
+"""The size of all text except titles, in points."""
 
 MANY = 9
-"""Curves, more of which are drawn finer, and on more space."""
+"""The number of curves above which they are drawn finer, and on more space."""
 
 SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -39,7 +39,7 @@ SETTINGS: dict[str, Any] = {
     "ytick.labelsize": SMALL,
 }
 
-# Okabe and Ito's palette for all kinds of colour vision; its yellow, which paper swallows, is a grey.
+# Okabe and Ito's palette for all kinds of colour vision. Its yellow is invisible on paper, so a grey replaces it.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#777777")
 _MARKERS = ("o", "s", "^", "D", "v", "X", "<", "P", ">", "*", "h", "d")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
@@ -47,7 +47,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How one curve is drawn. `number` counts the curves from 0; `scale` makes many of them finer."""
+    """The look of one curve. `number` counts the curves from 0; `scale` makes many of them finer."""
 
     number: int
     colour: str
@@ -72,26 +72,28 @@ class Look:
 
 
 def looks_of(labels: Sequence[str]) -> dict[str, Look]:
-    """Return a look for each label; the first 24 differ in their marks alone, the first 40 in colour or dashes too."""
+    """Return a look for each label. The first 24 have different marks; the first 40 differ at least in colour or
+    dashes.
+    """
     scale = 1.0 if len(labels) <= MANY else 0.9
     return {label: _look(number, scale) for number, label in enumerate(labels)}
 
 
 def _look(number: int, scale: float) -> Look:
     rounds, colour = divmod(number, len(_COLOURS))
-    # A step of one more each round: equal colours then never meet equal dashes.
+    # Each round shifts the colours by one more, so that an equal colour never has equal dashes.
     dash = _DASHES[(number + rounds) % len(_DASHES)]
     is_hollow = number // len(_MARKERS) % 2 == 1
     return Look(number, _COLOURS[colour], _MARKERS[number % len(_MARKERS)], dash, is_hollow, scale)
 
 
 def written(text: str) -> str:
-    """Return the text as it can be written in XML, where no control character can."""
+    """Return the text without the control characters that XML forbids."""
     return "".join(character if character.isprintable() else spelled(character) for character in text)
 
 
 def shown(text: str, most: int = 64) -> str:
-    """Return the text in one line, cut in the middle if very long, with the codes of characters that have no form."""
+    """Return the text in one line, cut in the middle if very long, with codes for invisible characters."""
     words = " ".join(text.split())
     if len(words) > most:
         words = f"{words[: most // 2]}…{words[-(most // 2 - 1) :]}"

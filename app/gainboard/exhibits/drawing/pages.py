@@ -18,16 +18,18 @@ from gainboard.exhibits.drawing.heatmaps import draw_heat_map, size_of_heat_map
 from gainboard.exhibits.drawing.looks import MANY, SETTINGS, Look, looks_of, shown, written
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel
 
-# Inches; they decide how large the page is, and Matplotlib what stands where on it.
+# Inches. They determine the size of the page; Matplotlib arranges the parts on it.
 _SIZES = {1: (5.2, 3.6), 2: (3.5, 2.9), 3: (2.7, 2.6)}
-"""A panel with its labels, by the number of panels in a row."""
+"""The size of a panel with its labels, by the number of panels in a row."""
 _HIGHER = 1.25
-"""How much higher panels of many curves are."""
+"""The factor by which panels of many curves are higher."""
 _LINE, _CHARACTER = 0.16, 0.058
 _HANDLE = 0.55
-"""What a column of the legend is wider than its text."""
+"""The width of a legend's column besides its text."""
 _MOST_BELOW, _MOST_BESIDE = 6, 30
-"""Lines of the legend of a single panel: more than the one stand beside it, more than the other below it again."""
+"""The lines of a single panel's legend. More than the first number go beside the panel, more than the second below it
+again.
+"""
 
 
 class _Plot(NamedTuple):
@@ -36,7 +38,7 @@ class _Plot(NamedTuple):
 
 
 def svg_bytes(figure: Figure) -> bytes:
-    """Return the figure as SVG. Only one thread at a time may call this, which changes settings of the process."""
+    """Return the figure as SVG. It changes settings of the process, so only one thread at a time may call it."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)  # type: ignore[arg-type]  # a literal of all names
@@ -89,7 +91,7 @@ def _alike(panel: HeatMap, figure: Figure) -> list[HeatMap]:
 
 
 def _draw_plots(plots: Sequence[_Plot], in_row: int, looks: Mapping[str, Look]) -> None:
-    # Equal axes are shared before they get their scale, which does not reach what joins later.
+    # Equal axes are shared before the scale is set, because a scale does not reach axes that are shared later.
     for number, (panel, axes) in enumerate(plots):
         before = plots[:number]
         if first := next((other for alike, other in before if alike.x == panel.x), None):
@@ -103,7 +105,7 @@ def _draw_plots(plots: Sequence[_Plot], in_row: int, looks: Mapping[str, Look]) 
     for number, (panel, axes) in enumerate(plots):
         set_limits(axes, "x", panel.x)
         set_limits(axes, "y", panel.y)
-        # Side by side, panels of the same y need its title only once.
+        # neighbouring panels with the same y need its title only once
         if number % in_row and plots[number - 1].panel.y == panel.y:
             axes.set_ylabel("")
 
@@ -115,7 +117,7 @@ def _set_scale(axes: Axes, which: Which, axis: Axis, panels: Sequence[Panel]) ->
 
 
 def _add_legend(page: Page, figure: Figure, looks: Mapping[str, Look]) -> None:
-    """Name the curves beside a single panel or below, never over the curves; the page grows by what that takes."""
+    """Name the curves beside a single panel or below it, never over the curves. The page grows accordingly."""
     handles = _handles(figure, looks)
     if not handles:
         return
@@ -133,7 +135,7 @@ def _add_legend(page: Page, figure: Figure, looks: Mapping[str, Look]) -> None:
 
 
 def legend_columns(lengths: Sequence[int], width: float) -> int:
-    """Return into how many columns the legend goes: the fewest lines, and of these the fewest columns."""
+    """Return the number of columns of the legend: the fewest lines, and then the fewest columns."""
     for lines in range(1, len(lengths) + 1):
         columns = [lengths[start : start + lines] for start in range(0, len(lengths), lines)]
         if sum(_HANDLE + _CHARACTER * max(column) for column in columns) <= width:
