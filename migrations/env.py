@@ -1,4 +1,4 @@
-"""Runs the migrations on the connection that `gainboard.store.schema.migrate` hands over."""
+"""Run the migrations on the connection that `gainboard.store.schema.migrate` provides."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_a_participants_token_does_not_become_the_admin_token(tmp_path: Path) ->
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         service.organiser.post("/v1/collections", json={"name": "c", "levels": 1})
         made = service.organiser.post("/v1/collections/c/tokens", json={"role": "reader"}).json()["token"]
-    with pytest.raises(Conflict, match="choose another value"):
+    with pytest.raises(Conflict, match="Choose another value"):
         open_workspace(Settings.read({}, data=tmp_path, admin_token=made))
 
 

@@ -1,4 +1,4 @@
-"""Jobs and the chunks in which they are worked.
+"""Jobs, and the chunks in which they are computed.
 
 Revision ID: 0002
 """

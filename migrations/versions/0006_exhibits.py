@@ -1,4 +1,4 @@
-"""A job says which version computes it, and which tables and figures its result has.
+"""A job records the version of the code that computes it, and the tables and figures of its result.
 
 Revision ID: 0006
 """

@@ -44,7 +44,7 @@ def test_a_constant_list_agrees_with_none(answer: Answer) -> None:
 
 
 def test_one_pair_of_runs_is_no_list(answer: Answer) -> None:
-    with pytest.raises(InvalidRequest, match="at least 3 are needed"):
+    with pytest.raises(InvalidRequest, match="need at least 3 runs"):
         answer("test-agreement", metrics=["AP"], runs=["yew", "hazel", "yew"])
 
 

@@ -149,7 +149,7 @@ def test_many_runs_have_bounds_of_their_own(
 
 def test_a_job_may_cost_some_hours_and_no_more() -> None:
     assert sizes_of_chunks([3600.0] * 4) == [1, 1, 1, 1, 1]
-    with pytest.raises(InvalidRequest, match=r"5\.0 hours of one core; at most 4 in one job"):
+    with pytest.raises(InvalidRequest, match=r"5\.0 hours of one core; the limit is 4\."):
         sizes_of_chunks([3600.0] * 5)
 
 

@@ -81,7 +81,7 @@ def test_another_admin_token_leaves_the_organisers_that_were_made(tmp_path: Path
     with serving(Settings.read({}, data=tmp_path, admin_token="another-admin-token-now")) as service:
         assert service.client(token).get("/v1/me").status_code == 200
         assert service.organiser.get("/v1/me").status_code == 401
-    with pytest.raises(Conflict, match="choose another value"):
+    with pytest.raises(Conflict, match="Choose another value"):
         open_workspace(Settings.read({}, data=tmp_path, admin_token=token))
 
 

@@ -55,7 +55,7 @@ def test_a_refusal_is_one_line_and_leaves_the_file(
     file = tmp_path / "a.backup"
     file.write_text("a thesis")
     assert cli.main(["backup", "--data", str(data), str(file)]) == 1
-    assert capsys.readouterr().err == f"gainboard: {file} exists; --force replaces it.\n"
+    assert capsys.readouterr().err == f"gainboard: {file} exists. Name another file, or replace it with --force.\n"
     assert cli.main(["restore", "--data", str(tmp_path / "other"), str(file)]) == 1
     assert capsys.readouterr().err == f"gainboard: Cannot read {file}: file is not a database.\n"
     assert (file.read_text(), (tmp_path / "other").exists()) == ("a thesis", False)
@@ -74,7 +74,7 @@ def test_every_command_refuses_a_database_of_a_later_version_and_says_what_to_do
     said = "".join(capsys.readouterr())
     assert "9999" in said
     assert "a later version wrote it" in said
-    assert "that version or a" in said
+    assert "that version or a later one" in said
     assert (data / "gainboard.db").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
 

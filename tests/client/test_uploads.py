@@ -134,5 +134,5 @@ def test_what_is_compressed_already_is_sent_as_it_is(
 def test_a_file_that_is_not_there_or_read_as_text_is_refused(sending: Gainboard, name: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         sending.submit(name, tmp_path / "run.txt", team="lemur")
-    with pytest.raises(BadInput, match="open it as binary"):
+    with pytest.raises(BadInput, match="Open it as binary"):
         sending.submit(name, io.StringIO(RUN), team="lemur")  # type: ignore[arg-type]

@@ -73,9 +73,9 @@ def test_second_marks_are_another_column_and_leave_the_numbers_alone() -> None:
 
 
 def test_each_of_the_marks_needs_its_own_meaning() -> None:
-    with pytest.raises(ValueError, match="`second_mark` does not say"):
+    with pytest.raises(ValueError, match="`second_mark` must say what for"):
         table(["AP", Marked(1, "italic")], mark="better")
-    with pytest.raises(ValueError, match="`mark` does not say"):
+    with pytest.raises(ValueError, match="`mark` must say what for"):
         table([Marked("AP"), 1], second_mark="worse")
     assert table(["AP", Marked(1, "italic")], second_mark="worse").meanings == {"italic": "worse"}
 
@@ -83,7 +83,7 @@ def test_each_of_the_marks_needs_its_own_meaning() -> None:
 def test_a_table_refuses_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match="one cell for each"):
         table(["AP"])
-    with pytest.raises(ValueError, match="`mark` does not say"):
+    with pytest.raises(ValueError, match="`mark` must say what for"):
         table([Marked("AP"), 1])
     with pytest.raises(ValueError, match="columns with different headings"):
         Table("t", "", [Column("a"), Column("a")], [])

@@ -1,4 +1,4 @@
-"""Scores as the API answers with them, and as arrays and frames. What is undefined is NaN in an array."""
+"""The answers with scores, as JSON, arrays and frames. In an array, undefined is NaN."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from gainboard.api.models.sweep import SweepAnswer
 from gainboard.client.frames import Column, Framed, Labelled, array, columns_of
 
 ALL = "all"
-"""The topic of a mean, as in CSV and in trec_eval."""
+"""The name that stands for the topic of a mean, as in CSV and in trec_eval."""
 
 
 class FramedAnswer(BaseModel, Framed):
-    """An answer that is numbers above all."""
+    """An answer that consists mainly of numbers."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as its JSON has it."""
+        """Return the answer as its JSON."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
 class Scores(ScoresAnswer, FramedAnswer):
-    """Scores of runs: means, and those of single topics if they were asked for."""
+    """Scores of runs: means, and the scores of single topics if they were requested."""
 
     def topic_names(self) -> list[str]:
         """Return the topics of the answer; none if the request did not ask for topics."""
@@ -45,7 +45,7 @@ class Scores(ScoresAnswer, FramedAnswer):
         return Labelled(array(means, (len(runs), len(self.metrics))), {"run": runs, "metric": self.metrics})
 
     def columns(self) -> dict[str, Column]:
-        """Return the columns `run`, `topic`, `metric`, `value`, as CSV has them. The topic of a mean is `all`."""
+        """Return the columns `run`, `topic`, `metric`, `value`, as in CSV. The topic of a mean is `all`."""
         rows = [
             (run.name, topic, label, value)
             for run in self.runs

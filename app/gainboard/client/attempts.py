@@ -1,4 +1,4 @@
-"""When a request is sent again: after which failures, how long after, and what is raised in the end."""
+"""Repeated attempts: after which failures a request is sent again, when, and which error is raised in the end."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ T = TypeVar("T")
 log = logging.getLogger("gainboard.client")
 
 AGAIN = (429, 502, 503, 504)
-"""Statuses that another attempt may not meet."""
+"""Statuses after which another attempt may succeed."""
 BROKEN = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout, httpx.PoolTimeout)
-"""Failures of a connection. Not a slow answer: the service is at work on that, and would be twice."""
+"""Failures of a connection. A slow answer is not one: the service still works, and would do the work twice."""
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Failures before anything was sent."""
 FIRST_PAUSE = 0.25
@@ -35,7 +35,7 @@ _TITLE = re.compile(r"<title[^>]*>\s*(.{1,80}?)\s*</title>", re.IGNORECASE | re.
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One sending of a request. All attempts of a request have the same key."""
+    """One attempt to send a request. All attempts of a request have the same key."""
 
     request: Request
     key: str = field(default_factory=lambda: uuid4().hex)
@@ -103,19 +103,21 @@ def _pause(outcome: httpx.Response | httpx.RequestError, number: int) -> float |
 
 
 def _may_be_done(outcome: httpx.Response | httpx.RequestError) -> bool:
-    """Tell whether the service may have carried out the request although its answer was lost."""
+    """Return whether the service may have carried out the request although its answer was lost."""
     if isinstance(outcome, httpx.Response):
-        return outcome.status_code in (502, 504)  # said by what stands before it
+        return outcome.status_code in (502, 504)  # these come from a proxy, so the service may have done the work
     return not isinstance(outcome, UNSENT)
 
 
 def _is_gone(request: Request, answer: httpx.Response) -> bool:
-    """Tell whether an earlier attempt, whose answer was lost, has already removed the resource."""
+    """Return whether an earlier attempt, whose answer was lost, has already removed the resource."""
     return request.removes and answer.status_code == 404
 
 
 def _is_under_way(answer: httpx.Response) -> bool:
-    """Tell whether the service still works on an attempt whose connection broke; one that made a token has its `id`."""
+    """Return whether the service still works on an attempt whose connection broke. An answer with the `id` of a created
+    token is final.
+    """
     members = _members(answer) or {}
     return str(members.get("type", "")).endswith("/idempotency-key-in-use") and "id" not in members
 
@@ -150,14 +152,20 @@ def _members(answer: httpx.Response) -> dict[str, Any] | None:
 def _no_answer(error: httpx.RequestError) -> NoAnswer:
     where = _origin(error.request.url)
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return NoAnswer(f"There is no server at {where} ({_reason(error)}). Does it run, and is the address right?")
+        return NoAnswer(
+            f"There is no server at {where} ({_reason(error)}). Check that the server runs, and that the address is "
+            "right."
+        )
     if isinstance(error, httpx.TimeoutException):
-        return NoAnswer(f"{where} has not answered {error.request.method} {error.request.url.path} in time.")
-    return NoAnswer(f"The connection to {where} broke off ({str(error).rstrip('.') or type(error).__name__}).")
+        return NoAnswer(
+            f"{where} has not answered {error.request.method} {error.request.url.path} in time. Try again, or raise "
+            "the timeout."
+        )
+    return NoAnswer(f"The connection to {where} broke ({str(error).rstrip('.') or type(error).__name__}). Try again.")
 
 
 def _reason(error: BaseException) -> str:
-    """Return the operating system's reason, below what the libraries made of it."""
+    """Return the operating system's reason, which the libraries wrap in their own errors."""
     while cause := error.__cause__ or error.__context__:
         error = cause
     if isinstance(error, ConnectionError) and error.errno is not None:
@@ -168,10 +176,13 @@ def _reason(error: BaseException) -> str:
 def _describe_stranger(answer: httpx.Response) -> str:
     answered = f"{_origin(answer.request.url)} answered {answer.status_code} {answer.reason_phrase}".rstrip()
     if answer.has_redirect_location:
-        return f"{answered}: it leads to {answer.headers['location']}. Give the address of Gainboard itself."
+        return f"{answered}: a redirect to {answer.headers['location']}. Use the address of Gainboard itself."
     title = _TITLE.search(answer.text)
     page = f", a page titled {title[1]!r}" if title else ""
-    return f"{answered}{page}, and not as Gainboard does. Is the address right, and does Gainboard run behind it?"
+    return (
+        f"{answered}{page}, which is not an answer of Gainboard. Check the address, and the proxy before Gainboard "
+        "if there is one."
+    )
 
 
 def _origin(url: httpx.URL) -> str:

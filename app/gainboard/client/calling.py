@@ -1,4 +1,4 @@
-"""Methods that are written once, as calls, and done at once by a blocking client, or awaited of an asynchronous one."""
+"""Methods that are written once, as calls. A blocking client runs them at once; an asynchronous one is awaited."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LaterT_co = TypeVar("LaterT_co", covariant=True)
 
 
 class Blocking:
-    """The base of objects that carry out their calls at once."""
+    """The base of objects that run their calls at once."""
 
     _connection: Connection
 
 
 class Awaited:
-    """The base of objects that carry out their calls when they are awaited."""
+    """The base of objects that run their calls when they are awaited."""
 
     _connection: AsyncConnection
 
@@ -62,7 +62,7 @@ def call(define: Callable[Concatenate[Any, P], Call[T]]) -> Both[P, T, Coroutine
 
 
 def listing(define: Callable[Concatenate[Any, P], Pages[T]]) -> Both[P, Iterator[T], AsyncIterator[T]]:
-    """Make a method that gives a list, page after page as it is read."""
+    """Make a method that returns a list, which is read page by page."""
 
     def now(self: Blocking, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
         pages, cursor = define(self, *args, **kwargs), None

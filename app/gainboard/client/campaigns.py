@@ -1,4 +1,4 @@
-"""Calls about collections, and what organisers put into them: qrels, teams, tokens."""
+"""Calls about collections and what organisers put into them: qrels, teams, tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gainboard.store.records import OrderBy, Role
 
 
 class CollectionSettings(TypedDict, total=False):
-    """Settings of a collection, as the API has them; `policy` is an object of those that are to be set."""
+    """Settings of a collection, as in the API. `policy` is an object with the fields to set."""
 
     title: str
     gains: str
@@ -35,13 +35,15 @@ class CollectionSettings(TypedDict, total=False):
 
 
 class CollectionChanges(CollectionSettings, total=False):
-    """Settings to change; `levels` and `depth` only while nothing is stored, and `order_by` alone after that."""
+    """Settings to change. `levels` and `depth` can change only while nothing is stored, and `order_by` alone after
+    that.
+    """
 
     levels: int | Sequence[str]
 
 
 class TokenChanges(TypedDict, total=False):
-    """Changes of a rotation besides the secret. With an `expires_at` of None the token does not expire."""
+    """Changes that a rotation makes besides the secret. With an `expires_at` of None the token does not expire."""
 
     expires_at: datetime | str | None
 
@@ -51,14 +53,14 @@ class CampaignCalls:
 
     @listing
     def collections(self) -> Pages[ShownCollection]:
-        """List the collections that the token sees, by name."""
+        """List the collections that the token may see, by name."""
         return Pages(Page[ShownCollection], api_path("collections"))
 
     @call
     def create_collection(
         self, name: str, levels: int | Sequence[str], **settings: Unpack[CollectionSettings]
     ) -> Call[ShownCollection]:
-        """Make a collection (organisers of the instance). Levels: their names, lowest first, or how many."""
+        """Create a collection (organisers of the instance). `levels` are names, lowest first, or their number."""
         sent = {"name": name, "levels": levels, **settings}
         return read_model(ShownCollection, Request("POST", api_path("collections"), json=sent, once=True))
 
@@ -69,29 +71,29 @@ class CampaignCalls:
 
     @call
     def change_collection(self, name: str, **changes: Unpack[CollectionChanges]) -> Call[ShownCollection]:
-        """Change settings; what is not named stays (organisers).
+        """Change settings; settings that are not named stay (organisers).
 
-        Once runs are judged, a job of kind `rejudge` changes `order_by`; the collection shows the old one until then.
+        Once runs are judged, a job of kind `rejudge` changes `order_by`. The collection keeps the old order until then.
         """
         return read_model(ShownCollection, Request("PATCH", api_path("collections", name), json=changes))
 
     @call
     def delete_collection(self, name: str) -> Call[None]:
-        """Take a collection out of sight; its name is free again (organisers)."""
+        """Delete a collection. Its name may then be used again (organisers)."""
         return delete(api_path("collections", name))
 
     @call
     def put_qrels(
         self, collection: str, file: Source, *, columns: Columns | None = None, draft: bool | None = None
     ) -> Call[ShownQrels]:
-        """Upload a qrels file, of TREC's or NTCIR's form, as the next version; a draft is not published yet."""
+        """Upload a qrels file in TREC's or NTCIR's format as the next version. A draft is not published yet."""
         query = {"columns": columns, "draft": draft}
         path = api_path("collections", collection, "qrels")
         return read_model(ShownQrels, Request("PUT", path, query, upload=Upload.of(file)))
 
     @listing
     def qrels(self, collection: str) -> Pages[ShownQrels]:
-        """List the versions of the qrels, by number; drafts for organisers only."""
+        """List the versions of the qrels, by number; only organisers see drafts."""
         return Pages(Page[ShownQrels], api_path("collections", collection, "qrels"))
 
     @call
@@ -101,12 +103,12 @@ class CampaignCalls:
 
     @call
     def qrels_file(self, collection: str, version: int) -> Call[bytes]:
-        """Return a qrels file, byte for byte as it was uploaded, decompressed."""
+        """Return a qrels file as it was uploaded, decompressed."""
         return read_bytes(Request("GET", api_path("collections", collection, "qrels", version), accept="text/plain"))
 
     @call
     def save_qrels_file(self, collection: str, version: int, to: str | PathLike[str]) -> Call[Path]:
-        """Write a qrels file, as `qrels_file` gives it, to a path; it is there when it is whole."""
+        """Write a qrels file to a path. The file appears when it is complete."""
         path = api_path("collections", collection, "qrels", version)
         return save_file(Request("GET", path, accept="text/plain", to=Path(to)))
 
@@ -141,12 +143,12 @@ class CampaignCalls:
 
     @listing
     def teams(self, collection: str) -> Pages[ShownTeam]:
-        """List the teams whose runs the token sees, by name."""
+        """List the teams whose runs the token may see, by name."""
         return Pages(Page[ShownTeam], api_path("collections", collection, "teams"))
 
     @call
     def create_team(self, collection: str, name: str) -> Call[ShownTeam]:
-        """Make a team (organisers)."""
+        """Create a team (organisers)."""
         path = api_path("collections", collection, "teams")
         return read_model(ShownTeam, Request("POST", path, json={"name": name}, once=True))
 
@@ -157,7 +159,7 @@ class CampaignCalls:
 
     @listing
     def tokens(self, collection: str) -> Pages[ShownToken]:
-        """List the records of the collection's tokens, revoked tokens too (organisers)."""
+        """List the records of the collection's tokens, with revoked ones (organisers)."""
         return Pages(Page[ShownToken], api_path("collections", collection, "tokens"))
 
     @call
@@ -170,7 +172,7 @@ class CampaignCalls:
         holder: str | None = None,
         expires_at: datetime | str | None = None,
     ) -> Call[CreatedToken]:
-        """Make a token (organisers). Its `token` is shown this once."""
+        """Create a token (organisers). Its `token` is shown only this once."""
         sent = {"role": role, "team": team, "holder": holder, "expires_at": expires_at}
         path = api_path("collections", collection, "tokens")
         return read_model(CreatedToken, Request("POST", path, json=sent, once=True))
@@ -182,7 +184,7 @@ class CampaignCalls:
 
     @call
     def rotate_token(self, collection: str, token_id: str, **changes: Unpack[TokenChanges]) -> Call[CreatedToken]:
-        """Replace the secret of a token, which ends at once (organisers). The new secret is shown this once."""
+        """Replace the secret of a token, which ends at once (organisers). The new secret is shown only this once."""
         path = api_path("collections", collection, "tokens", token_id, "rotate")
         return read_model(CreatedToken, Request("POST", path, json=changes, once=True))
 

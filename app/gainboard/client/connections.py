@@ -1,4 +1,4 @@
-"""The two ways to carry out a call: blocking, and asynchronous. All that is not waiting is elsewhere."""
+"""The two ways to run a call: blocking and asynchronous. Everything except waiting is elsewhere."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONNECTED_WITHIN = 10.0
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A server, who asks, and how patiently. `token` is in no text of it."""
+    """A server, a token, and the patience of a client. No text form of it shows the token."""
 
     server: str
     token: str | None = field(repr=False)
@@ -39,12 +39,12 @@ class Endpoint:
 
     @classmethod
     def of(cls, server: str | None, token: str | None, timeout: float, retries: int) -> Endpoint:
-        """Return the endpoint from the arguments, and from the environment what they leave open. Raises BadSetting."""
+        """Return the endpoint from the arguments; the environment fills in what they leave open. Raise BadSetting."""
         environment: Mapping[str, str] = os.environ
         server = server or environment.get("GAINBOARD_SERVER") or DEFAULT_SERVER
         token = environment.get("GAINBOARD_TOKEN") if token is None else token
         if token and not token.isprintable():
-            raise BadSetting("The token has a line break or another character that no token has.")
+            raise BadSetting("The token contains a line break or another character that no token has. Copy it again.")
         return cls(_address(server), token or None, timeout, retries)
 
     @property
@@ -57,9 +57,9 @@ class Endpoint:
 
     @property
     def trusted(self) -> ssl.SSLContext | bool:
-        """Return the certificates to trust: those of the usual authorities, and none if the address has no TLS.
+        """The certificates to trust: those of the usual authorities, and none if the address has no TLS.
 
-        Reading the authorities' takes longer than many requests.
+        Reading the authorities' certificates takes longer than many requests.
         """
         return self.server.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -71,25 +71,27 @@ class Endpoint:
 
 def _address(server: str) -> str:
     if "@" in server:
-        raise BadSetting("The address of the server has a user or password in it; give a token instead.")
+        raise BadSetting("The address of the server contains a user or password. Remove it, and give a token instead.")
     try:
         url = httpx.URL(server)
     except (httpx.InvalidURL, TypeError, ValueError) as error:
-        raise BadSetting(f"{server!r} is no address of a server: {error}.") from error
+        raise BadSetting(
+            f"{server!r} is not a valid address of a server ({error}). Use an address such as {DEFAULT_SERVER}."
+        ) from error
     if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-        raise BadSetting(f"{server!r} is no address of a server, such as {DEFAULT_SERVER}.")
+        raise BadSetting(f"{server!r} is not a valid address of a server. Use an address such as {DEFAULT_SERVER}.")
     return str(url).rstrip("/")
 
 
 class Connection:
-    """To a server, blocking."""
+    """A blocking connection to a server."""
 
     def __init__(self, target: Endpoint, transport: httpx.BaseTransport | None) -> None:
         self.target = target
         self.client = httpx.Client(headers=target.headers, transport=transport, verify=target.trusted)
 
     def run(self, call: Call[T]) -> T:
-        """Carries out a call. Raises as `attempts` does."""
+        """Run a call. Raise errors as `attempts` does."""
         going, outcome = steps(call, self.target.retries), None
         while True:
             try:
@@ -120,14 +122,14 @@ class Connection:
 
 
 class AsyncConnection:
-    """To a server, asynchronous."""
+    """An asynchronous connection to a server."""
 
     def __init__(self, target: Endpoint, transport: httpx.AsyncBaseTransport | None) -> None:
         self.target = target
         self.client = httpx.AsyncClient(headers=target.headers, transport=transport, verify=target.trusted)
 
     async def run(self, call: Call[T]) -> T:
-        """Carries out a call. Raises as `attempts` does."""
+        """Run a call. Raise errors as `attempts` does."""
         going, outcome = steps(call, self.target.retries), None
         while True:
             try:
@@ -161,7 +163,7 @@ class AsyncConnection:
 
 
 def _file_for(answer: httpx.Response, request: Request) -> Path | None:
-    """Return the file to write an answer to; None unless the answer is the file that was asked for."""
+    """Return the file to write an answer to; None unless the answer is the requested file."""
     return request.to if answer.is_success and media_type(answer) == request.accept else None
 
 
@@ -183,7 +185,7 @@ def _stream_arguments(target: Endpoint, attempt: Attempt) -> dict[str, Any]:
 
 
 async def _in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the pieces, read and compressed beside the event loop."""
+    """Yield the pieces, which are read and compressed in a thread beside the event loop."""
     following = functools.partial(next, pieces, b"")
     while piece := await anyio.to_thread.run_sync(following):
         yield piece
@@ -191,7 +193,7 @@ async def _in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 @contextmanager
 def _write_whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that gets its name when it is whole, and does not exist before."""
+    """Open a file that gets its name when it is complete, and does not exist before."""
     part = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         with part.open("xb") as file:

@@ -19,7 +19,7 @@ FAULTS_IN_TEXT = 10
 
 
 class ClientError(GainboardError):
-    """Something that only a client of the service meets."""
+    """The base of errors that only clients of the service raise."""
 
     slug, title = "client", "Client error"
 
@@ -27,7 +27,7 @@ class ClientError(GainboardError):
 class Problem(ClientError):
     """The service refused a request and said why, in a problem document (RFC 9457).
 
-    `str()` is the detail, and below it the first places at fault, each with its line.
+    `str()` is the detail, followed by the first faults, each with its line.
     """
 
     slug, title = "problem", "Problem"
@@ -35,13 +35,13 @@ class Problem(ClientError):
     status: int
     """The HTTP status."""
     type: str
-    """Which kind of problem, such as `faulty-file`: stable, and the name of its page at `/problems/`."""
+    """The kind of problem, such as `faulty-file`. It is stable, and is the name of its page at `/problems/`."""
     detail: str
     errors: Sequence[Mapping[str, Any]]
-    """Places at fault: those of a file (the first 100) have `line`, `code` and `message`, others `location`."""
+    """The faults. Those of a file (the first 100) have `line`, `code` and `message`, others `location`."""
     errors_total: int
     request_id: str | None
-    """What the server's log knows the request by."""
+    """The id of the request in the server's log."""
 
     def __init__(self, members: Mapping[str, Any], status: int, request_id: str | None = None) -> None:
         self.detail = str(members.get("detail") or members.get("title") or f"status {status}")
@@ -59,7 +59,11 @@ class Problem(ClientError):
         return self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (dict(self.details), self.status, self.request_id)  # so that it passes between processes
+        return type(self), (
+            dict(self.details),
+            self.status,
+            self.request_id,
+        )  # needed to pass the error between processes
 
     def _lines(self) -> Iterator[str]:
         is_ours = self.status < 500 or self.request_id is None
@@ -78,19 +82,19 @@ def _fault_line(found: Mapping[str, Any]) -> str:
 
 
 class NoAnswer(ClientError):
-    """Nobody answered: there is no server at the address, it ended, or took longer than `timeout`."""
+    """Nobody answered: there is no server at the address, it stopped, or it took longer than `timeout`."""
 
     slug, title = "no-answer", "No answer"
 
 
 class NotGainboard(ClientError):
-    """What answered is no Gainboard, such as the page of another server, or a Gainboard of another version."""
+    """The answer is not Gainboard's, but for example another server's page, or it is that of another version."""
 
     slug, title = "not-gainboard", "Not Gainboard"
 
 
 class WorkFailed(ClientError):
-    """The job or report that was waited for failed or was cancelled. `state` and `error` say which and why."""
+    """The awaited job or report failed or was cancelled. `state` and `error` say which, and why."""
 
     slug, title = "work-failed", "Job or report without a result"
 
@@ -104,6 +108,6 @@ class WorkFailed(ClientError):
 
 
 class MissingPackage(ClientError):
-    """A package that the client can use, and does not require, is not installed."""
+    """An optional package that the client can use is not installed."""
 
     slug, title = "missing-package", "Missing package"

@@ -1,4 +1,4 @@
-"""Answers and tables of results as columns, arrays, and the frames of pandas and polars, where these are installed."""
+"""Answers and tables of results as columns, arrays, and frames of pandas or polars, if these are installed."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\Z", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Labelled:
-    """Numbers with the names of what they are about: `axes` in the order of the array's, each with its labels."""
+    """Numbers with labels: `axes` are in the order of the array's axes, each with its labels."""
 
     values: NDArray[np.float64]
     axes: Mapping[str, Sequence[str]]
 
 
 class Framed:
-    """Something with columns. An undefined number is NaN in pandas and null in polars."""
+    """An object with columns. An undefined number is NaN in pandas and null in polars."""
 
     def columns(self) -> dict[str, Column]:
         """Return the columns by name; undefined numbers are None."""
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
-        """Return the columns as a `pandas.DataFrame`; raises MissingPackage without pandas."""
+        """Return the columns as a `pandas.DataFrame`. Raise MissingPackage without pandas."""
         return _package("pandas").DataFrame({name: _array_or_list(column) for name, column in self.columns().items()})
 
     def to_polars(self) -> Any:
-        """Return the columns as a `polars.DataFrame`; raises MissingPackage without polars."""
+        """Return the columns as a `polars.DataFrame`. Raise MissingPackage without polars."""
         polars = _package("polars")
         types = {str: polars.String, int: polars.Int64, float: polars.Float64}
         return polars.DataFrame(
@@ -51,12 +51,12 @@ class Framed:
 
 
 def columns_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Column]:
-    """Turn rows into columns of these names."""
+    """Turn rows into columns with these names."""
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
 def array(rows: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Turn nested numbers into an array of this shape, None into NaN."""
+    """Turn nested numbers into an array of this shape, with NaN for None."""
     import numpy as np  # noqa: PLC0415
 
     return np.array(rows, np.float64).reshape(shape)
@@ -81,11 +81,11 @@ def _package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise MissingPackage(f"{name} is not installed where this runs: `pip install {name}`.") from error
+        raise MissingPackage(f"{name} is not installed here. Run: pip install {name}") from error
 
 
 class ResultTable(Framed):
-    """A table of a result. `csv` is its text; a column in which there are only numbers is one of numbers."""
+    """A table of a result. `csv` is its text. A column that has only numbers is a column of numbers."""
 
     def __init__(self, text: str) -> None:
         self.csv = text
@@ -104,7 +104,7 @@ class ResultTable(Framed):
         return self.columns()
 
     def to_numpy(self) -> Labelled:
-        """Return the numbers, rows x columns of numbers; a row is labelled with its texts, an empty cell is NaN."""
+        """Return the numbers, rows x columns of numbers. A row's label is its texts; an empty cell is NaN."""
         found = self.columns()
         texts = [column for column in found.values() if _is_text(column)]
         numbers = {heading: column for heading, column in found.items() if not _is_text(column)}

@@ -1,4 +1,4 @@
-"""The two clients."""
+"""The two clients: blocking and asynchronous."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ RETRIES = 4
 
 
 class Gainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[Job, Report], InstanceCalls, Blocking):
-    """A client of the service at `server`, who is whoever `token` says.
+    """A client of the service at `server`, with the rights of `token`.
 
-    What is not given is GAINBOARD_SERVER and GAINBOARD_TOKEN of the environment, else the local server, as anybody. An
-    empty token is none. `timeout` is how long the service may be silent, in seconds; `retries` is how often a request
-    is sent again that met a broken connection or a service that is busy, if that does no more than sending it once.
-    Every call raises what `gainboard.client.errors` lists. May be used by several threads.
+    The defaults are GAINBOARD_SERVER and GAINBOARD_TOKEN from the environment, else the local server, anonymously. An
+    empty token means none. `timeout` is how long the service may be silent, in seconds. `retries` is how often a
+    request is sent again after a broken connection or a busy service, if sending it twice does no more than sending it
+    once. Every call may raise what `gainboard.client.errors` lists. Several threads may use one client.
     """
 
     _job, _report = Job, Report
@@ -52,12 +52,12 @@ class Gainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[Job, Report], Ins
         return f"Gainboard({self._connection.target.server!r})"
 
     def close(self) -> None:
-        """Close the connections; the context manager does it at its end."""
+        """Close the connections. The context manager does so at its end."""
         self._connection.client.close()
 
 
 class AsyncGainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[AsyncJob, AsyncReport], InstanceCalls, Awaited):
-    """The same calls as `Gainboard` has, to be awaited; lists are read with `async for`."""
+    """The same calls as those of `Gainboard`, to be awaited. Lists are read with `async for`."""
 
     _job, _report = AsyncJob, AsyncReport
 
@@ -84,5 +84,5 @@ class AsyncGainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[AsyncJob, As
         return f"AsyncGainboard({self._connection.target.server!r})"
 
     async def aclose(self) -> None:
-        """Close the connections; the context manager does it at its end."""
+        """Close the connections. The context manager does so at its end."""
         await self._connection.client.aclose()

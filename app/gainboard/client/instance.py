@@ -1,4 +1,4 @@
-"""Calls about the service itself, and who asks."""
+"""Calls about the service itself, and about the token in use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gainboard.store.records import Action
 
 
 class InstanceCalls:
-    """The service's state and catalogue, its organisers, its audit log, and the token that is used."""
+    """The service's state and catalogue, its organisers, its audit log, and the token in use."""
 
     @call
     def health(self) -> Call[Health]:
@@ -28,7 +28,7 @@ class InstanceCalls:
 
     @call
     def readiness(self) -> Call[Ready]:
-        """Return that the database answers too."""
+        """Return that the database answers, too."""
         return read_model(Ready, Request("GET", "/readyz"))
 
     @call
@@ -38,7 +38,7 @@ class InstanceCalls:
 
     @call
     def problem_page(self, type: str) -> Call[ProblemPage]:
-        """Return what a type of problem means, such as `faulty-file`."""
+        """Return the explanation of a type of problem, such as `faulty-file`."""
         return read_model(ProblemPage, Request("GET", f"/problems/{quote(type, safe='')}"))
 
     @call
@@ -48,24 +48,24 @@ class InstanceCalls:
 
     @call
     def me(self) -> Call[Me]:
-        """Return whose token this is."""
+        """Return the holder of the token: role, collection, team."""
         return read_model(Me, Request("GET", api_path("me")))
 
     @call
     def limits(self) -> Call[MyLimits]:
-        """Return what is left of quotas and budgets, and the bounds on a file."""
+        """Return what is left of quotas and budgets, and the limits on a file."""
         return read_model(MyLimits, Request("GET", api_path("me", "limits")))
 
     @listing
     def organisers(self) -> Pages[ShownOrganiser]:
-        """List the records of tokens of the instance's organisers, revoked tokens too (organisers of the instance)."""
+        """List the records of the instance's organisers' tokens, with revoked ones (organisers of the instance)."""
         return Pages(Page[ShownOrganiser], api_path("tokens"))
 
     @call
     def create_organiser(
         self, holder: str | None = None, *, expires_at: datetime | str | None = None
     ) -> Call[CreatedOrganiser]:
-        """Make a token of a further organiser of the instance. Its `token` is shown this once."""
+        """Create a token for another organiser of the instance. Its `token` is shown only this once."""
         sent = {"holder": holder, "expires_at": expires_at}
         return read_model(CreatedOrganiser, Request("POST", api_path("tokens"), json=sent, once=True))
 
@@ -87,7 +87,7 @@ class InstanceCalls:
         action: Action | None = None,
         since: datetime | str | None = None,
     ) -> Pages[ShownEntry]:
-        """List changes, oldest first: of a collection (its organisers), or all (organisers of the instance)."""
+        """List changes, oldest first: those of a collection (its organisers), or all (organisers of the instance)."""
         return Pages(AuditPage, _audit(collection), {"action": action, "since": since})
 
     @call
@@ -99,7 +99,9 @@ class InstanceCalls:
         action: Action | None = None,
         since: datetime | str | None = None,
     ) -> Call[Path]:
-        """Write the changes to a path as JSON lines, which `gainboard audit` verifies; the file appears when whole."""
+        """Write the changes to a path as JSON lines, which `gainboard audit` verifies. The file appears when it is
+        complete.
+        """
         query = {"action": action, "since": since, "format": "ndjson"}
         return save_file(Request("GET", _audit(collection), query, accept="application/x-ndjson", to=Path(to)))
 

@@ -1,6 +1,6 @@
-"""Calls without a network: a call is a generator of requests, which is sent their answers and returns its result.
+"""Calls without a network: a call is a generator that yields requests, is sent their answers, and returns its result.
 
-So each is written once, and a blocking and an asynchronous client carry out the same.
+Each call is therefore written once, and a blocking and an asynchronous client run the same call.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Value: TypeAlias = "str | float | bool | datetime | None"
 Query: TypeAlias = "Mapping[str, Value | Sequence[Value]]"
 
 PAGE = 500
-"""Items asked for at once: the most that the service gives."""
+"""The items per page: the most that the service gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request to the service, however often it must be sent for an answer."""
+    """One request to the service, which may need several attempts."""
 
     method: Method
     path: str
@@ -42,17 +42,17 @@ class Request:
     upload: Upload | None = None
     accept: str = "application/json"
     to: Path | None = None
-    """The file to which a successful answer's body is written."""
+    """The file for the body of a successful answer."""
     once: bool = False
-    """True if the service carries it out once, however often it is sent with the same Idempotency-Key."""
+    """True if the service carries it out only once, however often it is sent with the same Idempotency-Key."""
     removes: bool = False
-    """True if an absent resource means that the request is done."""
+    """True if an absent resource means that the request has succeeded."""
     patience: float = 0
-    """Seconds for which the service may delay the answer."""
+    """The seconds for which the service may delay the answer."""
 
     @property
     def may_repeat(self) -> bool:
-        """Tell whether sending it twice does no more than sending it once."""
+        """Whether sending it twice does no more than sending it once."""
         return self.once or self.method in ("GET", "PUT", "DELETE")
 
     @property
@@ -62,7 +62,7 @@ class Request:
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
-        """Return the query without members that are None."""
+        """The query, without members that are None."""
         return [
             (name, _text(each))
             for name, value in self.query.items()
@@ -91,7 +91,7 @@ class Pages(Generic[ItemT]):
 
 
 def read_model(kind: type[T], request: Request) -> Call[T]:
-    """Request something that one of the API's models describes, and return the model."""
+    """Request one of the API's models, and return it."""
     answer = yield request
     _require(answer, request.accept)
     try:
@@ -141,10 +141,10 @@ def delete(path: str) -> Call[None]:
 
 
 def api_path(*parts: str | int) -> str:
-    """Return a path of `/v1`. Raises BadInput if a name cannot be part of a path."""
+    """Return a path below `/v1`. Raise BadInput if a name cannot be part of a path."""
     for part in parts:
         if part in ("", ".", ".."):
-            raise BadInput(f"{part!r} is no name of anything.")
+            raise BadInput(f"{part!r} cannot be a name in an address. Use a name that is not empty, `.` or `..`.")
     return "/v1/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
@@ -157,23 +157,23 @@ def media_type(answer: httpx.Response) -> str:
 def _require(answer: httpx.Response, accept: str) -> None:
     if (found := media_type(answer)) != accept:
         raise NotGainboard(
-            f"{answer.request.method} {answer.request.url.copy_with(query=None)} was answered with "
-            f"{found or 'nothing'}, not {accept}, so that is no Gainboard. Is the address right?"
+            f"{answer.request.method} {answer.request.url.copy_with(query=None)} returned {found or 'nothing'}, "
+            f"not {accept}, so this is not Gainboard. Check the address."
         )
 
 
 def _unreadable(answer: httpx.Response, name: str) -> str:
     url = answer.request.url.copy_with(query=None)
     return (
-        f"What {url} answered is no {name} as this client (Gainboard {__version__}) knows it; compare the version "
-        f"at /healthz, and whether the address is right."
+        f"The answer of {url} is not a {name} that this client (Gainboard {__version__}) knows. Compare its "
+        "version with that at /healthz, and check the address."
     )
 
 
 def _json_value(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is no JSON value: {value!r}")
+    raise TypeError(f"{type(value).__name__} is not a JSON value: {value!r}")
 
 
 def _text(value: Value) -> str:

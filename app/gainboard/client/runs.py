@@ -26,7 +26,7 @@ from gainboard.client.uploads import Source, Upload
 
 Parameter: TypeAlias = "str | float | bool | None"
 Names: TypeAlias = "str | Sequence[str]"
-"""Several, or one."""
+"""One name, or several."""
 _ACCEPT = {"csv": "text/csv", "trec_eval": "text/plain"}
 
 
@@ -47,8 +47,8 @@ class RunCalls:
     ) -> Call[ShownRun]:
         """Submit a run: the path of its file, its bytes, its text, or an open binary file.
 
-        Organisers say for which team. The name is by default the run tag of the file. What is compressed with gzip or
-        zstd is sent as it is; other files are compressed on the way if they are large.
+        Organisers must give the team. The name is by default the run tag of the file. Files compressed with gzip or
+        zstd are sent unchanged; other files are compressed while they are sent, if they are large.
         """
         query = {"team": team, "name": name, "description": description, "type": type, "pooled": pooled}
         path = api_path("collections", collection, "runs")
@@ -56,7 +56,7 @@ class RunCalls:
 
     @listing
     def runs(self, collection: str) -> Pages[ShownRun]:
-        """List the runs that the token sees, by name."""
+        """List the runs that the token may see, by name."""
         return Pages(Page[ShownRun], api_path("collections", collection, "runs"))
 
     @call
@@ -66,32 +66,34 @@ class RunCalls:
 
     @call
     def run_file(self, collection: str, name: str) -> Call[bytes]:
-        """Return a run's file, byte for byte as it was uploaded, decompressed."""
+        """Return a run's file as it was uploaded, decompressed."""
         return read_bytes(Request("GET", api_path("collections", collection, "runs", name), accept="text/plain"))
 
     @call
     def save_run_file(self, collection: str, name: str, to: str | PathLike[str]) -> Call[Path]:
-        """Write a run's file, as `run_file` gives it, to a path; it is there when it is whole."""
+        """Write a run's file to a path. The file appears when it is complete."""
         path = api_path("collections", collection, "runs", name)
         return save_file(Request("GET", path, accept="text/plain", to=Path(to)))
 
     @call
     def withdraw(self, collection: str, name: str) -> Call[None]:
-        """Withdraw a run; its name is free again (its team, organisers)."""
+        """Withdraw a run. Its name may then be used again (its team, organisers)."""
         return delete(api_path("collections", collection, "runs", name))
 
     @call
     def pool(self, collection: str, depth: int | None = None) -> Call[str]:
-        """Return the documents to judge: `topic document` lines; a third column has the level of judged documents."""
+        """Return the documents to judge: `topic document` lines, with the level of judged documents as a third
+        column.
+        """
         path = api_path("collections", collection, "pool")
         return read_text(Request("GET", path, {"depth": depth}, accept="text/plain"))
 
 
 class ScoreCalls:
-    """Scores, rankings of runs, sweeps of parameters.
+    """Scores, rankings of runs, and sweeps of parameters.
 
-    `metrics` are expressions, the collection's own if there are none; `parameters` are defaults for all of them, such
-    as `gains="3:2:1"`, `beta=10`, `base=2`.
+    `metrics` are expressions, by default the collection's. `parameters` are defaults for all of them, such as
+    `gains="3:2:1"`, `beta=10`, `base=2`.
     """
 
     @call
@@ -106,7 +108,7 @@ class ScoreCalls:
         qrels: int | None = None,
         **parameters: Parameter,
     ) -> Call[Scores]:
-        """Return scores of runs, of all visible runs if none is named; with `topics` also the scores of each topic."""
+        """Return scores of the named runs, or of all visible runs; with `topics`, also the scores of each topic."""
         shown = "all" if topics else None
         query = {"metric": metrics, "run": runs, "topics": shown, "qrels": qrels, **parameters}
         return read_model(Scores, Request("GET", api_path("collections", collection, "scores"), query))
@@ -124,7 +126,7 @@ class ScoreCalls:
         qrels: int | None = None,
         **parameters: Parameter,
     ) -> Call[str]:
-        """Return scores as CSV, or, for one run, as trec_eval prints them."""
+        """Return scores as CSV or, for one run, in the format of trec_eval."""
         shown = "all" if topics else None
         query = {"metric": metrics, "run": runs, "topics": shown, "qrels": qrels, "format": format, **parameters}
         path = api_path("collections", collection, "scores")
@@ -141,7 +143,9 @@ class ScoreCalls:
         qrels: int | None = None,
         **parameters: Parameter,
     ) -> Call[Leaderboard]:
-        """Rank all runs by their mean under one metric, the first if `by` names none; give means under all metrics."""
+        """Rank all runs by their mean under the metric `by`, by default the first. Return their means under all
+        metrics.
+        """
         query = {"metric": metrics, "by": by, "qrels": qrels, **parameters}
         return read_model(Leaderboard, Request("GET", api_path("collections", collection, "leaderboard"), query))
 

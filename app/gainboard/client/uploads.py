@@ -1,4 +1,4 @@
-"""Files on their way to the service: read again for every attempt, and compressed on the way if they are large."""
+"""Files that are sent to the service: read again for every attempt, and compressed while they are sent if large."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import BinaryIO, TypeAlias
 from gainboard.errors import BadInput
 
 Source: TypeAlias = "str | bytes | os.PathLike[str] | BinaryIO"
-"""A file: its path, its bytes, its text (which has line breaks, as no path has), or an open binary file."""
+"""A file: its path, its bytes, its text (with line breaks, which a path never has), or an open binary file."""
 
 COMPRESSED_FROM = 64 << 10
-"""Bytes from which on compressing takes less time than most networks do."""
+"""The size in bytes from which compressing takes less time than it saves on most networks."""
 PIECE = 1 << 20
 _MAGIC = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
@@ -30,25 +30,25 @@ class Upload:
 
     _source: Path | bytes | BinaryIO
     _start: int | None = 0
-    """Where an open file begins for us; None if it can be read once only."""
+    """The start of our part of an open file; None if the file can be read only once."""
 
     @classmethod
     def of(cls, source: Source) -> Upload:
-        """Return the file of a source. Raises OSError if there is none, BadInput if it is open as text."""
+        """Return the file of a source. Raise OSError if there is none, and BadInput if it is open as text."""
         if isinstance(source, str) and "\n" in source:
             return cls(source.encode())
         if isinstance(source, bytes):
             return cls(source)
         if isinstance(source, str | os.PathLike):
             with open(source, "rb") as file:
-                # A pipe has a path too, behind which nothing is left once it was opened.
+                # A pipe has a path, too, but it can be opened and read only once.
                 return cls(Path(source) if S_ISREG(os.fstat(file.fileno()).st_mode) else _read_compressed(file))
         if isinstance(source, io.TextIOBase):
-            raise BadInput("A file that is read as text cannot be sent as it is; open it as binary (`rb`).")
+            raise BadInput('A file that is open as text cannot be sent unchanged. Open it as binary: open(path, "rb").')
         return cls(source, source.tell() if source.seekable() else None)
 
     def pieces(self) -> tuple[Iterator[bytes], str | None]:
-        """Return the body from its beginning, and its Content-Encoding; a compressed file is sent as it is."""
+        """Return the body from its start, and its Content-Encoding. A compressed file is sent unchanged."""
         if self._start is None:
             with self._opened() as file:
                 self._source, self._start = _read_compressed(file), 0
@@ -65,7 +65,7 @@ class Upload:
             return closing(io.BytesIO(self._source))
         if self._start is not None:
             self._source.seek(self._start)
-        return nullcontext(self._source)  # whoever has opened it closes it
+        return nullcontext(self._source)  # the caller who opened it closes it
 
     def _read(self) -> Iterator[bytes]:
         with self._opened() as file:
@@ -74,7 +74,7 @@ class Upload:
 
 
 def _read_compressed(file: BinaryIO) -> bytes:
-    """Read a file that can be read once, and return it compressed."""
+    """Read a file that can be read only once, and return it compressed."""
     first = file.read(PIECE)
     pieces = chain([first], iter(partial(file.read, PIECE), b""))
     return b"".join(pieces if first.startswith(_MAGIC) else _compress(pieces))

@@ -17,7 +17,7 @@ from gainboard.errors import BadInput
 from gainboard.store.job_records import JobState
 
 LONGEST_WAIT = 30.0
-"""Seconds that the service waits for an end before it says how far a job is."""
+"""Seconds that the service waits for the end before it returns the present state."""
 BETWEEN_PROGRESS = 1.0
 LATEX, SVG = "application/x-tex", "image/svg+xml"
 
@@ -25,11 +25,11 @@ ShownT = TypeVar("ShownT", bound="ShownJob | ShownReport")
 
 
 class BackgroundWork(Generic[ShownT]):
-    """A job or a report: its progress, and its result."""
+    """A job or a report: its progress and its result."""
 
     _noun: ClassVar[str]
     latest: ShownT
-    """The last answer of the service about it."""
+    """The service's last answer about it."""
 
     def __init__(self, connection: Any, shown: ShownT) -> None:
         self._connection = connection
@@ -40,34 +40,34 @@ class BackgroundWork(Generic[ShownT]):
 
     @property
     def id(self) -> str:
-        """Return the id, by which the service finds it."""
+        """The id by which the service finds it."""
         return self.latest.id
 
     @property
     def state(self) -> JobState:
-        """Return its last known state."""
+        """Its last known state."""
         return self.latest.state
 
     @property
     def progress(self) -> Progress:
-        """Return how many parts of the work were done last, and how many there are."""
+        """The last known number of finished parts, and the number of all parts."""
         return self.latest.progress
 
     @property
     def is_over(self) -> bool:
-        """Tell whether its state is final."""
+        """Whether its state is final."""
         return self.state in ("succeeded", "failed", "cancelled")
 
     @call
     def refresh(self) -> Call[ShownT]:
-        """Ask for its present state, and return it."""
+        """Ask for its present state, and return that."""
         return self._read()
 
     @call
     def wait(self, timeout: float | None = None, progress: Callable[[ShownT], object] | None = None) -> Call[ShownT]:
-        """Wait until it has succeeded. `progress` is called with how it is, at the beginning and about every second.
+        """Wait until it has succeeded. `progress` is called with its state, at the start and about every second.
 
-        Raises WorkFailed if it fails or is cancelled, NoAnswer after `timeout` seconds.
+        Raise WorkFailed if it fails or is cancelled, and NoAnswer after `timeout` seconds.
         """
         return self._wait(timeout, progress)
 
@@ -78,24 +78,24 @@ class BackgroundWork(Generic[ShownT]):
 
     @call
     def result(self) -> Call[dict[str, Any]]:
-        """Return the result as JSON. Raises Problem while there is none."""
+        """Return the result as JSON. Raise Problem while there is none."""
         return read_mapping(Request("GET", self._path("result")))
 
     @call
     def table(self, name: str | None = None) -> Call[ResultTable]:
-        """Return a table of the result, the first if none is named; `latest.tables` lists them."""
+        """Return a table of the result, by default the first one; `latest.tables` lists them."""
         return self._table(name)
 
     @call
     def latex(self, name: str | None = None) -> Call[str]:
-        """Return a table as LaTeX; if none is named, all tables of a report or the first of a job."""
+        """Return a table as LaTeX; without a name, all tables of a report or the first table of a job."""
         if name is None:
             return read_text(Request("GET", self._path("result"), {"format": "latex"}, accept=LATEX))
         return read_text(Request("GET", self._path("tables", f"{name}.tex"), accept=LATEX))
 
     @call
     def figure(self, name: str) -> Call[str]:
-        """Return a figure as SVG; `latest.figures` lists them. The server must have the `figures` extra."""
+        """Return a figure as SVG; `latest.figures` lists them. The server needs the `figures` extra."""
         return read_text(Request("GET", self._path("figures", f"{name}.svg"), accept=SVG))
 
     def _path(self, *parts: str) -> str:
@@ -118,7 +118,10 @@ class BackgroundWork(Generic[ShownT]):
                 progress(self.latest)
             left = ends - time.monotonic()
             if left <= 0:
-                raise NoAnswer(f"The {self._noun} is {self.state} still, after {timeout:g} seconds.")
+                raise NoAnswer(
+                    f"The {self._noun} is still {self.state} after {timeout:g} seconds. It goes on; wait again to "
+                    "see its end."
+                )
             yield from self._read(min(left, LONGEST_WAIT if progress is None else BETWEEN_PROGRESS))
         if progress is not None:
             progress(self.latest)
@@ -131,9 +134,9 @@ class BackgroundWork(Generic[ShownT]):
             yield from self._read()
         if name is None and self.latest.tables is not None:
             if not self.latest.tables:
-                raise BadInput(f"The {self._noun} has no table.")
+                raise BadInput(f"The {self._noun} has no table. Read its `result()`.")
             name = self.latest.tables[0].name
-        # Where there is no table yet, the service says why.
+        # while there is no table, the service's error says why
         path = self._path("tables", f"{name}.csv") if name is not None else self._path("result")
         return ResultTable((yield from read_text(Request("GET", path, accept="text/csv"))))
 
@@ -157,19 +160,19 @@ class ReportWork(BackgroundWork["ShownReport"]):
 
 
 class Job(JobWork, Blocking):
-    """A job, whose methods return when they are done."""
+    """A job. Its methods return when they are done."""
 
 
 class AsyncJob(JobWork, Awaited):
-    """A job, whose methods are awaited."""
+    """A job. Its methods are awaited."""
 
 
 class Report(ReportWork, Blocking):
-    """A report, whose methods return when they are done."""
+    """A report. Its methods return when they are done."""
 
 
 class AsyncReport(ReportWork, Awaited):
-    """A report, whose methods are awaited."""
+    """A report. Its methods are awaited."""
 
 
 JobT = TypeVar("JobT", bound=JobWork)
@@ -177,7 +180,7 @@ ReportT = TypeVar("ReportT", bound=ReportWork)
 
 
 class WorkCalls(Generic[JobT, ReportT]):
-    """Jobs and reports, as the objects of the client's own kind."""
+    """Jobs and reports, as blocking or awaited objects like their client."""
 
     _connection: Any
     _job: type[JobT]
@@ -190,20 +193,22 @@ class WorkCalls(Generic[JobT, ReportT]):
 
     @call
     def job(self, collection: str, kind: str, /, **params: Any) -> Call[JobT]:
-        """Ask for a job, such as `"bootstrap-sensitivity", metrics=["AP", "Q"]`; an equal one is there already."""
+        """Ask for a job, such as `"bootstrap-sensitivity", metrics=["AP", "Q"]`. An equal request returns the
+        same job.
+        """
         sent = {"kind": kind, "params": params}
         return self._request_job(Request("POST", api_path("collections", collection, "jobs"), json=sent, once=True))
 
     @call
     def find_job(self, job_id: str) -> Call[JobT]:
-        """Return the job of an id."""
+        """Return the job with this id."""
         return self._request_job(Request("GET", api_path("jobs", job_id)))
 
     @listing
     def jobs(
         self, *, collection: str | None = None, kind: str | None = None, state: JobState | None = None
     ) -> Pages[JobT]:
-        """List the jobs that the token sees, newest first."""
+        """List the jobs that the token may see, newest first."""
         query = {"collection": collection, "kind": kind, "state": state}
         page = Page[ShownJob]
         return Pages(page, api_path("jobs"), query, lambda shown: self._job(self._connection, shown))
@@ -214,7 +219,7 @@ class WorkCalls(Generic[JobT, ReportT]):
     ) -> Pages[ShownPair]:
         """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric.
 
-        Give `metric`, a label of the result, or `run` for theirs alone, `significant` for those with a lower level.
+        Give `metric` (a label of the result) or `run` for only their pairs, and `significant` for lower levels only.
         """
         query = {"metric": metric, "run": run, "significant": significant}
         return Pages(Page[ShownPair], api_path("jobs", job_id, "pairs"), query)
@@ -226,19 +231,21 @@ class WorkCalls(Generic[JobT, ReportT]):
 
     @call
     def report(self, name: str, collections: str | Sequence[str], /, **params: Any) -> Call[ReportT]:
-        """Ask for a paper's tables and figures of one or several collections; an equal one is there already."""
+        """Ask for a paper's tables and figures for one or several collections. An equal request returns the same
+        report.
+        """
         names = [collections] if isinstance(collections, str) else list(collections)
         sent = {"name": name, "collections": names, "params": params}
         return self._request_report(Request("POST", api_path("reports"), json=sent, once=True))
 
     @call
     def find_report(self, report_id: str) -> Call[ReportT]:
-        """Return the report of an id."""
+        """Return the report with this id."""
         return self._request_report(Request("GET", api_path("reports", report_id)))
 
     @listing
     def reports(self, *, collection: str | None = None, name: str | None = None) -> Pages[ReportT]:
-        """List the reports that the token sees, newest first."""
+        """List the reports that the token may see, newest first."""
         query = {"collection": collection, "name": name}
         page = Page[ShownReport]
         return Pages(page, api_path("reports"), query, lambda shown: self._report(self._connection, shown))

@@ -1,1 +1,1 @@
-"""Where SQLAlchemy stops: functions over a transaction, records in and out."""
+"""The ring where SQLAlchemy stops: functions take a transaction and records, and return records."""

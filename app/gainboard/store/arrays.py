@@ -1,4 +1,4 @@
-"""Arrays and names as compact bytes, and back."""
+"""Arrays and names as compact bytes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gainboard.trec.zstd import compress, decompress
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Arrays under their names, compressed; little-endian whatever the machine."""
+    """Return the named arrays as compressed bytes, little-endian on every machine."""
     shapes = {name: (array.dtype.newbyteorder("<").str, *array.shape) for name, array in arrays.items()}
     data = [array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes() for array in arrays.values()]
     return compress(b"\n".join((json.dumps(shapes).encode(), b"".join(data))))
 
 
 def unpack(packed: bytes) -> dict[str, NDArray[Any]]:
-    """What `pack` was given; the arrays are read-only."""
+    """Return the arrays that `pack` was given; they are read-only."""
     header, data = decompress(packed).split(b"\n", 1)
     arrays: dict[str, NDArray[Any]] = {}
     offset = 0
@@ -33,12 +33,12 @@ def unpack(packed: bytes) -> dict[str, NDArray[Any]]:
 
 
 def pack_all(groups: Sequence[Mapping[str, NDArray[Any]]]) -> bytes:
-    """Several groups of arrays, each as `pack` takes one."""
+    """Return several groups of named arrays as compressed bytes."""
     return pack({f"{number}/{name}": array for number, group in enumerate(groups) for name, array in group.items()})
 
 
 def unpack_all(packed: bytes) -> list[dict[str, NDArray[Any]]]:
-    """What `pack_all` was given, but for groups without arrays."""
+    """Return the groups that `pack_all` was given, without empty ones."""
     groups: dict[str, dict[str, NDArray[Any]]] = {}
     for key, array in unpack(packed).items():
         number, name = key.split("/", 1)
@@ -47,11 +47,11 @@ def unpack_all(packed: bytes) -> list[dict[str, NDArray[Any]]]:
 
 
 def pack_names(names: Sequence[str]) -> bytes:
-    """Names that contain no line end, compressed."""
+    """Return the names, which contain no line end, as compressed bytes."""
     return compress("\n".join(names).encode())
 
 
 def unpack_names(packed: bytes) -> list[str]:
-    """What `pack_names` was given."""
+    """Return the names that `pack_names` was given."""
     text = decompress(packed).decode()
     return text.split("\n") if text else []

@@ -1,7 +1,7 @@
-"""The audit log, as stored: entries that nobody changes, each bound to the one before by its hash.
+"""The stored audit log: entries that nobody changes, each linked to the entry before by its hash.
 
-There is one chain for the whole instance. Triggers refuse to change or delete an entry; should somebody get around
-them, the hashes of that entry and of the next one no longer fit.
+There is one chain for the whole instance. Triggers refuse to change or delete an entry. If somebody gets around them,
+the hashes of that entry and of the next one no longer match.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gainboard.store.tables import audit as table
 from gainboard.store.tables import collections, tokens
 
 NOTHING = "0" * 64
-"""What the first entry has in the place of the hash before."""
+"""The value that the first entry has instead of the hash of an earlier entry."""
 _LOCK = 0x61756474
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which entries: of one collection or of all, of one action or of all, not older than a time, or any."""
+    """A choice of entries: of one collection, of one action, from a time on, or all (None)."""
 
     collection_id: int | None = None
     action: str | None = None
@@ -35,18 +35,19 @@ class Wanted:
 
 
 def canonical(value: Any) -> str:
-    """JSON as RFC 8785 has it: sorted keys, no blanks. There are no fractions in what is hashed by default, whose
-    spelling would be a matter of the language."""
+    """Return JSON in the form of RFC 8785: sorted keys, no blanks. Hashed values contain no fractions by default,
+    because programming languages write these differently.
+    """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def digest(entry: Mapping[str, Any]) -> str:
-    """The hash of an entry: SHA-256 of the canonical JSON of all its other fields."""
+    """Return the hash of an entry: SHA-256 of the canonical JSON of all its other fields."""
     return hashlib.sha256(canonical({key: entry[key] for key in entry if key != "hash"}).encode()).hexdigest()
 
 
 def stamp(time: datetime) -> str:
-    """A time as it is hashed: RFC 3339 in UTC with six decimals, so that texts sort as times do."""
+    """Return a time as it is hashed: RFC 3339 in UTC with six decimals, so that texts sort as times do."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -60,12 +61,12 @@ def append(
     subject: str,
     details: Mapping[str, Any],
 ) -> None:
-    """Adds an entry to the chain.
+    """Add an entry to the chain.
 
-    Until the transaction ends nobody else adds one, so this comes last in it (`database.at_the_end`).
+    Nobody else can add an entry until the transaction ends, so this comes last in it (`database.at_the_end`).
     """
     if token_id is not None:
-        # The entry refers to the token, whose rotation locks it. Whoever waits for that must not have our lock yet.
+        # The entry refers to the token, which a rotation locks. We wait for that here, before we take the chain's lock.
         tx.execute(select(tokens.c.id).where(tokens.c.id == token_id).with_for_update(read=True, key_share=True))
     exclude_others(tx, _LOCK)
     last = tx.execute(select(table.c.number, table.c.hash).order_by(table.c.number.desc()).limit(1)).first()
@@ -115,7 +116,7 @@ def _record(row: Row[Any]) -> Entry:
 
 
 def page(tx: Transaction, wanted: Wanted, *, after: int | None, limit: int, upto: int | None = None) -> list[Entry]:
-    """The wanted entries, oldest first, with numbers after one and up to another."""
+    """Return the wanted entries, oldest first, with numbers above `after` and up to `upto`."""
     query = _select(wanted).where(table.c.number > (after or 0)).order_by(table.c.number).limit(limit)
     if upto is not None:
         query = query.where(table.c.number <= upto)
@@ -123,6 +124,6 @@ def page(tx: Transaction, wanted: Wanted, *, after: int | None, limit: int, upto
 
 
 def last(tx: Transaction, wanted: Wanted) -> Entry | None:
-    """The newest of the wanted entries."""
+    """Return the newest of the wanted entries."""
     row = tx.execute(_select(wanted).order_by(table.c.number.desc()).limit(1)).first()
     return _record(row) if row else None

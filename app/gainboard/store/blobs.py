@@ -12,12 +12,12 @@ from gainboard.store.tables import blob_parts, blobs
 from gainboard.trec.zstd import ZstdDecompressor
 
 PART_BYTES = 4 << 20
-"""Databases copy a value whole; parts keep that copy small whatever the size of the file."""
+"""Databases copy a value as a whole. Parts keep this copy small, whatever the size of the file."""
 
 
 def put(tx: Transaction, sha256: str, size: int, compressed: Iterable[bytes]) -> None:
-    """Stores a zstd stream whose decompressed content has this hash and size; the same content only once."""
-    # Two collections may store the same file at once, and nothing makes one wait for the other but this.
+    """Store a zstd stream whose decompressed content has this hash and size. Equal content is stored only once."""
+    # Two collections may store the same file at the same time, and only this statement makes one wait for the other.
     insert_new = insert_for(tx)(blobs).values(sha256=sha256, size=size).on_conflict_do_nothing()
     if tx.execute(insert_new.returning(blobs.c.sha256)).first() is None:
         return
@@ -26,15 +26,15 @@ def put(tx: Transaction, sha256: str, size: int, compressed: Iterable[bytes]) ->
 
 
 def cut(compressed: bytes) -> Iterator[bytes]:
-    """A stream that is in memory as a whole, as `put` takes it."""
+    """Yield a stream that is in memory in the parts that `put` takes."""
     return (compressed[start : start + PART_BYTES] for start in range(0, len(compressed), PART_BYTES))
 
 
 def get(database: Database, sha256: str) -> Iterator[bytes]:
-    """The content, decompressed, in pieces of a few MiB at the most.
+    """Yield the decompressed content, in pieces of at most a few MiB.
 
-    Each part is read in a transaction of its own, for whoever takes the pieces may be slow, and content never
-    changes: no connection is held, and no snapshot kept alive, by a download.
+    Each part is read in a transaction of its own, because the reader may be slow and content never changes. A download
+    therefore holds no connection and no snapshot.
     """
     decompressor = ZstdDecompressor()
     for part in _parts(database, sha256):

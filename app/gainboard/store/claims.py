@@ -1,7 +1,7 @@
-"""Chunks of jobs, and who works them.
+"""Chunks of jobs, and the claims of processes on them.
 
-A chunk is worked under a claim. Whatever a worker writes names its claim, and is dropped where that no longer
-holds: because the job was cancelled, or because the worker was taken for dead and the chunk given to another.
+A process works on a chunk under a claim. Everything it writes names the claim, and is dropped if the claim is lost: the
+job was cancelled, or the process was taken for dead and its chunk given to another one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from gainboard.store.job_tables import jobs as table
 from gainboard.store.jobs import OPEN
 
 ATTEMPTS = 3
-"""How often a chunk is begun again after the process that worked it died or raised an error."""
+"""How often a chunk is started again after its process died or raised an error."""
 INTERRUPTIONS = 20
-"""How often a chunk is begun again after whoever owned that process died with it."""
+"""How often a chunk is started again after the owner of its process died, too."""
 
 
 def _ready() -> Select[Any]:
-    """The chunk to be worked next: from the job of which least was begun, so that short jobs do not wait for long
-    ones; the one that puts a result together only when all others of its job are done."""
+    """Return the query for the next chunk. It belongs to the job with the fewest started chunks, so that short jobs do
+    not wait for long ones. The chunk that puts a result together comes when all others of its job are done.
+    """
     is_last = chunks.c.first_part + chunks.c.parts == table.c.parts
     progress = _open_jobs()
     return (
@@ -42,7 +43,8 @@ def _ready() -> Select[Any]:
 
 
 def _open_jobs() -> Subquery:
-    # One look at each chunk. Counting its siblings for each would hold SQLite's only writer for seconds.
+    # This reads each chunk once. Counting the other chunks for each of them would block SQLite's only writer for
+    # seconds.
     is_begun = or_(chunks.c.done, chunks.c.claim.is_not(None))
     begun, undone = (func.sum(case((what, 1), else_=0)) for what in (is_begun, ~chunks.c.done))
     counted = select(chunks.c.job_number, begun.label("begun"), undone.label("undone"))
@@ -51,12 +53,12 @@ def _open_jobs() -> Subquery:
 
 
 def is_anything_ready(tx: Transaction) -> bool:
-    """Whether `claim` would find a chunk now; for a reading transaction, which stands in nobody's way."""
+    """Return whether `claim` would find a chunk now, in a reading transaction, which blocks nobody."""
     return tx.execute(_ready()).first() is not None
 
 
 def claim(tx: Transaction, owner: str, now: datetime) -> Claim | None:
-    """A chunk to be worked now, if there is one."""
+    """Claim a chunk that can be started now, and return the claim; None if there is no such chunk."""
     row = tx.execute(_ready().with_for_update(of=chunks, skip_locked=True)).first()
     if row is None:
         return None
@@ -78,9 +80,9 @@ def _holds(held: Claim) -> Any:
 
 
 def holds(tx: Transaction, held: Claim) -> bool:
-    """Whether what is worked under the claim is still wanted, and wanted from its holder.
+    """Return whether the work under the claim is still wanted from its holder.
 
-    For a writing transaction: nobody ends the claim, or the job, before that ends.
+    Use it in a writing transaction: then nobody ends the claim or the job before the transaction ends.
     """
     if tx.execute(select(chunks.c.position).where(_holds(held)).with_for_update()).first() is None:
         return False
@@ -89,26 +91,28 @@ def holds(tx: Transaction, held: Claim) -> bool:
 
 
 def is_lost(tx: Transaction, held: Claim) -> bool:
-    """Whether somebody else ended the claim: the job is over without a result, or the chunk is to be worked anew."""
+    """Return whether somebody else ended the claim: the job is over without a result, or the chunk must be started
+    again.
+    """
     state = tx.execute(select(table.c.state).where(table.c.number == held.job_number)).scalar()
     anew = select(chunks.c.position).where(_of(held), ~chunks.c.done, chunks.c.claim.is_distinct_from(held.name))
     return state in ("failed", "cancelled") or tx.execute(anew).first() is not None
 
 
 def progress(tx: Transaction, held: Claim, parts_done: int) -> None:
-    """Notes how many parts of the chunk are done."""
+    """Note how many parts of the chunk are done."""
     tx.execute(update(chunks).where(_holds(held)).values(parts_done=parts_done))
 
 
 def complete(tx: Transaction, held: Claim, found: bytes) -> bool:
-    """Keeps what the chunk came to; False where the claim no longer holds."""
+    """Store the findings of the chunk. Return False if the claim is lost."""
     worked = {"done": True, "claim": None, "parts_done": held.parts, "found": found}
     query = update(chunks).where(_holds(held)).values(**worked)
     return tx.execute(query.returning(chunks.c.position)).first() is not None
 
 
 def results_of_chunks(tx: Transaction, job_number: int) -> list[bytes]:
-    """What the finished chunks of a job came to, in order."""
+    """Return the findings of a job's finished chunks, in order."""
     query = select(chunks.c.found).where(chunks.c.job_number == job_number, chunks.c.done).order_by(chunks.c.position)
     return list(tx.execute(query).scalars())
 
@@ -120,10 +124,10 @@ def finish(
     now: datetime,
     exhibits: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> bool:
-    """The job has its result, and its chunks have served; False where the claim no longer holds.
+    """Store that the job has its result, and delete its chunks. Return False if the claim is lost.
 
-    `exhibits` are the names and captions of the result's tables and figures. A job that adds figures to another's
-    result has no result of its own: `sha256` is None.
+    `exhibits` has the names and captions of the result's tables and figures. `sha256` is None for a job that adds
+    figures to another job's result and has none of its own.
     """
     if not holds(tx, held):
         return False
@@ -134,7 +138,7 @@ def finish(
 
 
 def give_back(tx: Transaction, held: Claim, now: datetime, error: str, is_final: bool = False) -> None:
-    """The process that worked the chunk died or raised: it is begun again, or the job fails after `ATTEMPTS`."""
+    """Return a chunk whose process died or raised an error. It is started again; after `ATTEMPTS` the job fails."""
     freed = update(chunks).where(_holds(held)).values(claim=None, parts_done=0).returning(chunks.c.attempts)
     attempts = tx.execute(freed).scalar()
     if attempts is not None and (is_final or attempts >= ATTEMPTS):
@@ -147,22 +151,34 @@ def _fail(tx: Transaction, job_numbers: Sequence[int], now: datetime, error: str
 
 
 def put_back(tx: Transaction, held: Claim, now: datetime) -> None:
-    """The database did not answer the process that worked the chunk: an interruption, and no attempt."""
-    _interrupt(tx, _holds(held), now, f"The database failed this job {INTERRUPTIONS} times; is its disk full?")
+    """Return a chunk whose process got no answer from the database. This is an interruption, not a failed attempt."""
+    _interrupt(
+        tx,
+        _holds(held),
+        now,
+        f"The database failed {INTERRUPTIONS} times during this job. Check that its disk is not full, and send the "
+        "request again.",
+    )
 
 
 def put_back_all(tx: Transaction, owner: str, but: Container[str] = ()) -> None:
-    """The owner works none of its chunks any more, but for those under these claims."""
+    """Return all chunks of the owner, except those under these claims."""
     _free(tx, chunks.c.claim.startswith(f"{owner}/", autoescape=True) & chunks.c.claim.not_in(but))
 
 
 def take_over(tx: Transaction, now: datetime, but: Container[str] = ()) -> None:
-    """All owners are known to be dead, and what they had begun is begun anew; the attempt does not count.
+    """Return the chunks of all other owners, who are known to be dead. This does not count as a failed attempt.
 
-    Claims named in `but` are those of the new owner. A chunk that many owners died over fails, for it may be why.
+    Claims in `but` are those of the new owner. A chunk over which many owners died fails, because it may be the cause.
     """
     theirs = chunks.c.claim.is_not(None) & chunks.c.claim.not_in(but)
-    _interrupt(tx, theirs, now, f"The service died {INTERRUPTIONS} times while it worked this job.")
+    _interrupt(
+        tx,
+        theirs,
+        now,
+        f"The service died {INTERRUPTIONS} times during this job, perhaps because memory ran out. Ask for a smaller "
+        "job.",
+    )
 
 
 def _interrupt(tx: Transaction, which: Any, now: datetime, error: str) -> None:

@@ -1,4 +1,4 @@
-"""Collections, as stored."""
+"""Stored collections."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def _record(row: Row[Any]) -> Collection:
 
 
 def create(tx: Transaction, now: datetime, **values: Any) -> Collection:
-    """A new collection; raises CollectionExists where a live one has its name."""
+    """Create a collection. Raise CollectionExists if a live one has its name."""
     values |= {"uuid": str(uuid4()), "revision": 0, "created_at": now}
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
     row = tx.execute(query.returning(table)).first()
     if row is None:
-        raise CollectionExists(f"A collection named {values['name']!r} exists already.")
+        raise CollectionExists(f"A collection named {values['name']!r} exists already. Choose another name.")
     return _record(row)
 
 
 def find(tx: Transaction, name: str) -> Collection | None:
-    """The live collection of this name."""
+    """Return the live collection with this name."""
     row = tx.execute(_BY_NAME, {"name": name}).first()
     return _record(row) if row else None
 
@@ -46,7 +46,7 @@ def page(
     collection_id: int | None = None,
     everything: bool = False,
 ) -> list[Collection]:
-    """Live collections by name in byte order: all of them, or the public released ones and one besides."""
+    """Return live collections by name in byte order: all of them, or the public released ones and one more."""
     query = select(table).where(_LIVE).order_by(table.c.name).limit(limit)
     if not everything:
         is_open = table.c.public & ((table.c.phase == "released") | (table.c.releases_at <= now))
@@ -57,10 +57,10 @@ def page(
 
 
 def lock(tx: Transaction, collection_id: int) -> Collection | None:
-    """The collection, held until the transaction ends, so that uploads and publications do not interleave.
+    """Return the collection, locked until the transaction ends, so that uploads and publications do not interleave.
 
-    SQLite's writers exclude each other anyway; elsewhere this is a row lock, of the kind that lets others refer to
-    the row: who adds a job or an entry of the audit log has no need to wait, and must not wait with locks of its own.
+    SQLite's writers exclude each other anyway. On PostgreSQL this is a row lock of the kind that lets others refer to
+    the row: transactions that add a job or an audit entry hold locks of their own, so they must not wait for this one.
     """
     query = select(table).where(table.c.id == collection_id, _LIVE)
     row = tx.execute(query.with_for_update(key_share=True)).first()
@@ -68,17 +68,17 @@ def lock(tx: Transaction, collection_id: int) -> Collection | None:
 
 
 def change(tx: Transaction, collection_id: int, **values: Any) -> Collection:
-    """The collection with new values; its revision counts on."""
+    """Return the collection with new values, and increase its revision."""
     values["revision"] = table.c.revision + 1
     query = update(table).where(table.c.id == collection_id).values(**values).returning(table)
     return _record(tx.execute(query).one())
 
 
 def touch(tx: Transaction, collection_id: int) -> None:
-    """Counts the revision on: some answer about the collection may be another one from now on."""
+    """Increase the revision: some answer about the collection may now be different."""
     change(tx, collection_id)
 
 
 def of_id(tx: Transaction, collection_id: int) -> Collection:
-    """The collection of this id, deleted or not."""
+    """Return the collection with this id, deleted or not."""
     return _record(tx.execute(select(table).where(table.c.id == collection_id)).one())

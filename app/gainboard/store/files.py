@@ -1,4 +1,4 @@
-"""Files that workers have made of results: written once, in parts, and read part by part."""
+"""Files of results, made by workers: written once, in parts, and read part by part."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gainboard.store.job_tables import job_file_parts as parts
 from gainboard.store.job_tables import job_files as table
 
 GZIP = 31
-"""The window of zlib, with the header of gzip. Its time is 0: equal files are equal bytes."""
+"""The window of zlib, with a gzip header. Its time is 0, so equal files are equal bytes."""
 
 
 def clear(tx: Transaction, job_number: int) -> None:
-    """Delete the files of a job, and the parts that a worker wrote who died before they were whole files."""
+    """Delete the files of a job, and the parts that a dead worker has left."""
     for each in (table, parts):
         tx.execute(delete(each).where(each.c.job_number == job_number))
 
 
 def clear_unfinished(tx: Transaction, job_number: int) -> None:
-    """Delete the parts of a job that was ended before they were whole files."""
+    """Delete the incomplete files of a job that was ended."""
     whole = select(table.c.path).where(table.c.job_number == job_number)
     tx.execute(delete(parts).where(parts.c.job_number == job_number, parts.c.path.not_in(whole)))
 
@@ -35,21 +35,21 @@ def add_part(tx: Transaction, job_number: int, path: str, position: int, data: b
 
 
 def add(tx: Transaction, files: Iterable[StoredFile]) -> None:
-    """Complete files, all parts of which are there."""
+    """Store files whose parts are all written."""
     if rows := [asdict(each) for each in files]:
         tx.execute(insert(table), rows)
 
 
 def find(tx: Transaction, job_number: int, path: str) -> StoredFile | None:
-    """Return the file of this path that a job has made; None if there is none."""
+    """Return the file with this path that a job has made; None if there is none."""
     row = tx.execute(select(table).where(table.c.job_number == job_number, table.c.path == path)).first()
     return StoredFile(**row._mapping) if row else None
 
 
 def get(database: Database, file: StoredFile) -> Iterator[bytes]:
-    """Return the file as it is stored, part by part.
+    """Yield the stored form of the file, part by part.
 
-    Each part is read in a transaction of its own: whoever takes the parts may be slow, and holds no connection.
+    Each part is read in a transaction of its own, because the reader may be slow: it holds no connection.
     """
     for position in count():
         own = (parts.c.job_number == file.job_number) & (parts.c.path == file.path) & (parts.c.position == position)

@@ -13,12 +13,12 @@ from gainboard.store.tables import idempotency_keys as table
 
 KEPT = timedelta(hours=24)
 ABANDONED = timedelta(minutes=15)
-"""No request takes that long: the process that held the key died, and the request may be sent again."""
+"""No request takes this long. The process that held the key has died, and the request may be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose key it is, and for what: the same key of someone else, or on another route, is another key."""
+    """The scope of a key: the same key of another token, or on another route, is another key."""
 
     principal: str
     route: str
@@ -27,7 +27,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is known of an earlier request; `status` is None while it is under way."""
+    """What is stored about an earlier request. `status` is None while it is under way."""
 
     fingerprint: str
     status: int | None
@@ -40,7 +40,7 @@ def _of(scope: Scope) -> Any:
 
 
 def claim(tx: Transaction, scope: Scope, fingerprint: str, now: datetime) -> Kept | None:
-    """Takes the key for a request that now begins, or gives what an earlier one left."""
+    """Claim the key for a request that begins now, or return what an earlier request has stored."""
     is_abandoned = table.c.status.is_(None) & (table.c.created_at < now - ABANDONED)
     tx.execute(delete(table).where((table.c.created_at < now - KEPT) | is_abandoned))
     query = insert_for(tx)(table).values(**asdict(scope), fingerprint=fingerprint, created_at=now)
@@ -48,15 +48,15 @@ def claim(tx: Transaction, scope: Scope, fingerprint: str, now: datetime) -> Kep
         return None
     kept = select(table.c.fingerprint, table.c.status, table.c.headers, table.c.body).where(_of(scope))
     row = tx.execute(kept).first()
-    # Its holder may have given the key back just now.
+    # the holder may have released the key in this moment
     return Kept(*row) if row else claim(tx, scope, fingerprint, now)
 
 
 def keep(tx: Transaction, scope: Scope, status: int, headers: dict[str, str], body: bytes) -> None:
-    """The answer to repeat for the claimed key."""
+    """Store the answer to repeat for the claimed key."""
     tx.execute(update(table).where(_of(scope)).values(status=status, headers=headers, body=body))
 
 
 def release(tx: Transaction, scope: Scope) -> None:
-    """Gives the key back: the request failed, and may be sent again under it."""
+    """Release the key after a failed request, which may then be sent again with it."""
     tx.execute(delete(table).where(_of(scope)))

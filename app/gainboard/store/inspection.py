@@ -1,4 +1,4 @@
-"""Looking at a database that may be absent, broken, older or newer, and changing nothing: neither schema nor file."""
+"""Reading a database that may be absent, damaged, older or newer, without changing its schema or file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gainboard.trec.zstd import ZstdDecompressor, ZstdError
 
 @contextmanager
 def looking(database: Database) -> Iterator[Connection]:
-    """A transaction that sees one state and cannot write. Raises DatabaseUnusable, with the driver's words."""
+    """Open a transaction that sees one state and cannot write. Raise DatabaseUnusable with the driver's message."""
     path = database.path
     if path is None:
         with in_words("read the database"), database.reading() as tx:
@@ -48,7 +48,8 @@ def looking(database: Database) -> Iterator[Connection]:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    # Even who only reads makes the files of a write-ahead log, and leaves them. Without one, nobody has it open.
+    # Even readers create the files of a write-ahead log, and leave them. If there are none, nobody has the database
+    # open.
     is_in_use = path.with_name(f"{path.name}-wal").exists()
     uri = f"{path.resolve().as_uri()}?mode=ro{'' if is_in_use else '&immutable=1'}"
     return sqlite3.connect(uri, uri=True, isolation_level=None)
@@ -56,7 +57,9 @@ def _open(path: Path) -> sqlite3.Connection:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The revision of a database (None: it has none), that of this version, and whether this one knows the other."""
+    """The revision of a database (None: it has none), that of this version, and whether this version knows the
+    former.
+    """
 
     found: str | None
     newest: str
@@ -64,7 +67,7 @@ class Schema:
 
 
 def schema(tx: Connection) -> Schema:
-    """Where the database's schema stands."""
+    """Return the state of the database's schema."""
     script = ScriptDirectory.from_config(configuration())
     known = [each.revision for each in script.walk_revisions()]
     found = revision_of(tx)
@@ -72,20 +75,20 @@ def schema(tx: Connection) -> Schema:
 
 
 def server_version(tx: Connection) -> str:
-    """Which database it is."""
+    """Return the kind and version of the database server."""
     if tx.dialect.name == "sqlite":
         return f"SQLite {sqlite3.sqlite_version}"
     return f"PostgreSQL {tx.execute(text('SHOW server_version')).scalar_one()}"
 
 
 def has_write_ahead_log(path: Path) -> bool:
-    """Whether a file of SQLite is in the mode in which readers and writers do not wait for each other."""
-    with path.open("rb") as file:  # the pragma does not say so of a file that nobody has open
+    """Return whether a SQLite file has a write-ahead log, with which readers and writers do not wait for each other."""
+    with path.open("rb") as file:  # the pragma does not report it for a file that nobody has open
         return file.read(20)[18:] == b"\2\2"
 
 
 def size(tx: Connection) -> int:
-    """Bytes of the database, without a write-ahead log."""
+    """Return the size of the database in bytes, without a write-ahead log."""
     if tx.dialect.name == "sqlite":
         pages, page = (tx.execute(text(f"PRAGMA {name}")).scalar_one() for name in ("page_count", "page_size"))
         return int(pages * page)
@@ -93,7 +96,7 @@ def size(tx: Connection) -> int:
 
 
 def damage(tx: Connection, *, thorough: bool) -> str | None:
-    """What SQLite finds wrong with the file, None where nothing is; `thorough` holds indexes against their tables."""
+    """Return the damage that SQLite finds in the file, or None. `thorough` compares indexes with their tables."""
     try:
         said = tx.execute(text(f"PRAGMA {'integrity_check' if thorough else 'quick_check'}(1)")).scalar_one()
         dangling = tx.execute(text("PRAGMA foreign_key_check")).first() if thorough else None
@@ -101,11 +104,11 @@ def damage(tx: Connection, *, thorough: bool) -> str | None:
         return str(error.orig)
     if said != "ok":
         return str(said)
-    return f"the table {dangling[0]} refers to {dangling[2]} in vain" if dangling is not None else None
+    return f"the table {dangling[0]} refers to missing rows of {dangling[2]}" if dangling is not None else None
 
 
 def contents(tx: Connection) -> Mapping[str, int]:
-    """What is there and live, by what it is; the schema must be this version's."""
+    """Return the number of live items of each kind. The schema must be this version's."""
     counted = {
         "collections": (collections, collections.c.deleted_at.is_(None)),
         "qrels versions": (qrels, qrels.c.discarded_at.is_(None)),
@@ -120,15 +123,16 @@ def contents(tx: Connection) -> Mapping[str, int]:
 
 
 def jobs_by_state(tx: Connection) -> Mapping[str, int]:
-    """How many jobs there are in each state."""
+    """Return the number of jobs in each state."""
     rows = tx.execute(select(jobs.c.state, func.count()).where(jobs.c.kind.not_in(CHORES)).group_by(jobs.c.state)).all()
     return {state: count for state, count in rows}  # noqa: C416 (a row is no tuple to mypy)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is worked on: chunks claimed, by the name of the owner; the start of the longest running job; and how often
-    the chunk that was interrupted or failed most was begun."""
+    """The running work: claimed chunks by owner, the start of the longest running job, and the most starts of one chunk
+    after interruptions or failures.
+    """
 
     claimed: Mapping[str, int]
     since: datetime | None
@@ -136,7 +140,7 @@ class Work:
 
 
 def work(tx: Connection) -> Work:
-    """Of all jobs that are open."""
+    """Return the running work of all open jobs."""
     is_open = jobs.c.state.in_(("queued", "running"))
     begun = select(job_chunks).join(jobs, jobs.c.number == job_chunks.c.job_number).where(is_open, ~job_chunks.c.done)
     rows = tx.execute(begun).all()
@@ -150,7 +154,7 @@ def work(tx: Connection) -> Work:
 
 
 def owner(database: Database, tx: Connection) -> str | None:
-    """Who works the database's jobs, as far as it shows from here; None if nobody does."""
+    """Return which server runs the database's jobs, as far as it can be seen from here; None if none does."""
     if database.path is not None:
         return _holder(database.path.with_name(f"{database.path.name}-jobs"))
     query = (
@@ -169,7 +173,7 @@ def _holder(lock: Path) -> str | None:
     with suppress(FileNotFoundError):
         file = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            # A lock that is shared and given back at once; a server that starts just now tries again in a moment.
+            # This takes a shared lock for a moment. A server that starts at this moment tries again a little later.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return "a server of this machine"
@@ -179,14 +183,14 @@ def _holder(lock: Path) -> str | None:
 
 
 def broken_files(tx: Connection) -> Iterator[str]:
-    """Reads every stored file, and gives the hashes of those that are not what was uploaded."""
+    """Read every stored file, and yield the hashes of those whose content has changed."""
     for sha256, length in tx.execute(select(blobs.c.sha256, blobs.c.size)).all():
         if _measured(tx, sha256) != (sha256, length):
             yield sha256
 
 
 def broken_exhibits(tx: Connection) -> Iterator[str]:
-    """Read every file that workers have made of results, and return the paths of those that are not what was made."""
+    """Read every file that workers have made of results, and yield the paths of those whose content has changed."""
     for file in tx.execute(select(job_files)).all():
         own = (job_file_parts.c.job_number == file.job_number) & (job_file_parts.c.path == file.path)
         positions = select(job_file_parts.c.position).where(own).order_by(job_file_parts.c.position)

@@ -1,4 +1,4 @@
-"""What the store gives out about what is worked outside of requests: jobs, claims on their chunks, reports."""
+"""Records about work outside of requests: jobs, claims on their chunks, reports."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any, Literal, get_args
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 Chore = Literal["files", "figures", "layout"]
-"""Kinds of jobs that serve the service itself: nobody asks for them, and nobody sees them (`work/chores.py`)."""
+"""Kinds of jobs that serve the service itself. Nobody asks for them, and nobody sees them (`work/chores.py`)."""
 CHORES: tuple[str, ...] = get_args(Chore)
 
 
 EXHIBITS_VERSION = 1
-"""Counted on when tables or figures come out otherwise: chores are then done anew, when somebody asks."""
+"""Increase this number when tables or figures change. Chores are then done again when somebody asks."""
 
 
 def chore_id(chore: Chore, identity: str) -> str:
-    """Return the id of the job that does a chore for the job or report of this id."""
+    """Return the id of the job that does a chore for the job or report with this id."""
     return hashlib.sha256(f"{chore} {EXHIBITS_VERSION} of {identity}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """An analysis asked for, from its request to its result; the result itself is a blob.
+    """A job, from its request to its result; the result itself is a blob.
 
-    `parts` of it are to be worked, and `parts_done` are; one more than the analysis has, for the result is put
-    together at the end.
+    `parts` is the number of parts, of which `parts_done` are done. It is one more than the analysis has, because the
+    last part puts the result together.
     """
 
     number: int
@@ -40,14 +40,14 @@ class StoredJob:
     qrels_id: int
     qrels_version: int
     on_draft: bool
-    """Whether those qrels are a draft, of which only organisers know."""
+    """Whether these qrels are a draft, which only organisers see."""
     run_ids: list[int]
     token_id: str | None
     state: JobState
     parts: int
     parts_done: int
     engine_version: int | None
-    """The version of what computes the job. None stands for 1, the version of schemas up to 0005."""
+    """The version of the code that computes the job. None means 1, the version of schemas up to 0005."""
     error: str | None
     result_sha256: str | None
     exhibits: Mapping[str, Sequence[Mapping[str, Any]]] | None
@@ -58,15 +58,15 @@ class StoredJob:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing will happen to it any more unless it is asked for again."""
+        """Whether nothing more will happen to it, unless it is asked for again."""
         return self.state not in ("queued", "running")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A chunk of a job that one process may work: `parts` parts from `first_part` on.
+    """A chunk of a job that one process may work on: `parts` parts from `first_part` on.
 
-    `name` is written to the chunk for as long as the claim holds, and is no other claim's.
+    `name` is written to the chunk while the claim holds. No other claim has this name.
     """
 
     name: str
@@ -75,23 +75,23 @@ class Claim:
     first_part: int
     parts: int
     is_last: bool
-    """Whether the result is put together in this chunk: all others are done."""
+    """Whether this chunk puts the result together, because all others are done."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file that was made of a result: its path below the result's address, and the SHA-256 of its content."""
+    """A file made of a result: its path below the result's address, and the SHA-256 of its content."""
 
     job_number: int
     path: str
     sha256: str
     size: int
-    """In bytes, as it is stored: compressed."""
+    """The size in bytes as it is stored, which is compressed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A report's part about one collection: its jobs by key, and what is left out because there is no job for it."""
+    """A report's part about one collection: its jobs by key, and what is left out because it has no job."""
 
     collection_id: int
     about: dict[str, Any]
@@ -101,10 +101,10 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A report asked for. Its state is that of its jobs and of the one that lays out their results (`layout`),
-    unless it was cancelled.
+    """A report. Its state follows from its jobs and the job that lays out their results (`layout`), unless it was
+    cancelled.
 
-    That job is queued when the others have succeeded. Reports of up to schema 0006 have none.
+    The layout is queued when the other jobs have succeeded. Reports of schemas up to 0006 have none.
     """
 
     number: int
@@ -119,12 +119,12 @@ class StoredReport:
 
     @property
     def jobs(self) -> list[StoredJob]:
-        """Each job once."""
+        """The jobs of all chapters, each once."""
         return list({job.id: job for chapter in self.chapters for job in chapter.jobs.values()}.values())
 
     @property
     def state(self) -> JobState:
-        """Failed as soon as one of its jobs is, for it needs them all."""
+        """The state of the report. It has failed as soon as one of its jobs has, because it needs all of them."""
         states = {job.state for job in self.jobs}
         if self.cancelled_at is not None:
             return "cancelled"
@@ -141,7 +141,7 @@ class StoredReport:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing will happen to it any more unless it is asked for again."""
+        """Whether nothing more will happen to it, unless it is asked for again."""
         return self.state not in ("queued", "running")
 
     @property
@@ -151,7 +151,7 @@ class StoredReport:
 
     @property
     def error(self) -> str | None:
-        """Why the report failed: the first of its jobs that has no result."""
+        """The reason why the report failed: the first of its jobs without a result."""
         if self.state != "failed":
             return None
         lost = next((job for job in self.jobs if job.state in ("failed", "cancelled")), None)
@@ -163,23 +163,23 @@ class StoredReport:
 
     @property
     def parts(self) -> int:
-        """Of all its jobs."""
+        """The number of parts of all its jobs."""
         return sum(job.parts for job in self.jobs)
 
     @property
     def parts_done(self) -> int:
-        """Of all its jobs."""
+        """The number of finished parts of all its jobs."""
         return sum(job.parts_done for job in self.jobs)
 
     @property
     def started_at(self) -> datetime | None:
-        """When the first of its jobs was begun, or it was asked for, if that came later."""
+        """The time when its first job started, or when the report was asked for, if that was later."""
         first = min((job.started_at for job in self.jobs if job.started_at), default=None)
         return first and max(first, self.created_at)
 
     @property
     def finished_at(self) -> datetime | None:
-        """When it was over: cancelled, or the last of its jobs was."""
+        """The time when it was over: it was cancelled, or its last job ended."""
         if self.cancelled_at is not None or not self.is_over:
             return self.cancelled_at
         last = [*self.jobs, *([self.layout] if self.layout else [])]

@@ -1,4 +1,4 @@
-"""The schema of what is worked outside of requests: jobs, and the reports that lay out their results."""
+"""The schema of work outside of requests: jobs, and the reports that lay out their results."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ jobs = Table(
     Column("params", JSON, nullable=False),
     Column("qrels_id", ForeignKey("qrels.id"), nullable=False),
     Column("run_ids", JSON, nullable=False),
-    Column("token_id", ForeignKey("tokens.id")),  # whose request it was
+    Column("token_id", ForeignKey("tokens.id")),  # the token that asked for it
     Column("state", String(16), nullable=False, index=True),
     Column("parts", Integer, nullable=False),
-    Column("engine_version", Integer),  # of what computes it; null in jobs of up to schema 0005, whose version was 1
+    Column(
+        "engine_version", Integer
+    ),  # the version of the code that computes it; null in jobs of schemas up to 0005, whose version was 1
     Column("error", Text),
     Column("result_sha256", ForeignKey("blobs.sha256")),
-    Column("exhibits", JSON),  # names of the result's tables and figures; null in results of up to schema 0005
+    Column("exhibits", JSON),  # names of the result's tables and figures; null in results of schemas up to 0005
     Column("created_at", UtcTime, nullable=False),
     Column("started_at", UtcTime),
     Column("finished_at", UtcTime),
@@ -37,22 +39,24 @@ job_chunks = Table(
     Column("parts", Integer, nullable=False),
     Column("parts_done", Integer, nullable=False),
     Column("done", Boolean, nullable=False),
-    Column("claim", String(128)),  # who works it, and which time; null while nobody does
+    Column(
+        "claim", String(128)
+    ),  # the owner and process that work on it, with the number of the attempt; null while there is none
     Column("attempts", Integer, nullable=False),
     Column("interruptions", Integer, nullable=False),
     Column("found", LargeBinary),
 )
 
-job_files = Table(  # what is shown of a result: its tables and figures in each form
+job_files = Table(  # the exhibits of a result: its tables and figures in each form
     "job_files",
     metadata,
     Column("job_number", ForeignKey("jobs.number", ondelete="CASCADE"), primary_key=True),
     Column("path", Text, primary_key=True),
     Column("sha256", String(64), nullable=False),  # of the content, which is stored as gzip
-    Column("size", BigInteger, nullable=False),  # in bytes, as it is stored
+    Column("size", BigInteger, nullable=False),  # in bytes, compressed
 )
 
-job_file_parts = Table(  # written before the file is, each in a transaction of its own where they are large
+job_file_parts = Table(  # parts written before their file is complete; large ones each have a transaction of their own
     "job_file_parts",
     metadata,
     Column("job_number", ForeignKey("jobs.number", ondelete="CASCADE"), primary_key=True),
@@ -68,7 +72,7 @@ reports = Table(
     Column("id", String(64), nullable=False, unique=True),  # SHA-256 of everything that it depends on
     Column("name", String(64), nullable=False),
     Column("params", JSON, nullable=False),
-    Column("token_id", ForeignKey("tokens.id")),  # whose request it was
+    Column("token_id", ForeignKey("tokens.id")),  # the token that asked for it
     Column("created_at", UtcTime, nullable=False),
     Column("cancelled_at", UtcTime),
 )
@@ -90,5 +94,5 @@ report_jobs = Table(
     Column("position", Integer, primary_key=True),  # of the chapter
     Column("key", String(64), primary_key=True),
     Column("job_number", ForeignKey("jobs.number"), nullable=False, index=True),
-    Column("queued", Boolean, nullable=False),  # by this report, rather than there when it was asked for
+    Column("queued", Boolean, nullable=False),  # queued by this report; false if it existed before
 )

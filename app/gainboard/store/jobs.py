@@ -1,4 +1,4 @@
-"""Jobs, as stored: the truth about them, whoever works them. How their chunks are worked is in `claims`."""
+"""Stored jobs: the truth about them, whichever process runs them. Their chunks are in `claims`."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def _record(row: Row[Any]) -> StoredJob:
 
 
 def find(tx: Transaction, identity: str) -> StoredJob | None:
-    """The job of this id; none that is about a discarded draft."""
+    """Return the job with this id, unless it is about a discarded draft."""
     row = tx.execute(_BY_ID, {"id": identity}).first()
     return _record(row) if row else None
 
 
 def among(tx: Transaction, identities: Container[str]) -> dict[str, StoredJob]:
-    """Those of the jobs that there are, by id."""
+    """Return those of the jobs that exist, by id."""
     return {row.id: _record(row) for row in tx.execute(_AMONG, {"ids": list(identities)})}
 
 
 def of_numbers(tx: Transaction, numbers: Container[int]) -> dict[int, StoredJob]:
-    """Those of the jobs that there are, by number; none that is about a discarded draft."""
+    """Return those of the jobs that exist, by number, without jobs about discarded drafts."""
     query = _select().where(table.c.number.in_(numbers), qrels.c.discarded_at.is_(None))
     return {row.number: _record(row) for row in tx.execute(query)}
 
@@ -62,8 +62,9 @@ def page(
     kind: str | None = None,
     state: JobState | None = None,
 ) -> list[StoredJob]:
-    """Jobs of one live collection, or of all of them, newest first; of one kind or state, or of all; `drafts`: with
-    those about drafts of qrels."""
+    """Return jobs of one live collection or of all, newest first; of one kind and state, or of all. `drafts` includes
+    those about drafts of qrels.
+    """
     live = collections.c.deleted_at.is_(None) & qrels.c.discarded_at.is_(None) & table.c.kind.not_in(CHORES)
     query = _select().join(collections, collections.c.id == table.c.collection_id).where(live)
     if not drafts:
@@ -77,20 +78,20 @@ def page(
 
 
 def count_open(tx: Transaction, token_id: str) -> int:
-    """How many jobs that this token asked for are queued or running."""
+    """Count the open jobs that this token asked for."""
     return tx.execute(select(func.count()).where(table.c.token_id == token_id, OPEN)).scalar_one()
 
 
 def count_by_state(tx: Transaction) -> dict[JobState, int]:
-    """How many jobs there are in each state that any is in."""
+    """Count the jobs in each state that any job has."""
     query = select(table.c.state, func.count().label("jobs")).where(table.c.kind.not_in(CHORES)).group_by(table.c.state)
     return {row.state: row.jobs for row in tx.execute(query)}
 
 
 def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> tuple[StoredJob, bool]:
-    """The job of this id, and whether this queued it: a new one, or one that failed or was cancelled once more.
+    """Return the job with this id, and whether this call queued it: it is new, or had failed or been cancelled.
 
-    `sizes` are the numbers of parts of its chunks. One that is queued, running or finished stays as it is.
+    `sizes` are the numbers of parts of its chunks. A job that is queued, running or finished is not changed.
     """
     values |= {"state": "queued", "parts": sum(sizes), "created_at": now}
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing(index_elements=["id"])
@@ -106,40 +107,42 @@ def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> 
 
 def _queue_again(tx: Transaction, identity: str, token_id: str | None) -> bool:
     over = table.c.state.in_(("failed", "cancelled"))
-    # Whoever asked now may cancel it.
+    # the token that asks now may cancel it
     again = {"state": "queued", "token_id": token_id, "error": None, "started_at": None, "finished_at": None}
     query = update(table).where(table.c.id == identity, over).values(**again).returning(table.c.number)
     if (number := tx.execute(query).scalar()) is not None:
-        # What was worked before stays: it would come out the same.
+        # finished chunks stay, because they would have the same findings again
         undone = (chunks.c.job_number == number) & ~chunks.c.done
         tx.execute(update(chunks).where(undone).values(claim=None, attempts=0, interruptions=0, parts_done=0))
     return number is not None
 
 
 def job_of(tx: Transaction, held: Claim) -> StoredJob:
-    """The job that a claim is about."""
+    """Return the job of a claim."""
     return _record(tx.execute(_select().where(table.c.number == held.job_number)).one())
 
 
 def lock(tx: Transaction, numbers: Container[int], *, keys_only: bool = False) -> None:
-    """Wait until nobody else changes these jobs, in one order for all; `keys_only`: until nobody ends one of them."""
+    """Wait until nobody else changes these jobs, always in the same order. With `keys_only`, wait until nobody ends
+    them.
+    """
     wanted = select(table.c.number).where(table.c.number.in_(numbers)).order_by(table.c.number)
     tx.execute(wanted.with_for_update(read=keys_only, key_share=keys_only)).all()
 
 
 def cancel_all(tx: Transaction, collection_id: int, now: datetime, qrels_id: int | None = None) -> None:
-    """Cancels what is open about a collection, or about one of its qrels versions."""
+    """Cancel the open jobs about a collection, or about one of its qrels versions."""
     about = table.c.qrels_id == qrels_id if qrels_id is not None else table.c.collection_id == collection_id
     tx.execute(update(table).where(about, OPEN).values(state="cancelled", finished_at=now))
 
 
 def cancel_numbers(tx: Transaction, numbers: Container[int], now: datetime) -> None:
-    """Cancels those of the jobs that are open."""
+    """Cancel those of the jobs that are open."""
     tx.execute(update(table).where(table.c.number.in_(numbers), OPEN).values(state="cancelled", finished_at=now))
 
 
 def cancel(tx: Transaction, identity: str, now: datetime) -> StoredJob | None:
-    """The job, cancelled unless it was over already."""
+    """Return the job, cancelled unless it was over already."""
     over = {"state": "cancelled", "finished_at": now}
     tx.execute(update(table).where(table.c.id == identity, OPEN).values(**over))
     return find(tx, identity)

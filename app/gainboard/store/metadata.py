@@ -1,4 +1,4 @@
-"""What all tables share: how constraints are called, how names sort, how times are kept."""
+"""What all tables share: names of constraints, the order of names, and the form of times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Name = String(128).with_variant(String(128, collation="C"), "postgresql")
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """An aware time in UTC; stored without its zone, which SQLite would lose anyway."""
+    """An aware time in UTC. It is stored without its zone, which SQLite would lose anyway."""
 
     impl = DateTime
     cache_ok = True

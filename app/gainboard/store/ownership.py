@@ -1,4 +1,4 @@
-"""Being the one process, of all that serve a database, which has its jobs worked."""
+"""Ownership of a database's jobs: only one of the processes that serve the database runs them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gainboard.store.database import Database
 
 LOCK_KEY = "hashtextextended('gainboard jobs ' || current_schema(), 0)"
 _KEEPALIVE = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3}
-"""Seconds and tries. An owner whose machine vanished would else stay the owner for two hours."""
+"""Seconds and tries of keep-alives. Otherwise an owner whose machine vanished would stay the owner for two hours."""
 
 
 class Ownership:
-    """Held by at most one object over the same database at any time, and given up by the death of its process.
+    """Ownership, held by at most one object over the same database at any time. It ends when its process dies.
 
-    On SQLite it is a lock of a file beside the database's, on PostgreSQL a lock of a connection, which is lost
-    with that connection: ask `holds` before acting on it.
+    On SQLite it is a lock of a file beside the database. On PostgreSQL it is a lock of a connection, and is lost with
+    that connection, so call `holds` before acting on it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -30,7 +30,7 @@ class Ownership:
         self._connection: Connection | None = None
 
     def acquire(self) -> bool:
-        """Whether it is held now, by this object."""
+        """Take the ownership if it is free, and return whether this object holds it now."""
         if self.holds():
             return True
         if (path := self._database.path) is not None:
@@ -38,11 +38,11 @@ class Ownership:
         elif self._database.engine.dialect.name == "postgresql":
             self._connection = self._lock_connection()
         else:
-            self._file = -1  # a database in memory, which no other process has
+            self._file = -1  # no other process can have a database in memory
         return self.holds()
 
     def holds(self) -> bool:
-        """Whether it is still held."""
+        """Return whether the ownership is still held."""
         if self._connection is None:
             return self._file is not None
         try:
@@ -53,7 +53,7 @@ class Ownership:
         return True
 
     def release(self) -> None:
-        """Gives it up, for another process to take."""
+        """Give up the ownership, so that another process can take it."""
         if self._connection is not None:
             self._forget_connection()
         if self._file is not None and self._file >= 0:
@@ -65,7 +65,7 @@ class Ownership:
             connection = self._database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             is_held = False
             try:
-                # Not one of the pool's from now on: it lives as long as the ownership.
+                # The connection leaves the pool, because it must live as long as the ownership.
                 connection.detach()
                 for setting, value in _KEEPALIVE.items():
                     connection.execute(text(f"SET {setting} = {value}"))
@@ -88,7 +88,10 @@ def _lock_file(path: Path) -> int | None:
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise DatabaseBusy(f"The lock file beside the database cannot be opened: {error.strerror}.") from error
+        raise DatabaseBusy(
+            f"The lock file beside the database cannot be opened: {error.strerror}. Check the rights of the data "
+            "folder."
+        ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -100,6 +103,6 @@ def _lock_file(path: Path) -> int | None:
 def _unlock_file(file: int) -> None:
     import fcntl  # noqa: PLC0415 (as above)
 
-    # Closing it would not do where a child that was just forked has it too, until it becomes another program.
+    # Closing is not enough: a child that was just forked has the file open, too, until it becomes another program.
     fcntl.flock(file, fcntl.LOCK_UN)
     os.close(file)

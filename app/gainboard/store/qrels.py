@@ -1,4 +1,4 @@
-"""Qrels versions, as stored."""
+"""Stored qrels versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gainboard.store.tables import qrels as table
 
 _RECORD = [column for column in table.c if column.name not in ("counts", "discarded_at")]
 _LIVE = table.c.discarded_at.is_(None)
-# Those that every request executes are built once: to build one costs more than to execute it.
+# Statements of every request are built once, because building one costs more than executing it.
 _OF_COLLECTION = select(*_RECORD).where(table.c.collection_id == bindparam("collection_id"), _LIVE)
 _BY_VERSION = _OF_COLLECTION.where(table.c.version == bindparam("version"))
 _NEWEST = (
@@ -34,25 +34,25 @@ def _record(row: Row[Any]) -> Qrels:
 
 
 def add(tx: Transaction, collection_id: int, **values: Any) -> Qrels:
-    """The next version. The collection is locked by the caller, so the number is free."""
+    """Add the next version. The caller has locked the collection, so its number is free."""
     query = insert(table).values(collection_id=collection_id, version=next_version(tx, collection_id), **values)
     return _record(tx.execute(query.returning(*_RECORD)).one())
 
 
 def add_again(tx: Transaction, version: Qrels, **values: Any) -> Qrels:
-    """Add the same judgments as the next version, with these values instead of their own."""
+    """Add the same judgments as the next version, with these values changed."""
     own = {name: value for name, value in asdict(version).items() if name not in ("id", "collection_id", "version")}
     return add(tx, version.collection_id, **own | {"counts": counts(tx, version.id)} | values)
 
 
 def next_version(tx: Transaction, collection_id: int) -> int:
-    """Return the number that the next version gets; those of discarded drafts are not given again."""
+    """Return the number of the next version. Numbers of discarded drafts are not used again."""
     newest = select(func.max(table.c.version)).where(table.c.collection_id == collection_id)
     return (tx.execute(newest).scalar() or 0) + 1
 
 
 def find(tx: Transaction, collection_id: int, version: int | None = None) -> Qrels | None:
-    """A version, drafts too; or the one published last, by which everybody is answered."""
+    """Return a version, or a draft; without a number, the version published last, which is in use."""
     if version:
         found = tx.execute(_BY_VERSION, {"collection_id": collection_id, "version": version})
     else:
@@ -62,7 +62,7 @@ def find(tx: Transaction, collection_id: int, version: int | None = None) -> Qre
 
 
 def find_draft(tx: Transaction, collection_id: int, sha256: str, columns: str, order_by: OrderBy) -> Qrels | None:
-    """The first draft with exactly this content, read in this layout, whose runs are in this order."""
+    """Return the first draft with exactly this content, read in this layout, with runs in this order."""
     content = (table.c.sha256 == sha256, table.c.columns == columns)
     same = (table.c.published_at.is_(None), *content, table.c.order_by == order_by)
     row = tx.execute(_select(collection_id).where(*same).order_by(table.c.version).limit(1)).first()
@@ -76,29 +76,29 @@ def drafts(tx: Transaction, collection_id: int) -> list[Qrels]:
 
 
 def exist(tx: Transaction, collection_id: int) -> bool:
-    """Whether the collection has any version, be it a draft."""
+    """Return whether the collection has any version or draft."""
     return tx.execute(_select(collection_id).limit(1)).first() is not None
 
 
 def publish(tx: Transaction, qrels_id: int, now: datetime) -> Qrels:
-    """The version, published at this time: for the first time, or again."""
+    """Return the version, published at this time: for the first time, or again."""
     query = update(table).where(table.c.id == qrels_id).values(published_at=now)
     return _record(tx.execute(query.returning(*_RECORD)).one())
 
 
 def discard(tx: Transaction, qrels_id: int, now: datetime) -> None:
-    """Takes a draft out of everything, and the joins of runs with it."""
+    """Discard a draft, with the joins of runs."""
     tx.execute(delete(judged_runs).where(judged_runs.c.qrels_id == qrels_id))
     tx.execute(update(table).where(table.c.id == qrels_id).values(discarded_at=now))
 
 
 def of_id(tx: Transaction, qrels_id: int) -> Qrels:
-    """The version of this id."""
+    """Return the version with this id."""
     return _record(tx.execute(select(*_RECORD).where(table.c.id == qrels_id)).one())
 
 
 def page(tx: Transaction, collection_id: int, *, drafts: bool, after: int | None, limit: int) -> list[Qrels]:
-    """A collection's versions by number, with its drafts or without them."""
+    """Return a collection's versions by number, with or without its drafts."""
     query = _select(collection_id).where(table.c.version > (after or 0))
     if not drafts:
         query = query.where(table.c.published_at.is_not(None))
@@ -106,6 +106,6 @@ def page(tx: Transaction, collection_id: int, *, drafts: bool, after: int | None
 
 
 def counts(tx: Transaction, qrels_id: int) -> bytes:
-    """The packed topics and counts of judged documents, as `add` was given them."""
+    """Return the packed topics and numbers of judged documents that `add` was given."""
     packed: bytes = tx.execute(select(table.c.counts).where(table.c.id == qrels_id)).scalar_one()
     return packed

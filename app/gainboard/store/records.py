@@ -1,4 +1,4 @@
-"""What the store gives out: plain, immutable records, detached from the database."""
+"""The records of the store: plain, immutable, and independent of the database."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Action = Literal[
 MOST_PRESETS: Final = 5
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth")
-"""Settings of a collection under which files are read: they stay what they are once one is stored."""
+"""The settings under which files are read. They cannot change once a file is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Collection:
     policy: dict[str, Any] | None
 
     def is_released(self, now: datetime) -> bool:
-        """Whether the judgments are open: an organiser has released them, or their time has come."""
+        """Return whether the judgments are open: an organiser has released them, or their time has come."""
         return self.phase == "released" or (self.releases_at is not None and self.releases_at <= now)
 
     @property
@@ -94,7 +94,7 @@ class Collection:
         return self.level_names if self.level_names is not None else self.highest_level
 
     def level_name(self, level: int) -> str:
-        """What a relevance level is called: its declared name, else `L` and its number as in NTCIR's files."""
+        """Return the name of a relevance level: the declared name, else `L` and its number as in NTCIR's files."""
         if level > 0 and self.level_names is not None:
             return self.level_names[level - 1]
         return f"L{level}"
@@ -112,7 +112,7 @@ class TeamRecord:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A bearer token, without the token: only its hash is ever stored, and not even that leaves the store."""
+    """The record of a bearer token. Only the token's hash is stored, and even that does not leave the store."""
 
     id: str
     role: Role
@@ -131,8 +131,8 @@ class Token:
 class Qrels:
     """One immutable version of a collection's judgments; the file itself is a blob.
 
-    `published_at` is None for a draft, which its organisers look at before anybody is answered by it. `order_by` is
-    the order of the runs that are joined with it: the collection's, when the version was made.
+    `published_at` is None for a draft, which only organisers see. `order_by` is the order of the runs that are joined
+    with it: the collection's order when the version was created.
     """
 
     id: int
@@ -152,7 +152,7 @@ class Qrels:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One system's ranked lists, as stored; the file itself is a blob."""
+    """A stored run, with one system's ranked lists; the file itself is a blob."""
 
     id: int
     collection_id: int
@@ -172,7 +172,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What the join of a run with a qrels version found, but for the rankings themselves."""
+    """The findings of the join of a run with a qrels version, without the rankings."""
 
     retrieved: int
     unjudged: int
@@ -181,13 +181,13 @@ class Judging:
 
     @property
     def unjudged_share(self) -> float | None:
-        """Share of the documents retrieved for judged topics that the qrels do not mention."""
+        """The share of the documents retrieved for judged topics that the qrels do not contain."""
         return self.unjudged / self.retrieved if self.retrieved else None
 
 
 @dataclass(frozen=True, slots=True)
 class CountedTeam:
-    """A team, with the numbers of its runs that are not withdrawn and of its tokens that are valid."""
+    """A team, with the numbers of its runs that are not withdrawn and of its valid tokens."""
 
     id: int
     name: str
@@ -198,9 +198,9 @@ class CountedTeam:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the audit log: the fields in the words of its export, and the hash of all the others.
+    """An entry of the audit log: its fields as in its export, and the hash of all other fields.
 
-    `at` is text, and as such what was hashed; `previous` is the hash of the entry before.
+    `at` is the text that was hashed. `previous` is the hash of the entry before.
     """
 
     number: int

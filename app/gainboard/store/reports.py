@@ -1,4 +1,4 @@
-"""Reports, as stored: which jobs each needs, collection by collection. What becomes of them is in `jobs`."""
+"""Stored reports: the jobs that each one needs, by collection. The jobs' states are in `jobs`."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class NewChapter:
 
 
 def find(tx: Transaction, identity: str) -> StoredReport | None:
-    """The report of this id; none of whose jobs one is about a discarded draft."""
+    """Return the report with this id, unless one of its jobs is about a discarded draft."""
     return among(tx, [identity]).get(identity)
 
 
 def among(tx: Transaction, identities: Container[str]) -> dict[str, StoredReport]:
-    """Those of the reports that there are, by id."""
+    """Return those of the reports that exist, by id."""
     rows = tx.execute(select(table).where(table.c.id.in_(identities))).all()
     return {report.id: report for report in _records(tx, rows)}
 
@@ -43,7 +43,7 @@ def among(tx: Transaction, identities: Container[str]) -> dict[str, StoredReport
 def page(
     tx: Transaction, *, before: int | None, limit: int, collection_id: int | None = None, name: str | None = None
 ) -> list[StoredReport]:
-    """Reports whose collections are all live, newest first; about one collection or any, of one name or any."""
+    """Return reports whose collections are all live, newest first: about one collection or any, of one name or any."""
     chapter = report_chapters.c
     dead = collections.c.deleted_at.is_not(None)
     join = report_chapters.join(collections, collections.c.id == chapter.collection_id)
@@ -91,8 +91,9 @@ def _chapters(
 
 
 def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values: Any) -> tuple[StoredReport, bool]:
-    """The report of this id, and whether this began it: a new one, or one that failed or was cancelled once more."""
-    # Jobs before reports, as when a job ends: of two transactions in different orders each would wait for the other.
+    """Return the report with this id, and whether this call started it: it is new, or had failed or been cancelled."""
+    # Jobs are locked before reports, as at the end of a job. With different orders, two transactions could wait for
+    # each other.
     numbers = {job.number for chapter in chapters for job, _ in chapter.jobs.values()}
     jobs.lock(tx, numbers, keys_only=True)
     query = insert_for(tx)(table).values(**values, created_at=now).on_conflict_do_nothing(index_elements=["id"])
@@ -106,7 +107,7 @@ def add(tx: Transaction, now: datetime, chapters: Sequence[NewChapter], **values
         _add_chapters(tx, number, chapters)
     _add_jobs(tx, number, chapters)
     if is_begun:
-        # Whoever asked now may cancel it.
+        # the token that asks now may cancel it
         again = {"cancelled_at": None, "token_id": values["token_id"]}
         tx.execute(update(table).where(table.c.number == number).values(**again))
     return among(tx, [values["id"]])[values["id"]], is_begun
@@ -160,9 +161,9 @@ def cancel(tx: Transaction, report: StoredReport, now: datetime) -> None:
 
 
 def needing(tx: Transaction, job_number: int) -> list[StoredReport]:
-    """Return the reports that need a job and were not cancelled.
+    """Return the reports that need a job and are not cancelled.
 
-    They are locked: of two jobs that end at once, the later sees that the earlier has ended.
+    They are locked: if two jobs end at the same time, the later one sees that the earlier one has ended.
     """
     own = select(report_jobs.c.report_number).where(report_jobs.c.job_number == job_number)
     waiting = select(table).where(table.c.number.in_(own), table.c.cancelled_at.is_(None))

@@ -1,4 +1,4 @@
-"""Runs and their judged rankings, as stored."""
+"""Stored runs and their judged rankings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gainboard.store.tables import answers, judged_runs, teams
 from gainboard.store.tables import runs as table
 
 RUNS_AT_ONCE = 10_000
-"""In one statement: databases bound the number of its parameters."""
+"""The most rows in one statement, because databases limit the number of its parameters."""
 
 
 def _select_all() -> Select[Any]:
@@ -32,25 +32,25 @@ def _record(row: Row[Any]) -> Run:
 
 
 def add(tx: Transaction, **values: Any) -> Run:
-    """A new run; raises RunExists where a live one of the collection has its name."""
+    """Add a run. Raise RunExists if a live one of the collection has its name."""
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
     identity = tx.execute(query.returning(table.c.id)).scalar()
     if identity is None:
         raise RunExists(
-            f"A run named {values['name']!r} exists with other content; choose another `name`, such as one that begins "
-            "with your team's."
+            f"A run named {values['name']!r} exists with other content. Choose another `name`, for example one "
+            "that begins with your team's name."
         )
     return _record(tx.execute(_select().where(table.c.id == identity)).one())
 
 
 def find(tx: Transaction, collection_id: int, name: str) -> Run | None:
-    """The live run of this name."""
+    """Return the live run with this name."""
     row = tx.execute(_select().where(table.c.collection_id == collection_id, table.c.name == name)).first()
     return _record(row) if row else None
 
 
 def find_same(tx: Transaction, collection_id: int, team: str, sha256: str) -> Run | None:
-    """The team's live run with exactly this content."""
+    """Return the team's live run with exactly this content."""
     same = (table.c.collection_id == collection_id, teams.c.name == team, table.c.sha256 == sha256)
     row = tx.execute(_select().where(*same).order_by(table.c.id)).first()
     return _record(row) if row else None
@@ -64,7 +64,7 @@ def page(
     after: str | None = None,
     limit: int | None = None,
 ) -> list[Run]:
-    """Live runs by name in byte order, of all teams or of one."""
+    """Return live runs by name in byte order, of all teams or of one."""
     query = _select().where(table.c.collection_id == collection_id).order_by(table.c.name).limit(limit)
     if team_id is not None:
         query = query.where(table.c.team_id == team_id)
@@ -74,7 +74,7 @@ def page(
 
 
 def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
-    """The runs of these ids, in this order, withdrawn ones too: a job keeps the runs it began with."""
+    """Return the runs with these ids, in this order. Withdrawn runs are included, because a job keeps its runs."""
     found: dict[int, Run] = {}
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
         these = table.c.id.in_(run_ids[start : start + RUNS_AT_ONCE])
@@ -83,13 +83,13 @@ def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
 
 
 def topics(tx: Transaction, run_id: int) -> bytes:
-    """The packed names of the run's topics."""
+    """Return the packed names of the run's topics."""
     packed: bytes = tx.execute(select(table.c.topics).where(table.c.id == run_id)).scalar_one()
     return packed
 
 
 def sent(tx: Transaction, team_id: int, since: datetime | None = None) -> int:
-    """How many runs of a team count against its quota: those there are, and those withdrawn after a score was given."""
+    """Count a team's runs for its quota: live runs, and runs withdrawn after a score was given."""
     scored = select(answers.c.run_id).where(answers.c.team_id == team_id)
     counted = table.c.withdrawn_at.is_(None) | table.c.id.in_(scored)
     query = select(func.count()).where(table.c.team_id == team_id, counted)
@@ -97,29 +97,29 @@ def sent(tx: Transaction, team_id: int, since: datetime | None = None) -> int:
 
 
 def withdraw(tx: Transaction, run_id: int, now: datetime) -> None:
-    """Takes the run out of everything; its name is free again."""
+    """Withdraw the run. Its name may be used again."""
     tx.execute(update(table).where(table.c.id == run_id).values(withdrawn_at=now))
 
 
 def add_judged(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
-    """The joins of runs with a qrels version."""
+    """Store the joins of runs with a qrels version."""
     if rows:
         tx.execute(insert(judged_runs), [dict(row) for row in rows])
 
 
 def judgings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, Judging]:
-    """What the joins of these runs with the version found, by run id."""
+    """Return the findings of the joins of these runs with the version, by the run's id."""
     names = ("retrieved", "unjudged", "topics_missing", "topics_unknown")
     return {run_id: Judging(*found) for run_id, *found in _judged(tx, run_ids, qrels_id, *names)}
 
 
 def rankings(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, bytes]:
-    """The packed judged rankings of these runs, by run id."""
+    """Return the packed judged rankings of these runs, by the run's id."""
     return dict(_judged(tx, run_ids, qrels_id, "rankings"))
 
 
 def retrieval_scores(tx: Transaction, run_ids: Sequence[int], qrels_id: int) -> dict[int, bytes]:
-    """The packed retrieval scores that go with `rankings`, by run id."""
+    """Return the packed retrieval scores that belong to `rankings`, by the run's id."""
     return dict(_judged(tx, run_ids, qrels_id, "retrieval_scores"))
 
 

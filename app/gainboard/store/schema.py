@@ -1,4 +1,4 @@
-"""Bringing a database to the schema of this version, once, however many processes start at the same time."""
+"""The upgrade of a database to this version's schema, once, however many processes start at the same time."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gainboard.store.database import Database, exclude_others
 
 
 def migrate(database: Database) -> tuple[str | None, str]:
-    """Upgrades to the newest revision; gives the revisions before and after.
+    """Upgrade to the newest revision. Return the revisions before and after.
 
-    Raises DatabaseNewer where the database's revision is unknown to this version, DatabaseUnusable with the
-    driver's words where it does not open. The check and the upgrade are
-    one writing transaction: of several processes one migrates, and the others wait and find nothing to do.
+    Raise DatabaseNewer if this version does not know the database's revision, and DatabaseUnusable with the driver's
+    message if the database does not open. The check and the upgrade are one writing transaction: one of several
+    processes migrates, and the others wait and find nothing to do.
     """
     try:
         return _migrate(database)
@@ -33,7 +33,7 @@ def migrate(database: Database) -> tuple[str | None, str]:
 
 
 def _unusable(database: Database, error: BaseException) -> DatabaseUnusable:
-    # Whoever starts the service may read what the driver says; the address is shown without its password.
+    # Whoever starts the service may read the driver's message. The address is shown without its password.
     return DatabaseUnusable(f"Cannot use the database {database.engine.url!r}: {getattr(error, 'orig', error)}")
 
 
@@ -52,7 +52,7 @@ def _migrate(database: Database) -> tuple[str | None, str]:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """The revision of a database's schema; None where it has none of our tables."""
+    """Return the revision of a database's schema; None if it has no tables of ours."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
@@ -61,15 +61,15 @@ def _refuse_newer(script: ScriptDirectory, revision: str | None) -> None:
         script.get_revision(revision or "base")
     except CommandError as error:
         raise DatabaseNewer(
-            f"The database is at schema revision {revision}, which Gainboard {gainboard.__version__} does not know: "
-            "a later version wrote it. Install that version or a newer one, or restore a backup."
+            f"The database is at schema revision {revision}, which Gainboard {gainboard.__version__} does not "
+            "know: a later version wrote it. Install that version or a later one, or restore a backup."
         ) from error
 
 
 def configuration() -> Config:
-    """Alembic's, which knows where the migrations are."""
+    """Return Alembic's configuration, with the place of the migrations."""
     package = Path(gainboard.__file__).parent
-    # In a wheel the migrations lie inside the package, in a checkout beside the source root.
+    # A wheel has the migrations inside the package, a checkout has them beside the source root.
     places = (package / "migrations", package.parents[1] / "migrations")
     config = Config()
     config.set_main_option("script_location", str(next(place for place in places if place.is_dir())))

@@ -1,6 +1,6 @@
-"""The schema. Tables never leave the store: its functions take and give records.
+"""The schema. Tables never leave the store: its functions take and return records.
 
-A change here needs a migration of its own; a test compares what the migrations build with these tables.
+Every change here needs a migration; a test compares the result of the migrations with these tables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ collections = Table(
     Column("uuid", String(36), nullable=False, unique=True),
     Column("name", Name, nullable=False),
     Column("title", Text, nullable=False),
-    Column("level_names", JSON),  # lowest first; null where only their number was given
+    Column("level_names", JSON),  # lowest first; null if only their number was given
     Column("highest_level", Integer, nullable=False),
     Column("gains", Text, nullable=False),
     Column("depth", Integer, nullable=False),
@@ -39,13 +39,13 @@ collections = Table(
     Column("metrics", JSON),
     Column("phase", String(16), nullable=False),
     Column("public", Boolean, nullable=False),
-    Column("revision", Integer, nullable=False),  # counts the changes that can alter an answer
+    Column("revision", Integer, nullable=False),  # increases with every change that can alter an answer
     Column("created_at", UtcTime, nullable=False),
     Column("deleted_at", UtcTime),
     Column("opens_at", UtcTime),
     Column("closes_at", UtcTime),
     Column("releases_at", UtcTime),
-    Column("policy", JSON),  # what differs from the safe defaults
+    Column("policy", JSON),  # values that differ from the safe defaults
     Index(
         "uq_collections_live_name",
         "name",
@@ -77,7 +77,7 @@ tokens = Table(
     Column("created_at", UtcTime, nullable=False),
     Column("expires_at", UtcTime),
     Column("revoked_at", UtcTime),
-    Column("holder", Text),  # in the organisers' words
+    Column("holder", Text),  # a note of the organisers
     Column("last_used_at", UtcTime),
 )
 
@@ -109,11 +109,13 @@ qrels = Table(
     Column("relevant", Integer, nullable=False),
     Column("per_level", JSON, nullable=False),
     Column("warnings", JSON, nullable=False),
-    Column("counts", LargeBinary, nullable=False),  # topics and judged documents a level, packed
+    Column("counts", LargeBinary, nullable=False),  # topics, and judged documents by level, packed
     Column("created_at", UtcTime, nullable=False),
-    Column("published_at", UtcTime),  # null: a draft, by which nobody is answered
-    Column("discarded_at", UtcTime),  # of a draft; its row stays, for neither its id nor its number comes again
-    Column("order_by", String(16), nullable=False, server_default="score"),  # of the runs that are joined with it
+    Column("published_at", UtcTime),  # null: a draft, which is not in use
+    Column("discarded_at", UtcTime),  # for drafts; the row stays, because neither its id nor its number is used again
+    Column(
+        "order_by", String(16), nullable=False, server_default="score"
+    ),  # the order of the runs that are joined with it
     UniqueConstraint("collection_id", "version"),
 )
 
@@ -151,7 +153,7 @@ judged_runs = Table(
     Column("run_id", ForeignKey("runs.id"), primary_key=True),
     Column("qrels_id", ForeignKey("qrels.id"), primary_key=True),
     Column("rankings", LargeBinary, nullable=False),  # ranks and levels of the judged retrieved documents
-    Column("retrieval_scores", LargeBinary, nullable=False),  # apart, since only ADM reads them
+    Column("retrieval_scores", LargeBinary, nullable=False),  # separate, because only ADM reads them
     Column("retrieved", Integer, nullable=False),
     Column("unjudged", Integer, nullable=False),
     Column("topics_missing", Integer, nullable=False),
@@ -171,7 +173,7 @@ idempotency_keys = Table(
     Column("created_at", UtcTime, nullable=False),
 )
 
-answers = Table(  # scores that a team has been given while they are rationed; each is counted once
+answers = Table(  # scores that a team has received while scores are rationed; each is counted once
     "answers",
     metadata,
     Column("team_id", ForeignKey("teams.id"), primary_key=True),
@@ -181,7 +183,7 @@ answers = Table(  # scores that a team has been given while they are rationed; e
     Column("created_at", UtcTime, nullable=False),
 )
 
-uploads = Table(  # under way
+uploads = Table(  # uploads under way
     "uploads",
     metadata,
     Column("id", String(36), primary_key=True),
@@ -193,7 +195,7 @@ audit = Table(  # triggers refuse to change or to delete rows
     "audit",
     metadata,
     Column("number", Integer, primary_key=True),
-    Column("collection_id", ForeignKey("collections.id"), index=True),  # null: of the instance
+    Column("collection_id", ForeignKey("collections.id"), index=True),  # null: about the instance
     Column("at", String(32), nullable=False),  # as it was hashed
     Column("token_id", ForeignKey("tokens.id")),
     Column("role", String(16), nullable=False),

@@ -1,4 +1,4 @@
-"""Teams, as stored."""
+"""Stored teams."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from gainboard.store.tables import teams as table
 
 
 def find(tx: Transaction, collection_id: int, name: str) -> TeamRecord | None:
-    """The team of this name in the collection."""
+    """Return the team with this name in the collection."""
     row = tx.execute(select(table).where(table.c.collection_id == collection_id, table.c.name == name)).first()
     return TeamRecord(**row._mapping) if row else None
 
 
 def create(tx: Transaction, collection_id: int, name: str, now: datetime) -> TeamRecord:
-    """A new team. The collection is locked by the caller, who has found that there is none of this name."""
+    """Create a team. The caller has locked the collection, and found that no team has this name."""
     values = {"collection_id": collection_id, "name": name, "created_at": now}
     return TeamRecord(**tx.execute(insert(table).values(**values).returning(table)).one()._mapping)
 
 
 def find_or_create(tx: Transaction, collection_id: int, name: str, now: datetime) -> TeamRecord:
-    """The team of this name, made where there is none. The collection is locked by the caller."""
+    """Return the team with this name, created if it is missing. The caller has locked the collection."""
     return find(tx, collection_id, name) or create(tx, collection_id, name, now)
 
 
 def page(
     tx: Transaction, now: datetime, *, collection_id: int, team_id: int | None, after: str | None, limit: int
 ) -> list[CountedTeam]:
-    """A collection's teams by name in byte order, or one of them, with what they have."""
+    """Return a collection's teams by name in byte order, or one of them, with their numbers of runs and tokens."""
     live_runs = _count(runs, runs.c.withdrawn_at.is_(None))
     is_valid = tokens.c.revoked_at.is_(None) & or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > now)
     counts = (live_runs.label("runs"), _count(tokens, is_valid).label("tokens"))

@@ -1,7 +1,7 @@
-"""Bearer tokens, as stored: only the SHA-256 of a token, so that a copy of the database opens nothing.
+"""Stored bearer tokens. Only the SHA-256 of a token is stored, so a copy of the database gives no access.
 
-A token has 256 random bits, so a plain hash is enough: there is nothing to guess from it. Looking the hash up
-in an index tells by its timing at most something of the hash, from which the token does not follow.
+A token has 256 random bits, so nobody can guess it from a plain hash. The time of a look-up in the index reveals at
+most a part of the hash, from which the token cannot be computed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gainboard.store.tables import tokens as table
 
 
 def digest(token: str) -> str:
-    """What is stored in a token's place."""
+    """Return the hash that is stored instead of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -50,7 +50,7 @@ def create(
     expires_at: datetime | None = None,
     holder: str | None = None,
 ) -> Token:
-    """Stores the token's hash under a new id."""
+    """Store the token's hash under a new id."""
     identity = str(uuid4())
     tx.execute(
         insert(table).values(
@@ -69,24 +69,26 @@ def create(
 
 
 def find(tx: Transaction, token: str) -> Token | None:
-    """The record of this token, valid or not."""
+    """Return the record of this token, valid or not."""
     row = tx.execute(_BY_HASH, {"hash": digest(token)}).first()
     return _record(row) if row else None
 
 
 def of_id(tx: Transaction, identity: str) -> Token:
-    """Return the record of the token of this id, valid or not."""
+    """Return the record of the token with this id, valid or not."""
     return _record(tx.execute(_select().where(table.c.id == identity)).one())
 
 
 def find_by_id(tx: Transaction, collection_id: int | None, identity: str) -> Token | None:
-    """The record of a collection's token by its public id; without a collection, of an instance organiser's."""
+    """Return the record of a collection's token by its public id; without a collection, of an instance organiser's."""
     row = tx.execute(_select().where(table.c.id == identity, table.c.collection_id == collection_id)).first()
     return _record(row) if row else None
 
 
 def page(tx: Transaction, collection_id: int | None, *, after: str | None, limit: int) -> list[Token]:
-    """A collection's tokens by id, revoked ones too; without a collection, those of the instance's organisers."""
+    """Return a collection's tokens by id, with revoked ones; without a collection, those of the instance's
+    organisers.
+    """
     query = _select().where(table.c.collection_id == collection_id).order_by(table.c.id).limit(limit)
     if after is not None:
         query = query.where(table.c.id > after)
@@ -94,18 +96,18 @@ def page(tx: Transaction, collection_id: int | None, *, after: str | None, limit
 
 
 def revoke(tx: Transaction, identity: str, now: datetime) -> None:
-    """Ends a token for good; a second call changes nothing."""
+    """Revoke a token for good; a second call changes nothing."""
     tx.execute(update(table).where(table.c.id == identity, table.c.revoked_at.is_(None)).values(revoked_at=now))
 
 
 def rotate(tx: Transaction, identity: str, token: str, **values: Any) -> Token:
-    """Puts another token in the place of one, with new values for other columns; the one before opens nothing."""
+    """Replace a token by another one, with new values for other columns. The old token ends at once."""
     tx.execute(update(table).where(table.c.id == identity).values(hash=digest(token), **values))
     return _record(tx.execute(_select().where(table.c.id == identity)).one())
 
 
 def note_use(tx: Transaction, identity: str, now: datetime, *, before: datetime) -> None:
-    """Notes that a token was used, unless that was noted already after `before`."""
+    """Note that a token was used, unless that was noted after `before` already."""
     is_due = or_(table.c.last_used_at.is_(None), table.c.last_used_at <= before)
     tx.execute(update(table).where(table.c.id == identity, is_due).values(last_used_at=now))
 
@@ -115,14 +117,14 @@ def _is_live(now: datetime) -> Any:
 
 
 def live_organisers(tx: Transaction, now: datetime) -> list[str]:
-    """The ids of the tokens of instance organisers that are valid."""
+    """Return the ids of the instance organisers' valid tokens."""
     query = select(table.c.id).where(table.c.collection_id.is_(None), _is_live(now))
     return list(tx.execute(query).scalars())
 
 
 @dataclass(frozen=True, slots=True)
 class AdminToken:
-    """What became of the token of the environment: its record, how many it took the place of, what is new in that."""
+    """The outcome for the environment's token: its record, the number of tokens it replaced, and what is new in it."""
 
     record: Token
     replaced: int
@@ -130,13 +132,15 @@ class AdminToken:
 
 
 def replace_environment_token(tx: Transaction, token: str, now: datetime) -> AdminToken:
-    """Makes this the instance's token, in place of an earlier value and of the one that a first start printed.
+    """Make this the instance's token, instead of an earlier value and of the token that a first start printed.
 
-    Those that organisers made for each other stay. Raises Conflict where it is one of theirs, or a collection's.
+    Tokens that organisers created for each other stay. Raise Conflict if it is one of these, or a collection's.
     """
     found = find(tx, token)
     if found is not None and (found.collection_id is not None or found.origin == "created"):
-        raise Conflict("The admin token is a token that was made here already; choose another value.")
+        raise Conflict(
+            "The admin token is a token that was created here before. Choose another value for GAINBOARD_ADMIN_TOKEN."
+        )
     theirs = (table.c.collection_id.is_(None), table.c.hash != digest(token), table.c.revoked_at.is_(None))
     others = update(table).where(*theirs, table.c.origin != "created").values(revoked_at=now)
     replaced = len(tx.execute(others.returning(table.c.id)).all())

@@ -1,4 +1,4 @@
-"""Uploads under way, of teams that may only have so many at once."""
+"""Uploads under way, for teams with a limited number of simultaneous uploads."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gainboard.store.database import Transaction
 from gainboard.store.tables import uploads as table
 
 ABANDONED = timedelta(hours=1)
-"""No upload takes that long: the process that received it died."""
+"""No upload takes this long. The process that received it has died."""
 
 
 def count(tx: Transaction, team_id: int, now: datetime) -> int:
-    """How many of the team are under way."""
+    """Count the team's uploads under way."""
     fresh = (table.c.team_id == team_id, table.c.created_at >= now - ABANDONED)
     return tx.execute(select(func.count()).where(*fresh)).scalar_one()
 
 
 def begin(tx: Transaction, team_id: int, now: datetime) -> str:
-    """Notes one more, and gives the name by which it ends."""
+    """Note another upload, and return the name by which it ends."""
     tx.execute(delete(table).where(table.c.created_at < now - ABANDONED))
     identity = str(uuid4())
     tx.execute(insert(table).values(id=identity, team_id=team_id, created_at=now))
@@ -29,5 +29,5 @@ def begin(tx: Transaction, team_id: int, now: datetime) -> str:
 
 
 def end(tx: Transaction, identity: str) -> None:
-    """It is over, however it went."""
+    """Note that the upload is over, whatever its outcome."""
     tx.execute(delete(table).where(table.c.id == identity))

@@ -36,8 +36,7 @@ class Agreement(Analysis):
     ) -> None:
         super().__init__(matrices)
         if matrices.run_count < LEAST_RUNS:
-            message = f"Selected runs: {matrices.run_count}. To compare lists of their pairs, at least "
-            f"{LEAST_RUNS} are needed."
+            message = f"Selected runs: {matrices.run_count}. Lists of their pairs need at least {LEAST_RUNS} runs."
             raise refuse("runs", "too-few-runs", message)
         self.metrics, self.fuzziness, self.trials, self.seed = metrics, fuzziness, trials, seed
         self.topics = topics_for_halves(matrices, metrics)

@@ -1,6 +1,6 @@
-"""Backups. A backup is one SQLite file with the schema and all rows of a database, whichever kind that is.
+"""Backups. A backup is one SQLite file with the schema and all rows of a database, whatever database that is.
 
-So it can be looked into with any tool for SQLite, and what was taken from one kind of database restores into the other.
+Any tool for SQLite can therefore read it, and it restores into SQLite and PostgreSQL alike.
 """
 
 from __future__ import annotations

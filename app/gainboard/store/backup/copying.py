@@ -1,4 +1,4 @@
-"""All rows of one database into another of the same schema, whichever kinds the two are."""
+"""The copy of all rows of one database into another with the same schema. Each may be SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from sqlalchemy.exc import DBAPIError
 from gainboard.errors import DatabaseBusy, DatabaseUnusable
 
 Told = Callable[[str, int, int], None]
-"""Hears of every batch: the table, how many of its rows are copied, and how many there are."""
+"""A function that is called after every batch: the table, its rows copied so far, and all its rows."""
 _BATCH = 500
 
 
 class _Verbatim(TypeDecorator[str]):
-    """JSON as the text that it is stored as: nothing is parsed, and SQL's null and JSON's remain two things."""
+    """JSON as its stored text: it is not parsed, and SQL's null and JSON's null stay different."""
 
     impl = Text
     cache_ok = True
@@ -49,15 +49,15 @@ class _Verbatim(TypeDecorator[str]):
 
 
 def copy(source: Connection, target: Connection, told: Told) -> dict[str, int]:
-    """Copies every table of the target, which has the source's schema and no rows; gives how many rows each has.
+    """Copy every table of the target, which has the source's schema and no rows. Return each table's number of rows.
 
-    The source's transaction sees one state throughout. Raises DatabaseUnusable, with the driver's words.
+    The source's transaction sees one state throughout. Raise DatabaseUnusable with the driver's message.
     """
     return {table.name: _copy_table(table, source, target, told) for table in tables(target)}
 
 
 def tables(connection: Connection) -> list[Table]:
-    """The tables that are there, be they those of this version or not; each comes after those that it refers to."""
+    """Return the existing tables, whatever version they are of. Each comes after the tables that it refers to."""
     found = MetaData()
     found.reflect(connection)
     ours = [table for table in found.sorted_tables if table.name != "alembic_version"]
@@ -68,12 +68,12 @@ def tables(connection: Connection) -> list[Table]:
 
 
 def counted(connection: Connection, table: Table) -> int:
-    """The number of rows."""
+    """Return the number of rows."""
     return connection.execute(select(func.count()).select_from(table)).scalar_one()
 
 
 def set_sequences(connection: Connection) -> None:
-    """Lets PostgreSQL number new rows after those that were copied, as SQLite does by itself."""
+    """Make PostgreSQL number new rows after those that were copied, as SQLite does by itself."""
     for table in tables(connection):
         key, *more = table.primary_key
         if more or not isinstance(key.type, Integer):
@@ -86,7 +86,7 @@ def set_sequences(connection: Connection) -> None:
 
 @contextmanager
 def in_words(what: str) -> Iterator[None]:
-    """What a driver says, as an error of ours that says what it came of. Raises DatabaseUnusable."""
+    """Turn errors of a driver into DatabaseUnusable, with a message that says what could not be done."""
     try:
         yield
     except DBAPIError as error:
@@ -112,8 +112,8 @@ def _copy_table(table: Table, source: Connection, target: Connection, told: Told
 
 
 def _batches(table: Table, source: Connection) -> Iterator[list[dict[str, Any]]]:
-    # Files and rankings are large: of those no more than one is in memory. Entries of the audit log refuse to be
-    # inserted in any order but their own.
+    # Files and rankings are large, so only one of them is in memory at a time. Entries of the audit log can only be
+    # inserted in their own order.
     holds_files = any(isinstance(column.type, LargeBinary) for column in table.columns)
     options = {"yield_per": 1 if holds_files else _BATCH}
     with in_words(f"read the table {table.name}"):

@@ -1,4 +1,4 @@
-"""The file of a backup: written beside its place and put there when it is whole, or opened and found to be whole."""
+"""The file of a backup: written beside its final place and moved there when complete, or opened and verified."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from gainboard.errors import BadSetting, DatabaseUnusable
 from gainboard.store.backup.copying import in_words
 
 _HASTE = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE")
-"""Nobody reads the file before it is whole and synced, so there is nothing to come back to."""
+"""Nobody reads the file before it is complete and synced, so it needs no journal."""
 
 
 @contextmanager
 def placed(file: Path, *, force: bool) -> Iterator[Path]:
-    """A new file beside the one that is wanted, its owner's alone, which takes that one's place on leaving.
+    """Yield a new file, readable only by its owner, beside the wanted one. At the end it takes the wanted one's place.
 
-    An error leaves nothing of it. Raises BadSetting where there is no place, or it is taken and not to be.
+    After an error, nothing of it stays. Raise BadSetting if it cannot be written there, or a file is there and `force`
+    is False.
     """
     _require_place(file, force)
     with _as_setting(f"Cannot write into {file.parent}"):
@@ -43,13 +44,15 @@ def placed(file: Path, *, force: bool) -> Iterator[Path]:
 
 def _require_place(file: Path, force: bool) -> None:
     if file.is_dir():
-        raise BadSetting(f"{file} is a folder; name a file in it.")
+        raise BadSetting(f"{file} is a folder. Name a file in it, for example {file}/gainboard.backup.")
     if not file.parent.is_dir():
-        raise BadSetting(f"{file.parent} is no folder, so no file can be written there.")
+        raise BadSetting(
+            f"{file.parent} is not a folder, so no file can be written there. Name a file in an existing folder."
+        )
     if file.exists() and not file.is_file():
-        raise BadSetting(f"{file} is no plain file, and cannot become one.")
+        raise BadSetting(f"{file} is not an ordinary file, so it cannot be replaced. Name another file.")
     if file.exists() and not force:
-        raise BadSetting(f"{file} exists; --force replaces it.")
+        raise BadSetting(f"{file} exists. Name another file, or replace it with --force.")
 
 
 @contextmanager
@@ -71,7 +74,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def writing(temporary: Path) -> Iterator[Connection]:
-    """A transaction over an empty file that nobody else reads yet; committed on leaving."""
+    """Open a transaction over an empty file that nobody else reads yet. It is committed at the end."""
     uri = f"{temporary.resolve().as_uri()}?mode=rw"
     with _connected(_engine(uri)) as connection, in_words(f"write into {temporary.parent}"):
         for pragma in _HASTE:
@@ -83,9 +86,13 @@ def writing(temporary: Path) -> Iterator[Connection]:
 
 @contextmanager
 def reading(file: Path) -> Iterator[Connection]:
-    """A transaction over a backup, which sees one state of it and changes nothing. Raises BadSetting."""
+    """Open a transaction over a backup, which sees one state and changes nothing. Raise BadSetting."""
     if not file.is_file():
-        raise BadSetting(f"{file} is a folder and no backup." if file.is_dir() else f"There is no file {file}.")
+        raise BadSetting(
+            f"{file} is a folder, not a backup. Name the file of a backup."
+            if file.is_dir()
+            else f"There is no file {file}."
+        )
     with _connected(_engine(f"{file.resolve().as_uri()}?mode=ro")) as connection:
         with in_words(f"read {file}"):
             connection.exec_driver_sql("BEGIN")
@@ -94,18 +101,20 @@ def reading(file: Path) -> Iterator[Connection]:
 
 
 def require_whole(connection: Connection, what: str) -> None:
-    """Raises DatabaseUnusable where a page is broken, or a row refers to one that is not there."""
+    """Raise DatabaseUnusable if a page is damaged, or a row refers to one that does not exist."""
     with in_words(f"read {what}"):
         said = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
         if said != "ok":
             raise DatabaseUnusable(f"{what} is damaged: {said}.")
         dangling = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
         if dangling is not None:
-            raise DatabaseUnusable(f"{what} is not whole: its table {dangling[0]} refers to {dangling[2]} in vain.")
+            raise DatabaseUnusable(
+                f"{what} is incomplete: its table {dangling[0]} refers to missing rows of {dangling[2]}."
+            )
 
 
 def _engine(uri: str) -> Engine:
-    # The driver must not begin transactions by itself: reading is to see one state, from one BEGIN on.
+    # The driver must not begin transactions by itself. One explicit BEGIN makes all reads see one state.
     return create_engine("sqlite://", creator=lambda: _connect(uri), poolclass=NullPool, hide_parameters=True)
 
 

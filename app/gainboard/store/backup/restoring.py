@@ -19,7 +19,7 @@ from gainboard.store.database import Database, exclude_others
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A backup's schema revision, the one that the database has now, and how many rows each table of the backup had."""
+    """The outcome of a restore: the backup's schema revision, the present one, and the number of rows in each table."""
 
     before: str
     after: str
@@ -27,10 +27,10 @@ class Restored:
 
 
 def restore(database: Database, file: Path, told: Told) -> Restored:
-    """Fills an empty database from a backup, and brings it to the schema of this version; the file is only read.
+    """Fill an empty database from a backup, and bring it to this version's schema. The backup is only read.
 
-    All or nothing: an error leaves what was there. Raises BadSetting where the file is no backup, or the database
-    is not empty; DatabaseNewer; DatabaseUnusable.
+    After an error, the database is as before. Raise BadSetting if the file is not a backup or the database is not
+    empty, and DatabaseNewer or DatabaseUnusable.
     """
     with files.reading(file) as source:
         revision = known_revision(source, str(file))
@@ -51,18 +51,24 @@ def _require_empty(target: Connection) -> None:
     if inspect(target).get_table_names():
         filled = {table.name: counted(target, table) for table in tables(target)}
         found = ", ".join(f"{name} ({rows} rows)" for name, rows in filled.items() if rows) or "tables without rows"
-        raise BadSetting(f"A backup restores into an empty database, and this one has {found}.")
+        raise BadSetting(
+            f"A backup restores only into an empty database, but this one has {found}. Use another folder (--data) "
+            "or database."
+        )
 
 
 @contextmanager
 def _all_or_nothing(database: Database) -> Iterator[None]:
-    # Of PostgreSQL's databases the transaction takes care; that of SQLite is a file, which is made first.
+    # A transaction protects a PostgreSQL database. A SQLite database is a file, which is created first and deleted
+    # after an error.
     path = database.path
     made = _make(path) if path is not None else []
     try:
         yield
         if path is not None and not path.exists():
-            raise DatabaseUnusable(f"{path} was taken away while it was filled; nothing was restored.")
+            raise DatabaseUnusable(
+                f"Somebody deleted {path} while it was filled, so nothing was restored. Start the restore again."
+            )
     except BaseException:
         database.close()
         if path is not None and _is_empty(path):
@@ -72,7 +78,7 @@ def _all_or_nothing(database: Database) -> Iterator[None]:
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether nobody else, who found the file that was made here, has filled it meanwhile or is about to."""
+    """Return whether the file made here is still empty: another process may have found it, and filled it."""
     if not path.exists():
         return True
     try:
@@ -84,9 +90,9 @@ def _is_empty(path: Path) -> bool:
 
 
 def _make(path: Path) -> list[Path]:
-    """Makes an empty file where there is none, and the folders that it takes; they are what an error takes away again.
+    """Create an empty file and its missing folders, and return those that an error must delete again.
 
-    None of them where the file is there: somebody else has made it, be it at this very moment.
+    Return none if the file exists: another process has created it, perhaps at this very moment.
     """
     folders = [each for each in path.parents if not each.exists()]
     try:
@@ -96,13 +102,13 @@ def _make(path: Path) -> list[Path]:
     except FileExistsError:
         return []
     except OSError as error:
-        raise BadSetting(f"Cannot make {path}: {error.strerror}.") from error
+        raise BadSetting(f"Cannot create {path}: {error.strerror}. Name another folder with --data.") from error
     return [path, *folders]
 
 
 def _remove(made: Path) -> None:
     if made.is_dir():
-        with suppress(OSError):  # somebody has put something else there meanwhile
+        with suppress(OSError):  # another process has put something into the folder meanwhile
             made.rmdir()
     else:
         for suffix in ("", "-wal", "-shm", "-journal"):

@@ -1,4 +1,4 @@
-"""The schema of a backup, which may be an earlier one than this version's."""
+"""The schema of a backup, which may be of an earlier version."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ NEWEST = "head"
 
 
 def known_revision(connection: Connection, what: str) -> str:
-    """The schema revision of a database. Raises BadSetting where it is none of ours, DatabaseNewer."""
+    """Return the schema revision of a database. Raise BadSetting if it has no tables of ours, or DatabaseNewer."""
     revision = revision_of(connection)
     if revision is None:
-        raise BadSetting(f"{what} has no tables of Gainboard.")
+        raise BadSetting(f"{what} has no tables of Gainboard. Name a file that `gainboard backup` wrote.")
     try:
         ScriptDirectory.from_config(configuration()).get_revision(revision)
     except CommandError as error:
         raise DatabaseNewer(
-            f"{what} is at schema revision {revision}, which Gainboard {gainboard.__version__} does not know: "
-            "a later version wrote it. Use that version or a newer one."
+            f"{what} is at schema revision {revision}, which Gainboard {gainboard.__version__} does not know: a "
+            "later version wrote it. Use that version or a later one."
         ) from error
     return revision
 
 
 def upgrade(connection: Connection, revision: str) -> None:
-    """Brings a database to a revision, in the transaction that the connection is in."""
+    """Bring a database to a revision, in the transaction that the connection is in."""
     config = configuration()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)

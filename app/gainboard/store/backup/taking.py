@@ -1,4 +1,4 @@
-"""Taking a backup, while others write."""
+"""Taking a backup while others write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gainboard.store.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A backup that was written: its schema revision, the rows of each table, and the size of the file."""
+    """The outcome of a backup: its schema revision, the rows of each table, and the size of the file."""
 
     revision: str
     rows: Mapping[str, int]
@@ -23,10 +23,10 @@ class Taken:
 
 
 def take(database: Database, file: Path, told: Told, *, force: bool = False) -> Taken:
-    """Writes all that was committed when this began into a new file, and nothing of what comes later.
+    """Write everything that was committed at the start into a new file, and nothing later.
 
-    Nobody waits for it, and the schema is left at the revision that it has. Raises BadSetting where the file cannot
-    be, DatabaseUnusable where there is no database or it cannot be read, DatabaseNewer.
+    Nobody waits for it, and the schema keeps its revision. Raise BadSetting if the file cannot be written,
+    DatabaseUnusable if the database is missing or cannot be read, and DatabaseNewer.
     """
     _require_apart(database, file)
     with files.placed(file, force=force) as temporary:
@@ -43,14 +43,17 @@ def _require_apart(database: Database, file: Path) -> None:
     if (path := database.path) is None:
         return
     if not path.exists():
-        raise DatabaseUnusable(f"There is no database {path}.")
+        raise DatabaseUnusable(f"There is no database {path}. Name its folder with --data.")
     own = [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-jobs"))]
     if file.resolve() in [each.resolve() for each in own]:
-        raise BadSetting(f"{file} belongs to the database itself; name another file.")
+        raise BadSetting(f"{file} belongs to the database itself. Name another file.")
 
 
 def _require_copy(temporary: Path, rows: Mapping[str, int]) -> None:
     with files.reading(temporary) as written:
         files.require_whole(written, "The copy")
         if {table.name: counted(written, table) for table in tables(written)} != rows:
-            raise DatabaseUnusable("The copy has other numbers of rows than were copied.")
+            raise DatabaseUnusable(
+                "The copy does not have as many rows as were copied, so it was deleted. Run the backup again, and "
+                "check the disk."
+            )
