@@ -87,7 +87,7 @@ def test_a_table_refuses_what_does_not_fit() -> None:
         table([Marked("AP"), 1])
     with pytest.raises(ValueError, match="columns with different headings"):
         Table("t", "", [Column("a"), Column("a")], [])
-    with pytest.raises(ValueError, match="no name"):
+    with pytest.raises(ValueError, match="is not a name"):
         Table("a/b", "", [Column("a")], [])
     with pytest.raises(ValueError, match="only one column"):
         Table("t", "", [Column("a", section=True), Column("b", section=True)], [])

@@ -68,7 +68,7 @@ def test_a_backup_is_one_file_of_its_owner_alone(backup: Path) -> None:
 
 def test_a_file_is_replaced_by_force_only(url: str, backup: Path) -> None:
     backup.write_text("the only copy of a thesis")
-    with pytest.raises(BadSetting, match="exists. Name another file, or replace it with --force"):
+    with pytest.raises(BadSetting, match="replace it with --force"):
         taken(url, backup)
     assert backup.read_text() == "the only copy of a thesis"
     taken(url, backup, force=True)

@@ -1,10 +1,10 @@
 """Statistics: score matrices in, numbers out.
 
-Start at `draws` for everything random, at `significance` for what a significance test is, at `correlation` for
-rankings of runs.
+Start at `draws` for everything random, at `significance` for the definition of a significance test, and at
+`correlation` for rankings of runs.
 """
 
-# Importing a family enters its tests into the catalogue.
+# importing a family adds its tests to the catalogue
 from gainboard.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
 from gainboard.statistics.means import mean_intervals
 from gainboard.statistics.significance import SignificanceTest, every_test, find_test

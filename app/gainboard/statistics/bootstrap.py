@@ -1,4 +1,4 @@
-"""Bootstrap hypothesis tests of all pairs, as matrix products with how often each topic is in each resample."""
+"""Bootstrap hypothesis tests of all pairs, as matrix products with the number of each topic in each resample."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from gainboard.statistics.resampled import outcome_fields
 from gainboard.statistics.significance import PairwiseTest, SignificanceSettings, join_fields, register_test
 
 NO_SQUARES = 1e-18
-"""A resample whose squares add up to no more than this is all zeros, but for rounding."""
+"""A resample whose squares add up to at most this is all zeros, except for rounding."""
 
 
 def paired_bootstrap(
     differences: Floats, counts: Floats, alphas: Sequence[float] = (), *, largest: bool = False
 ) -> BlockResult:
-    """The paired bootstrap on `differences` [pairs, topics].
+    """Compute the paired bootstrap on `differences` [pairs, topics].
 
-    `counts` [resamples, topics] says how often each topic is in each resample. Answers `asl` and `observed`
-    [pairs], and if asked for `estimated_differences` [alphas, pairs] and what `max_t` compares.
+    `counts` [resamples, topics] says how often each topic is in each resample. Return `asl` and `observed` [pairs] and,
+    if asked for, `estimated_differences` [alphas, pairs] and what `max_t` compares.
     """
     parts = []
     at_once = _pairs_at_once(*counts.shape)
-    # One piece's memory serves the next: asking the system for more would cost as much as the arithmetic.
+    # Each piece reuses the same memory: allocating it again would cost as much as the arithmetic.
     room = np.empty((2, at_once, len(counts)))
     for pairs in pieces(slice(0, len(differences)), at_once):
         z = differences[pairs]
@@ -47,10 +47,12 @@ def paired_bootstrap(
 
 
 def _paired_ratios(w: Floats, squares: Floats, counts: Floats, room: Floats) -> Floats:
-    """[pairs, resamples], in `room` [2, pairs, resamples]: of sums S1 of w and S2 of its squares, S1**2 / S2."""
+    """Return S1**2 / S2 from the sums S1 of w and S2 of its squares: [pairs, resamples], in `room` [2, pairs,
+    resamples].
+    """
     sums, square_sums = np.matmul(w, counts.T, out=room[0]), np.matmul(squares, counts.T, out=room[1])
     np.multiply(sums, sums, out=sums)
-    # Only topics whose own squares are as small could add up to so little: looking at every sum would cost more.
+    # Only topics whose own squares are this small can add up to so little. Checking every sum would cost more.
     for pair in np.flatnonzero((squares <= NO_SQUARES).any(axis=1)):
         is_zero = square_sums[pair] <= NO_SQUARES
         sums[pair, is_zero], square_sums[pair, is_zero] = 0.0, 1.0
@@ -66,10 +68,10 @@ def unpaired_bootstrap(
     pairs: slice | None = None,
     largest: bool = False,
 ) -> BlockResult:
-    """The unpaired bootstrap on `pairs` (all if None) of the runs of `scores` [runs, topics].
+    """Compute the unpaired bootstrap on `pairs` (all if None) of the runs of `scores` [runs, topics].
 
-    `counts` are two as of `paired_bootstrap`: for the pair's first run and, drawn independently, for its second.
-    Answers as `paired_bootstrap` does.
+    `counts` are two arrays as of `paired_bootstrap`: for the pair's first run and, drawn independently, for its second.
+    Return what `paired_bootstrap` returns.
     """
     topics = scores.shape[1]
     u = scores - scores.mean(axis=1, keepdims=True)
@@ -96,14 +98,14 @@ def _observed_unpaired(mean: Floats, variance: Floats, topics: int) -> Floats:
 
 
 def _moments(u: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Each run's mean and variance (divided by n) in each resample: float64 [runs, resamples] each."""
+    """Return each run's mean and variance (divided by n) in each resample: float64 [runs, resamples] each."""
     mean = u @ counts.T / counts.shape[1]
     squares = (u * u) @ counts.T / counts.shape[1]
     return mean, np.maximum(squares - mean**2, 0.0)
 
 
 def _observed(mean: Floats, variance: Floats, topics: int) -> Floats:
-    """The ratio of the scores themselves: float64 [pairs]. `variance` divides by n."""
+    """Return the ratio of the scores themselves: float64 [pairs]. `variance` divides by n."""
     squared_mean = np.where(np.abs(mean) <= TINY, 0.0, mean**2)
     return _ratio(squared_mean, np.where(_is_constant(variance, topics), 0.0, variance), topics)
 
@@ -114,13 +116,13 @@ def _is_constant(variance: Floats, topics: int) -> NDArray[np.bool_]:
 
 
 def _ratio(squared_mean: Floats, variance: Floats, topics: int) -> Floats:
-    # The least normal number in place of 0 / 0, which is a t of 0.
+    # the smallest normal number avoids 0 / 0, and gives a t of 0
     ratio: Floats = topics * squared_mean / np.maximum(squared_mean + variance, np.finfo(np.float64).tiny)
     return ratio
 
 
 def _pairs_at_once(resamples: int, topics: int) -> int:
-    # So few that what is computed for them stays in a core's cache, so many that the counts are not read too often.
+    # Few enough that their results stay in a core's cache, and many enough that the counts are not read too often.
     return max(8, 100_000 // resamples, topics // 32)
 
 
@@ -133,9 +135,10 @@ def _counts(seed: int, purpose: str, resamples: int, topics: int) -> Floats:
 
 @register_test
 class PairedBootstrap(PairwiseTest):
-    """Draws topics with replacement, and counts how often the differences, moved to a mean of 0, have as large a |t|.
+    """The test draws topics with replacement, and counts how often the differences, shifted to a mean of 0, have at
+    least the same |t|.
 
-    One set of resamples serves all pairs. The ASL is that count over the number of resamples; a pair without any
+    One set of resamples serves all pairs. The ASL is that count over the number of resamples. A pair without any
     difference has 1.
     """
 
@@ -153,7 +156,7 @@ class PairedBootstrap(PairwiseTest):
 
     def decide_pairs(self, scores: Floats, pairs: slice, settings: SignificanceSettings) -> BlockResult:
         counts = _counts(settings.seed, self.name, self.drawn(settings.resamples), scores.shape[1])
-        # With few resamples a block has so many pairs that their differences would not fit into memory at once.
+        # With few resamples, a block has so many pairs that their differences would not fit into memory together.
         parts = pieces(pairs, NUMBERS_AT_ONCE // 4 // scores.shape[1])
         return join_fields(
             [
@@ -165,9 +168,9 @@ class PairedBootstrap(PairwiseTest):
 
 @register_test
 class UnpairedBootstrap(PairwiseTest):
-    """Draws each run's topics by themselves: as if the runs had been scored on different topics.
+    """The test draws the topics of each run separately, as if the runs had been scored on different topics.
 
-    Welch's t of the two samples, each moved to a mean of 0, is compared with that of the scores themselves.
+    Welch's t of the two samples, each shifted to a mean of 0, is compared with that of the scores themselves.
     """
 
     name = "unpaired-bootstrap"
@@ -177,7 +180,7 @@ class UnpairedBootstrap(PairwiseTest):
     gives_largest = True
 
     def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
-        # Of either run's resamples: themselves, and each run's mean and variance in them.
+        # for the resamples of either run: the counts, and each run's mean and variance in them
         return 2 * self.drawn(resamples) * (topics + 2 * runs)
 
     def seconds(self, topics: int, resamples: int) -> float:

@@ -1,4 +1,4 @@
-"""The tests of the textbooks, as SciPy has them, for all pairs at once."""
+"""The classical tests, as in SciPy, for all pairs at once."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gainboard.statistics.randomisation import MOST_ENUMERATED, as_large, every_
 from gainboard.statistics.significance import PairwiseTest, SignificanceSettings, join_fields, register_test
 
 DECIMALS = 12
-"""Differences are rounded to so many before they are ranked: 0.3 - 0.2 and 0.2 - 0.1 are a tie."""
+"""The decimal places of differences before they are ranked: 0.3 - 0.2 and 0.2 - 0.1 are a tie."""
 
 MOST_EXACT = 50
-"""Up to so many topics SciPy takes the exact distribution of the signed ranks, if nothing is tied."""
+"""The most topics for which SciPy uses the exact distribution of the signed ranks, if there are no ties."""
 
 
 def t_levels(differences: Floats) -> Floats:
-    """Two-sided levels of the paired t-test on `differences` [pairs, topics]: float64 [pairs]."""
-    # SciPy takes longer to load than the rest of the server together.
+    """Return two-sided levels of the paired t-test on `differences` [pairs, topics]: float64 [pairs]."""
+    # Importing SciPy takes longer than the rest of the server together.
     from scipy.special import stdtr  # noqa: PLC0415
 
     topics = differences.shape[1]
@@ -33,8 +33,10 @@ def t_levels(differences: Floats) -> Floats:
 
 
 def sign_levels(differences: Floats) -> Floats:
-    """Two-sided levels of the exact binomial test on the signs of `differences` [pairs, topics]: float64 [pairs]."""
-    # As above.
+    """Return two-sided levels of the exact binomial test on the signs of `differences` [pairs, topics]: float64
+    [pairs].
+    """
+    # SciPy is imported late here, too, because of its time.
     from scipy.special import bdtr  # noqa: PLC0415
 
     above, below = (np.count_nonzero(side, axis=1) for side in (differences > 0, differences < 0))
@@ -43,10 +45,10 @@ def sign_levels(differences: Floats) -> Floats:
 
 
 def wilcoxon_levels(differences: Floats) -> Floats:
-    """Two-sided levels of the signed-rank test on `differences` [pairs, topics]: float64 [pairs].
+    """Return two-sided levels of the signed-rank test on `differences` [pairs, topics]: float64 [pairs].
 
-    As SciPy's `wilcoxon` decides for each pair: exact where nothing is tied or zero and topics are 50 or fewer; over
-    all signs where something is and they are 13 or fewer; otherwise normal. Zeros are left out.
+    The method is chosen for each pair as SciPy's `wilcoxon` does. Without ties and zeros it is exact for at most 50
+    topics. With ties or zeros it goes over all signs for at most 13 topics. Otherwise it is normal. Zeros are left out.
     """
     levels = np.ones(len(differences))
     plain = _is_plain(differences)
@@ -60,24 +62,24 @@ def wilcoxon_levels(differences: Floats) -> Floats:
 
 
 def _is_plain(differences: Floats) -> NDArray[np.bool_]:
-    """[pairs]: no difference is 0, and no two are as large."""
+    """Return for which pairs no difference is 0 and no two are equal in size: [pairs]."""
     sizes = np.sort(np.abs(differences), axis=1)
     least_step: Floats = np.diff(sizes, axis=1, prepend=0.0).min(axis=1)
     return least_step > 0
 
 
 def _scipy_wilcoxon(differences: Floats, method: str) -> Floats:
-    # As above.
+    # SciPy is imported late here, too, because of its time.
     from scipy.stats import wilcoxon  # noqa: PLC0415
 
     return wilcoxon(differences, axis=1, method=method).pvalue if len(differences) else np.empty(0)
 
 
 def _tied_wilcoxon(differences: Floats) -> Floats:
-    """Levels over all ways of giving signs to the ranks, if they are few: SciPy would rank anew for each."""
+    """Return levels over all signs of the ranks, if these are few. SciPy would rank again for each."""
     if differences.shape[1] > MOST_ENUMERATED:
         return _scipy_wilcoxon(differences, "asymptotic")
-    # As above.
+    # SciPy is imported late here, too, because of its time.
     from scipy.stats import rankdata  # noqa: PLC0415
 
     zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
@@ -87,11 +89,11 @@ def _tied_wilcoxon(differences: Floats) -> Floats:
 
 
 class ClassicalTest(PairwiseTest):
-    """A test that looks up a distribution, and draws nothing."""
+    """A test that uses a known distribution, and draws nothing."""
 
     @abstractmethod
     def levels(self, differences: Floats) -> Floats:
-        """Float64 [pairs] from differences [pairs, topics]."""
+        """Return levels, float64 [pairs], from differences [pairs, topics]."""
 
     def decide_pairs(self, scores: Floats, pairs: slice, settings: SignificanceSettings) -> BlockResult:
         parts = pieces(pairs, NUMBERS_AT_ONCE // 4 // scores.shape[1])
@@ -102,7 +104,7 @@ class ClassicalTest(PairwiseTest):
 class TTest(ClassicalTest):
     """Student's paired t-test: is the mean of the differences 0, if they are normal?
 
-    Differences that are all the same and not 0 have a level of 0, those that are all 0 of 1.
+    Differences that are all equal and not 0 have a level of 0. Differences that are all 0 have a level of 1.
     """
 
     name = "t-test"
@@ -118,10 +120,11 @@ class TTest(ClassicalTest):
 
 @register_test
 class Wilcoxon(ClassicalTest):
-    """Ranks the differences by their size, and compares the ranks of the positive with those of the negative ones.
+    """The test ranks the differences by their size, and compares the ranks of the positive with those of the negative
+    ones.
 
-    Zeros are left out. Exact for 50 topics or fewer without ties and zeros, and for 13 or fewer with them;
-    otherwise by the normal approximation, corrected for ties.
+    Zeros are left out. The level is exact for at most 50 topics without ties and zeros, and for at most 13 topics with
+    them. Otherwise it is the normal approximation, corrected for ties.
     """
 
     name = "wilcoxon"
@@ -137,7 +140,9 @@ class Wilcoxon(ClassicalTest):
 
 @register_test
 class Sign(ClassicalTest):
-    """Counts the topics on which either run is better: are they as many, but for chance? Exact; ties are left out."""
+    """The test counts the topics on which each run is better: do the counts differ only by chance? Exact; ties are left
+    out.
+    """
 
     name = "sign"
     title = "Sign test"

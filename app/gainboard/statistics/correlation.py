@@ -1,8 +1,8 @@
 """Rank correlation between the rankings that metrics make of the same runs, its significance, and its accuracy.
 
 Rankings come as mean scores, float64 [metrics, runs] without NaN, which are rounded before any comparison
-(`round_means`); results are matrices [metrics, metrics], NaN where a coefficient is undefined because a metric ties
-all runs.
+(`round_means`). Results are matrices [metrics, metrics], NaN where a coefficient is undefined because a metric ties all
+runs.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from gainboard.statistics.means import round_means
 from gainboard.statistics.pairs import pair_count, pair_differences, pair_indices, pair_pieces
 
 _MOST_EXACT_TAU, _MOST_EXACT_ASLS = 200, 33
-"""Runs up to which the exact distribution is computed, for the least tau and for levels: 13 ms and 0.3 ms for these."""
+"""The most runs for which the exact distribution is computed, for the least tau and for levels: 13 ms and 0.3 ms."""
 Values = Floats | NDArray[np.int64]
 AGREEMENTS: Final = ("sign-minority", "sign-swap", "minority-swap")
 
 
 def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
-    """Return Kendall's tau: pairs of runs in the same order less those in opposite order, over all pairs (tau-a).
+    """Return Kendall's tau: pairs of runs in the same order minus those in opposite order, over all pairs (tau-a).
 
-    Tau-b divides by the geometric mean of the pairs that the one metric does not tie and those that the other does
-    not (Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945). Tau-a of a metric with itself is
-    below 1 if it has ties, and NaN only where there are fewer than two runs.
+    Tau-b divides by the geometric mean of the number of pairs that one metric does not tie and the number that the
+    other does not tie (Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945). Tau-a of a metric with
+    itself is below 1 if it has ties, and NaN only for fewer than two runs.
     """
     agreement = _agreement(round_means(means))
     if variant == "b":
@@ -39,11 +39,11 @@ def kendall_matrix(means: Floats, variant: Literal["a", "b"] = "b") -> Floats:
 
 
 def spearman_matrix(means: Floats) -> Floats:
-    """Return Spearman's rho: the product-moment correlation of ranks, the mean rank for each of a group of ties."""
-    # SciPy takes longer to load than the rest of the server together.
+    """Return Spearman's rho: the product-moment correlation of ranks, where tied runs all get their mean rank."""
+    # Importing SciPy takes longer than the rest of the server together.
     from scipy.stats import rankdata  # noqa: PLC0415
 
-    # Twice the distance from the middle is a whole number, so that the products are exact.
+    # Twice the distance from the middle is a whole number, so the products are exact.
     ranks = 2 * rankdata(round_means(means), axis=1) - (means.shape[1] + 1)
     return _normalised(ranks @ ranks.T)
 
@@ -51,8 +51,8 @@ def spearman_matrix(means: Floats) -> Floats:
 def kendall_asls(means: Floats) -> Floats:
     """Return two-sided significance levels of tau-b against independence, NaN for a metric that ties all runs.
 
-    Exact where neither metric has ties and there are at most 33 runs, or at most one pair that differs, or does not;
-    else by the normal approximation with the variance that ties leave, as SciPy's `kendalltau` has them.
+    They are exact if neither metric has ties and there are at most 33 runs, or at most one pair differs, or all but at
+    most one. Otherwise they are the normal approximation with the variance for ties, as in SciPy's `kendalltau`.
     """
     means = round_means(means)
     agreement, runs = _agreement(means), means.shape[1]
@@ -70,7 +70,7 @@ def _approximate_asls(means: Floats, agreement: Floats) -> Floats:
     from scipy.special import ndtr  # noqa: PLC0415
 
     runs = means.shape[1]
-    # How many runs share each mean: the sums over these groups that the variance takes.
+    # the variance needs sums over groups of runs with the same mean
     tied = [np.unique(row, return_counts=True)[1].astype(np.float64) for row in means]
     pairs = np.array([(t * (t - 1)).sum() / 2 for t in tied])
     triples = np.array([(t * (t - 1) * (t - 2)).sum() for t in tied])
@@ -109,8 +109,8 @@ def spearman_asls(means: Floats) -> Floats:
 def least_significant_tau(runs: int, alpha: float) -> float | None:
     """Return the smallest tau between rankings of so many runs without ties whose two-sided ASL is below `alpha`.
 
-    None where even equal rankings are not significant. Exact for up to 200 runs; from there on by the normal
-    approximation with continuity correction, which for an `alpha` of 0.001 or more is at most 0.001 too great.
+    Return None if even equal rankings are not significant. The value is exact for up to 200 runs. Beyond, it is the
+    normal approximation with continuity correction, which for an `alpha` of at least 0.001 is at most 0.001 too large.
     `alpha` is between 0 and 1. (Kendall, A new measure of rank correlation, Biometrika 30, 1938.)
     """
     pairs = pair_count(runs)
@@ -118,7 +118,7 @@ def least_significant_tau(runs: int, alpha: float) -> float | None:
         discordant = int(np.count_nonzero(2 * np.cumsum(_discordant_chances(runs)) < alpha)) - 1
     else:
         deviation = math.sqrt(runs * (runs - 1) * (2 * runs + 5) / 18)
-        # The greatest whole number for which pairs - 2 * discordant - 1 is beyond the quantile.
+        # the largest whole number for which pairs - 2 * discordant - 1 exceeds the quantile
         discordant = math.ceil((pairs - 1 + NormalDist().inv_cdf(alpha / 2) * deviation) / 2) - 1
     return 1 - 2 * discordant / pairs if discordant >= 0 else None
 
@@ -127,7 +127,7 @@ def _discordant_chances(runs: int) -> Floats:
     """Return the probability of each number of discordant pairs, from 0, if all orders are equally likely."""
     chances = np.ones(1)
     for run in range(2, runs + 1):
-        # A further run is discordant with 0, 1, ... or all of those before it, with equal chances.
+        # A further run is discordant with 0, 1, ... or all of the runs before it, with equal probability.
         sums = np.cumsum(np.concatenate((chances, np.zeros(run - 1))))
         sums[run:] -= sums[:-run].copy()
         chances = sums / run
@@ -135,7 +135,7 @@ def _discordant_chances(runs: int) -> Floats:
 
 
 def _agreement(means: Floats) -> Floats:
-    """Count concordant less discordant pairs; on the diagonal, the pairs that the metric does not tie."""
+    """Return concordant minus discordant pairs; on the diagonal, the pairs that the metric does not tie."""
     metrics, runs = means.shape
     by_run = np.ascontiguousarray(means.T)
     first, second = pair_indices(runs)
@@ -147,7 +147,7 @@ def _agreement(means: Floats) -> Floats:
 
 
 def _normalised(products: Floats) -> Floats:
-    # The root of a square is exact, so the diagonal is 1 to the last bit.
+    # The root of a square is exact, so the diagonal is exactly 1.
     scale = np.sqrt(np.outer(np.diagonal(products), np.diagonal(products)))
     return products / np.where(scale > 0, scale, np.nan)
 
@@ -173,18 +173,18 @@ def discordant_pairs(first: Floats, second: Floats) -> DiscordantPairs:
 def list_agreement(first: Values, second: Values) -> float:
     """Return Kendall's tau-b between two lists of values of the same pairs of runs; NaN if one list is constant.
 
-    Values are equal if they agree to 12 digits, so that neither noise nor smallness decides about ties.
+    Values are equal if they agree to 12 digits, so that rounding errors do not decide about ties.
     """
-    # SciPy takes longer to load than the rest of the server together.
+    # Importing SciPy takes longer than the rest of the server together.
     from scipy.stats import kendalltau  # noqa: PLC0415
 
     return float(kendalltau(_digits(first), _digits(second)).statistic)
 
 
 def agreements(asl: Floats, minority: Values, swaps: Values) -> Mapping[str, float]:
-    """Return `list_agreement` of each two of three lists: ASLs of the sign test, min(GT, LT), and swaps over all bins.
+    """Return `list_agreement` for each two of three lists: ASLs of the sign test, min(GT, LT), and swaps over all bins.
 
-    They tell whether the sign test, the minority rate and the swap rate agree on which pairs differ most surely.
+    They show whether the sign test, the minority rate and the swap rate agree on which pairs differ most surely.
     """
     return dict(
         zip(
@@ -203,10 +203,11 @@ def _digits(values: Values) -> Floats:
 class TauAccuracy(NamedTuple):
     """The accuracy of the tau of each two metrics, [metrics, metrics] each: its bootstrap standard error over topics.
 
-    After Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
+    The method is that of Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
 
-    `standard_error` is the standard deviation (n - 1) over the resamples where tau is defined, NaN for fewer than two;
-    `low` and `high` are the 2.5th and 97.5th percentiles of the same, NaN without any; `dropped` counts the others.
+    `standard_error` is the standard deviation (n - 1) over the resamples where tau is defined, NaN for fewer than two.
+    `low` and `high` are the 2.5th and 97.5th percentiles over the same, NaN without any. `dropped` counts the other
+    resamples.
     """
 
     standard_error: Floats
@@ -218,8 +219,8 @@ class TauAccuracy(NamedTuple):
 def resampled_taus(tables: Floats, counts: Floats) -> Floats:
     """Return tau-b of each two metrics on each resample: float64 [block, metrics, metrics], NaN if undefined.
 
-    `tables` float64 [metrics, runs, topics] holds scores without NaN, which are averaged arithmetically; `counts`
-    float64 [block, topics] says how often a resample, shared by all metrics, holds each topic.
+    `tables` float64 [metrics, runs, topics] holds scores without NaN, which are averaged arithmetically. `counts`
+    float64 [block, topics] says how often each topic is in a resample, which all metrics share.
     """
     shares = counts / counts.sum(axis=1, keepdims=True)
     taus = np.empty((len(counts), len(tables), len(tables)))
@@ -229,8 +230,8 @@ def resampled_taus(tables: Floats, counts: Floats) -> Floats:
 
 
 def tau_accuracy(taus: Floats) -> TauAccuracy:
-    """Return the accuracy of the taus, from those of all resamples: float64 [resamples, metrics, metrics]."""
-    # NaN sorts last: the defined ones are the first of each column.
+    """Return the accuracy of the taus, from the taus of all resamples: float64 [resamples, metrics, metrics]."""
+    # NaN sorts last, so the defined taus come first in each column.
     ordered = np.sort(taus, axis=0)
     defined = np.count_nonzero(~np.isnan(ordered), axis=0)
     kept = np.arange(len(taus))[:, np.newaxis, np.newaxis] < defined

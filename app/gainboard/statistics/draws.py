@@ -1,7 +1,7 @@
 """Everything random, from PCG64's raw output with a few lines of our own.
 
-NumPy promises the streams of `SeedSequence` and of the bit generators, not what `Generator`'s methods make of them.
-Integers only, down to the last step: the same seed draws the same on every machine and under every version.
+NumPy promises stable streams of `SeedSequence` and of the bit generators, but not of `Generator`'s methods. All steps
+use integers, except the last one: the same seed draws the same on every machine and under every version.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ HALF = np.uint64(32)
 
 
 class Draws:
-    """A stream of its own for each seed (0 .. 2**64 - 1), purpose and block (0 .. 2**32 - 1).
+    """A separate random stream for each seed (0 .. 2**64 - 1), purpose and block (0 .. 2**32 - 1).
 
-    Each method goes on where the last one stopped, so what is drawn depends on the calls before it. Whoever draws
-    from another purpose or block is not disturbed: work can be split in any way that keeps its blocks.
+    Each method continues where the last one stopped, so draws depend on the earlier calls. Streams of other purposes or
+    blocks are not affected: work can be split in any way that keeps its blocks.
     """
 
     def __init__(self, seed: int, purpose: str, block: int = 0) -> None:
@@ -33,9 +33,9 @@ class Draws:
         self._source = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key))
 
     def resamples(self, count: int, size: int) -> Indices:
-        """Indices drawn with replacement: intp [count, size], each in 0 .. size - 1.
+        """Draw indices with replacement: intp [count, size], each in 0 .. size - 1.
 
-        The high halves of the words, scaled down; an index's probability is within 2**-32 of 1 / size.
+        The high halves of the words are scaled down. An index's probability is within 2**-32 of 1 / size.
         """
         words = self._words(count * size)
         words >>= HALF
@@ -44,25 +44,26 @@ class Draws:
         return words.astype(np.intp).reshape(count, size)
 
     def permutations(self, count: int, rows: int, size: int) -> Indices:
-        """Independent permutations of 0 .. size - 1: intp [count, rows, size]."""
+        """Draw independent permutations of 0 .. size - 1: intp [count, rows, size]."""
         return self._shuffled(count * rows, size).reshape(count, rows, size)
 
     def subsets(self, count: int, size: int, chosen: int) -> Indices:
-        """Indices drawn without replacement: intp [count, chosen], each row distinct values of 0 .. size - 1.
+        """Draw indices without replacement: intp [count, chosen], each row distinct values of 0 .. size - 1.
 
-        A row's order is random too, so that its first and its last part are themselves disjoint random subsets.
+        A row's order is random too, so its first and its last part are disjoint random subsets.
         """
         return np.ascontiguousarray(self._shuffled(count, size)[:, :chosen])
 
     def signs(self, count: int, size: int) -> Floats:
-        """Fair signs: float64 [count, size] of -1 and 1, one bit each."""
+        """Draw fair signs: float64 [count, size] of -1 and 1, one bit each."""
         words = self._words(count * -(-size // 64)).reshape(count, -1)
         bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=size, bitorder="little")
         return 2 * bits.astype(np.float64) - 1
 
     def _shuffled(self, count: int, size: int) -> Indices:
-        # Keys with their index in the low bits are distinct, so every way of sorting gives the same order, and
-        # sorting numbers is several times as fast as sorting their places.
+        # Keys with their index in the low bits are distinct, so every sorting algorithm gives the same order. Sorting
+        # the numbers
+        # is several times as fast as sorting their indexes.
         low_bits = np.uint64((1 << (size - 1).bit_length()) - 1)
         keys = self._words(count * size).reshape(count, size)
         keys &= ~low_bits
@@ -77,6 +78,6 @@ class Draws:
 
 
 def resample_counts(resamples: Indices, size: int) -> Floats:
-    """How often each index is in each resample: float64 [resamples, size] from indices [resamples, any]."""
+    """Return how often each index is in each resample: float64 [resamples, size] from indices [resamples, any]."""
     places = resamples + np.arange(len(resamples))[:, np.newaxis] * size
     return np.bincount(places.ravel(), minlength=len(resamples) * size).reshape(-1, size).astype(np.float64)

@@ -1,4 +1,4 @@
-"""How much two runs differ, beside whether they do."""
+"""Effect sizes: how much two runs differ, not only whether they do."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gainboard.statistics.means import mean_intervals
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
 
 TINY = 1e-12
-"""Means and standard deviations up to this are rounding: they count as 0."""
+"""Means and standard deviations up to this are rounding errors and count as 0."""
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Float64 [pairs] each.
+    """The effects of all pairs, float64 [pairs] each.
 
-    `difference` is the mean difference, `size` the same in standard deviations (NaN where there is no spread), and
-    `low` and `high` the ends of the 95 % interval of the mean difference.
+    `difference` is the mean difference. `size` is the same in standard deviations, NaN if there is no spread. `low` and
+    `high` are the ends of the 95 % interval of the mean difference.
     """
 
     difference: Floats
@@ -29,12 +29,12 @@ class Effects:
 
 
 def paired_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
-    """Return the effects of all pairs of `scores` [runs, topics], or of those of these `numbers`, intp [pairs].
+    """Return the effects of all pairs of `scores` [runs, topics], or of the pairs with these numbers, intp [pairs].
 
     Sizes are in standard deviations of the pair's differences.
 
-    The interval is Student's, with topics - 1 degrees of freedom (Sakai, Statistical reform in information
-    retrieval?, SIGIR Forum, 2014).
+    The interval is Student's, with topics - 1 degrees of freedom (Sakai, Statistical reform in information retrieval?,
+    SIGIR Forum, 2014).
     """
     runs, topics = scores.shape
     wanted = np.arange(pair_count(runs)) if numbers is None else numbers
@@ -44,10 +44,10 @@ def paired_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
 
 
 def residual_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
-    """Return what `paired_effects` does, but sizes in residual standard deviations of all runs and topics together.
+    """Return the same as `paired_effects`, with sizes in residual standard deviations of all runs and topics together.
 
-    The residuals are those of the two-way analysis of variance without replication, with
-    (runs - 1) * (topics - 1) degrees of freedom: the effect size that goes with Tukey's HSD.
+    The residuals are those of the two-way analysis of variance without replication, with (runs - 1) * (topics - 1)
+    degrees of freedom: the effect size that belongs to Tukey's HSD.
     """
     paired = paired_effects(scores, numbers)
     rows, columns = scores.mean(axis=1, keepdims=True), scores.mean(axis=0)

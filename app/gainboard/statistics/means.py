@@ -1,4 +1,4 @@
-"""Mean scores of runs: which are ties, their ranks, which of two runs is better, and confidence intervals."""
+"""Mean scores of runs: ties, ranks, comparisons, and confidence intervals."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gainboard.statistics.pairs import pair_differences
 
 
 def round_means(means: Floats) -> Floats:
-    """Return the means, rounded to 12 decimals: equal ones are ties.
+    """Return the means rounded to 12 decimals; equal ones are ties.
 
-    Sums of the same numbers in another order differ in their last bits; compared as they are, about half of the
-    true ties of a metric such as P@10 would go unseen.
+    Sums of the same numbers in another order differ in their last bits. Without rounding, about half of the true ties
+    of a metric such as P@10 would be missed.
     """
     return np.asarray(np.round(means, 12))
 
@@ -44,11 +44,10 @@ def verdicts(means: Floats, asl: Floats, alpha: float) -> NDArray[np.int8]:
 def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Return the lower and upper ends of Student's t interval for each run's mean score over topics.
 
-    `scores` is float64 [..., topics], NaN where a topic has no defined score; those are left out. `confidence`
-    lies in (0, 1). Ends are float64 [...], NaN where fewer than two topics are defined: there is then no variance
-    to go by.
+    `scores` is float64 [..., topics], NaN if a topic has no defined score; such topics are left out. `confidence` is in
+    (0, 1). Ends are float64 [...], NaN if fewer than two topics are defined, because there is no variance then.
     """
-    # Imported here because SciPy takes longer to load than the rest of the server together.
+    # Importing SciPy takes longer than the rest of the server together.
     from scipy.special import stdtrit  # noqa: PLC0415
 
     is_defined = ~np.isnan(scores)
@@ -62,5 +61,5 @@ def mean_intervals(scores: Floats, confidence: float = 0.95) -> tuple[Floats, Fl
 
 
 def load_distributions() -> None:
-    """Import SciPy's distributions now, which takes a while: for a server, whose first requests should not wait."""
+    """Import SciPy's distributions now. A server calls this at start, so that its first requests need not wait."""
     mean_intervals(np.zeros((1, 2)))

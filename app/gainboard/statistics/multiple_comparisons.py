@@ -1,4 +1,4 @@
-"""Many comparisons at once: corrections of their levels, and groups of runs that a test does not tell apart.
+"""Many comparisons at once: corrections of their levels, and groups of runs that do not differ significantly.
 
 Of m true hypotheses, some look false at any level.
 """
@@ -15,13 +15,13 @@ from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_indices
 
 NEAR = 1e-9
-"""How much, relatively, rounding may take from one side of a comparison that is equal in exact arithmetic."""
+"""The relative rounding error that one side of a comparison may have, if both sides are equal in exact arithmetic."""
 
 
 def holm(asl: Floats) -> Floats:
     """Return Holm's step-down adjustment: float64 [pairs] in [0, 1], none below its `asl` [pairs].
 
-    The j-th smallest is multiplied by m - j + 1, and nothing may come out below a smaller one (Holm, A simple
+    The j-th smallest level is multiplied by m - j + 1, and no result may be below a smaller one (Holm, A simple
     sequentially rejective multiple test procedure, Scandinavian Journal of Statistics, 1979).
     """
     order = np.argsort(asl, kind="stable")
@@ -34,38 +34,41 @@ def holm(asl: Floats) -> Floats:
 def max_t(
     observed: Floats, largest: Floats, infinite_counts: NDArray[np.int32], infinite_resamples: NDArray[np.int32]
 ) -> Floats:
-    """Return the single-step max-T adjustment: float64 [pairs] in [0, 1], none below the pair's ASL.
+    """Return the single-step max-T adjustment: float64 [pairs] in [0, 1], never below the pair's ASL.
 
-    A pair's level is the share of resamples in which its own t is infinite or the largest finite t of all pairs
+    A pair's level is the share of resamples in which its own t is infinite, or the largest finite t of all pairs
     reaches the pair's `observed` t [pairs] (Westfall and Young, Resampling-based multiple testing, 1993). `largest`
     [resamples] is that largest finite t. `infinite_resamples` lists, pair after pair, the resamples in which a pair's
-    own t is infinite, at least those whose `largest` does not suffice; `infinite_counts` [pairs] says how many are
-    each pair's.
+    own t is infinite; those whose `largest` is sufficient may be left out. `infinite_counts` [pairs] is the length of
+    each pair's list.
 
-    An infinite t counts for its own pair only. Two runs that differ on one topic have one in every resample without
-    that topic, a third of all: counted for every pair, one near-duplicate run would leave no difference significant.
+    An infinite t counts only for its own pair. Two runs that differ on only one topic have one in every resample
+    without that topic, which is a third of all. If it counted for every pair, one near-duplicate run would leave no
+    difference significant.
     """
     needed = observed * (1 - NEAR)
     reached = len(largest) - np.searchsorted(np.sort(largest), needed, side="left")
     pairs = np.repeat(np.arange(len(observed)), infinite_counts)
-    # A resample whose largest finite t suffices is counted already.
+    # resamples whose largest finite t is sufficient are counted already
     own = pairs[largest[infinite_resamples] < needed[pairs]]
     adjusted: Floats = (reached + np.bincount(own, minlength=len(observed))) / len(largest)
     return adjusted
 
 
 def needed_resamples(pairs: int, alpha: float) -> int:
-    """Return the least B with which one of `pairs` can be significant at `alpha` after Holm's correction: m / alpha."""
+    """Return the smallest B with which one of `pairs` can be significant at `alpha` after Holm's correction: m /
+    alpha.
+    """
     return max(1, math.ceil(pairs / alpha - NEAR))
 
 
 def significance_groups(means: Floats, asl: Floats, alpha: float = 0.05) -> list[tuple[str, ...]]:
     """Return the letters of each run's groups: a, b, ..., z, aa, ab, ... with the best mean's groups first.
 
-    A group is a set of runs that stand next to each other by `means` [runs], of which no two differ significantly
-    (`asl` [pairs] below `alpha`), and which no neighbour could join. Every run is in one at least. Under Tukey's
-    test, where a larger difference of means is never less significant, these are all maximal sets of runs without a
-    significant difference; under other tests there may be more.
+    A group is a set of neighbours by `means` [runs] of which no two differ significantly (`asl` [pairs] below `alpha`),
+    and which no further neighbour could join. Every run is in at least one group. Under Tukey's test, a larger
+    difference of means is never less significant, so these are all maximal sets of runs without a significant
+    difference. Under other tests there may be more.
     """
     order = np.argsort(-means, kind="stable")
     groups = _intervals(_differs(asl, len(means), alpha)[np.ix_(order, order)])

@@ -1,4 +1,4 @@
-"""Pairs of runs: all i < j, in the order (0, 1), (0, 2), ..., (1, 2), ..., and how they are cut into pieces."""
+"""Pairs of runs: all i < j, in the order (0, 1), (0, 2), ..., (1, 2), ..., and their division into pieces."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from gainboard.statistics.draws import Floats, Indices
 
 NUMBERS_AT_ONCE = 1 << 22
-"""How many float64 a piece of work may have before it at once: 32 MB."""
+"""The most float64 in one piece of work: 32 MB."""
 
 
 def pair_count(runs: int) -> int:
-    """Return how many pairs so many runs make."""
+    """Return the number of pairs of so many runs."""
     return runs * (runs - 1) // 2
 
 
@@ -23,14 +23,14 @@ def pair_indices(runs: int, which: slice | Indices = slice(None)) -> tuple[Indic
     `which` is a slice of all pairs, or their numbers, intp [pairs].
     """
     pairs = np.arange(*which.indices(pair_count(runs))) if isinstance(which, slice) else which
-    # Whoever works block after block does not list all pairs for each.
+    # Only the pairs of the slice are built: work in blocks would otherwise list all pairs for each block.
     begins = _begins(np.arange(runs), runs)
     first = np.searchsorted(begins, pairs, side="right") - 1
     return first, pairs - begins[first] + first + 1
 
 
 def pair_number(runs: int, first: Indices, second: Indices) -> Indices:
-    """Return the numbers of pairs, of which `first` and `second` are the runs: intp [pairs] each, first < second."""
+    """Return the numbers of pairs with these `first` and `second` runs: intp [pairs] each, first < second."""
     return _begins(first, runs) + second - first - 1
 
 
@@ -40,7 +40,7 @@ def _begins(first: Indices, runs: int) -> Indices:
 
 
 def pair_differences(scores: Floats, which: slice | Indices = slice(None)) -> Floats:
-    """Return the first run's scores less the second's, for some pairs, which are told as `pair_indices` is.
+    """Return the first run's scores minus the second's, for the pairs that `which` selects as in `pair_indices`.
 
     `scores` has the runs on its first axis, and any others after it: float64 [runs, ...] becomes [pairs, ...].
     """
@@ -56,7 +56,7 @@ def pieces(whole: slice, most: int) -> Iterator[slice]:
 
 
 _VALUES = 1 << 15
-"""Small enough for a core's cache and for memory that the allocator keeps: twice to four times as fast as megabytes."""
+"""Small enough for a core's cache and for memory that the allocator keeps: two to four times as fast as megabytes."""
 
 
 def pair_pieces(runs: int, width: int) -> Iterator[slice]:

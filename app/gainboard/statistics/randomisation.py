@@ -12,14 +12,15 @@ from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differe
 from gainboard.statistics.significance import Outcome, SignificanceSettings, SignificanceTest, register_test
 
 MOST_ENUMERATED = 13
-"""Up to so many topics, all ways of flipping signs are looked at: 2**13 are fewer than the default draws."""
+"""The most topics for which all combinations of signs are used: 2**13 are fewer than the default draws."""
 
 BLOCK_PRODUCTS = 2e10
-"""How many multiplications a block may take: about a second."""
+"""The most multiplications in a block: about a second."""
 
 
 def as_large(differences: Floats, signs: Floats) -> Floats:
-    """How many of the `signs` [resamples, topics] leave as large a mean, either way: float64 [pairs].
+    """Return how many of the `signs` [resamples, topics] give at least as large a mean, in either direction: float64
+    [pairs].
 
     `differences` is [pairs, topics].
     """
@@ -33,17 +34,18 @@ def as_large(differences: Floats, signs: Floats) -> Floats:
 
 
 def every_sign(topics: int) -> Floats:
-    """All ways of giving each topic a sign: float64 [2 ** topics, topics]."""
+    """Return all combinations of signs of the topics: float64 [2 ** topics, topics]."""
     bits = np.arange(2**topics)[:, np.newaxis] >> np.arange(topics) & 1
     return 2 * bits.astype(np.float64) - 1
 
 
 @register_test
 class Randomisation(SignificanceTest):
-    """Swaps the two runs' scores on random topics, and counts how often the means differ as much as they do.
+    """The test swaps the two runs' scores on random topics, and counts how often the means differ at least as much as
+    before.
 
-    The ASL is (1 + count) / (1 + resamples), so that it is never 0; with 13 topics or fewer all ways of swapping
-    are counted, and it is exact.
+    The ASL is (1 + count) / (1 + resamples), so it is never 0. With at most 13 topics, all combinations of swaps are
+    counted, and the ASL is exact.
     """
 
     name = "randomisation"

@@ -1,7 +1,7 @@
-"""Every bootstrap's summary of its resamples: counts, the differences of the k-th largest, the largest of all.
+"""The summary of resamples that every bootstrap needs: counts, the differences of the k-th largest, the largest of all.
 
-Resamples are compared by a *ratio* that grows with |t| and stays finite: `n * mean**2 / (mean**2 + variance)`, where
-n is the number of topics and the variance divides by n; 0 where t is, n where t is infinite.
+Resamples are compared by a *ratio* that grows with |t| and stays finite: `n * mean**2 / (mean**2 + variance)`, where n
+is the number of topics and the variance divides by n. It is 0 if t is 0, and n if t is infinite.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def outcome_fields(
 ) -> BlockResult:
     """Return the fields of a test's outcome, for pairs with these `ratios` [pairs, resamples] and `observed` [pairs].
 
-    `mean_at` gives the pairs' mean differences in the resamples [alphas, pairs] that it is told. `topics` is the
-    ratio of an infinite t.
+    `mean_at` returns the pairs' mean differences in the given resamples [alphas, pairs]. `topics` is the ratio of an
+    infinite t.
     """
     fields: dict[str, NDArray[Any]] = {"asl": achieved_levels(ratios, observed), "observed": observed}
     if alphas:
@@ -43,8 +43,8 @@ def outcome_fields(
 def _for_max_t(ratios: Floats, observed: Floats, topics: int) -> BlockResult:
     """Return what `max_t` compares, and `any_infinite` [resamples]: whether the t of any of these pairs is infinite.
 
-    The infinite ones are stored as lists: few pairs have any, and a table of all pairs and resamples would be large.
-    Those are left out in which a finite t of these pairs is large enough already: they count without a list.
+    Infinite ones are stored as lists, because few pairs have any, and a table of all pairs and resamples would be
+    large. A resample in which a finite t of these pairs is large enough is left out: it counts without a list.
     """
     is_infinite = ratios >= topics * (1 - NEAR)
     largest = np.where(is_infinite, 0.0, ratios).max(axis=0)
@@ -60,7 +60,7 @@ def _for_max_t(ratios: Floats, observed: Floats, topics: int) -> BlockResult:
 def achieved_levels(ratios: Floats, observed: Floats) -> Floats:
     """Return the share of resamples that reach the observed ratio: float64 [pairs].
 
-    `ratios` is [pairs, resamples], `observed` [pairs]. Where the observed t is 0 every resample reaches it.
+    `ratios` is [pairs, resamples], `observed` [pairs]. If the observed t is 0, every resample reaches it.
     """
     reached = ratios >= observed[:, np.newaxis] * (1 - NEAR)
     levels: Floats = np.add.reduce(reached, axis=1, dtype=np.int32) / ratios.shape[1]  # twice as fast as to intp
@@ -70,7 +70,7 @@ def achieved_levels(ratios: Floats, observed: Floats) -> Floats:
 def resamples_at_ranks(ratios: Floats, ranks: Sequence[int]) -> Indices:
     """Return the resample at each of these ranks, counted from 1, by decreasing ratio: intp [ranks, pairs].
 
-    Ratios that are equal but for rounding are ties, and of those the resample drawn first comes first.
+    Ratios that are equal except for rounding are ties, of which the resample drawn first comes first.
     """
     values, resamples = _candidates(ratios, max(ranks))
     ordered = -np.sort(-values, axis=1)
@@ -89,9 +89,10 @@ def _resample_at_rank(values: Floats, resamples: Indices, ordered: Floats, rank:
 
 
 def _candidates(ratios: Floats, rank: int) -> tuple[Floats, Indices]:
-    """Return each pair's ratios down to the one at `rank`, and a few more, in the order drawn; filled up with -1."""
-    # Sorting a thousand numbers a pair would cost more than drawing the bootstrap. But at least `rank` of them
-    # reach the rank-th largest of the maxima of groups, and hardly more do.
+    """Return each pair's ratios down to the one at `rank`, and a few more, in the order drawn, filled up with -1."""
+    # Sorting a thousand numbers per pair would cost more than drawing the bootstrap. Instead the numbers are grouped:
+    # at least
+    # `rank` of them reach the rank-th largest of the groups' maxima, and hardly more do.
     groups = max(rank, min(2 * rank, ratios.shape[1]))
     maxima = ratios[:, : ratios.shape[1] // groups * groups].reshape(len(ratios), -1, groups).max(axis=1)
     bound = np.partition(maxima, groups - rank, axis=1)[:, groups - rank, np.newaxis]

@@ -1,7 +1,7 @@
-"""The catalogue of significance tests. A test is one class, entered by `@register_test`; nothing else lists tests.
+"""The catalogue of significance tests. A test is one class, added by `@register_test`; there is no other list of tests.
 
-Every test looks at all pairs of runs, and is computed in blocks: a job may give them to any number of processes, in
-any order, and its result is the same to the byte.
+Every test compares all pairs of runs, and is computed in blocks. A job may give the blocks to any number of processes,
+in any order, and the result has the same bytes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ BLOCK_SECONDS = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class SignificanceSettings:
-    """The choices beside the test.
+    """The settings of a test.
 
-    `seed` is 0 .. 2**64 - 1; `resamples` None means the test's own default. `alphas` are the significance levels in
-    (0, 1) for which estimated differences are wanted, `largest` whether the max-T correction is: both cost time.
+    `seed` is 0 .. 2**64 - 1. `resamples` None means the test's own default. `alphas` are the significance levels in (0,
+    1) for which estimated differences are wanted. `largest` says whether the max-T correction is wanted. Both cost
+    time.
     """
 
     seed: int = 0
@@ -41,10 +42,10 @@ class SignificanceSettings:
 class Outcome:
     """The result of a test for all pairs, in the order of `pairs`.
 
-    `asl` is float64 [pairs] in [0, 1]. `estimated_differences`, float64 [alphas, pairs], is None unless the test
-    is a bootstrap and was asked. So are `observed`, `largest`, `infinite_counts` and `infinite_resamples`, which
-    `max_t` takes, and `any_infinite` [resamples]: where the t of any pair is infinite. `resamples` is how many there
-    were, all that exist where they could be enumerated; None if none.
+    `asl` is float64 [pairs] in [0, 1]. `estimated_differences`, float64 [alphas, pairs], is None unless the test is a
+    bootstrap and was asked for it. So are `observed`, `largest`, `infinite_counts` and `infinite_resamples`, which
+    `max_t` takes, and `any_infinite` [resamples]: whether the t of any pair is infinite. `resamples` is the number of
+    resamples, or of all combinations if they were enumerated; None if there were none.
     """
 
     asl: Floats
@@ -68,12 +69,12 @@ def join_fields(found: Sequence[BlockResult]) -> BlockResult:
 
 
 class SignificanceTest(ABC):
-    """A two-sided test of the hypothesis that two runs do equally well, applied to all pairs.
+    """A two-sided test of the hypothesis that two runs are equally good, applied to all pairs.
 
-    Score matrices are float64 [runs, topics] without NaN, with at least two of either. Whoever writes a test keeps
-    true: what `work` finds depends on the scores, the settings and the number of its block only; `blocks` depends
-    on the sizes only; a block takes a few seconds of one core at most. The class's docstring is the definition that
-    users read.
+    Score matrices are float64 [runs, topics] without NaN, with at least two runs and two topics. Every test must keep
+    three rules. What `work` finds depends only on the scores, the settings and the number of its block. `blocks`
+    depends only on the sizes. A block takes at most a few seconds of one core. The class's docstring is the definition
+    that users read.
     """
 
     name: ClassVar[str]
@@ -81,28 +82,28 @@ class SignificanceTest(ABC):
     reference: ClassVar[str]
     default_resamples: ClassVar[int | None] = None
     gives_largest: ClassVar[bool] = False
-    """Say whether the test can give what the max-T correction compares."""
+    """Whether the test can provide what the max-T correction compares."""
 
     @property
     def definition(self) -> str:
-        """Return what the test does, in prose."""
+        """The description of the test for users."""
         return inspect.getdoc(type(self)) or ""
 
     @abstractmethod
     def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
-        """Return how many blocks there are for matrices of this size: at least 1. None means the default resamples."""
+        """Return the number of blocks for matrices of this size: at least 1. `resamples` None means the default."""
 
     def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
-        """Return about how many seconds of one core a block takes."""
+        """Return the approximate seconds of one core for a block."""
         return BLOCK_SECONDS
 
     def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
-        """Return how many numbers the test keeps in memory beside the scores; few unless it says so."""
+        """Return how many numbers the test keeps in memory besides the scores: few, unless a test overrides this."""
         return 0
 
     @abstractmethod
     def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
-        """Compute block 0 .. blocks - 1."""
+        """Compute one block, numbered 0 .. blocks - 1."""
 
     @abstractmethod
     def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
@@ -115,20 +116,20 @@ class SignificanceTest(ABC):
         return self.outcome(scores, [self.work(scores, block, settings) for block in range(blocks)], settings)
 
     def effects(self, scores: Floats, numbers: Indices | None = None) -> Effects:
-        """Return how much the runs of all pairs differ, or of those of these numbers: intp [pairs]."""
+        """Return the effects of all pairs, or of the pairs with these numbers: intp [pairs]."""
         return paired_effects(scores, numbers)
 
     def drawn(self, resamples: int | None) -> int:
-        """Return how many resamples to draw if the request says `resamples`."""
+        """Return the number of resamples to draw if the request asks for `resamples`."""
         return resamples or self.default_resamples or 0
 
 
 class PairwiseTest(SignificanceTest):
-    """A test that decides each pair by itself: its blocks are blocks of pairs."""
+    """A test that decides each pair independently: its blocks are blocks of pairs."""
 
     @abstractmethod
     def seconds(self, topics: int, resamples: int) -> float:
-        """Return about how many seconds of one core a pair takes."""
+        """Return the approximate seconds of one core for a pair."""
 
     @abstractmethod
     def decide_pairs(self, scores: Floats, pairs: slice, settings: SignificanceSettings) -> BlockResult:
@@ -157,16 +158,16 @@ Entered = TypeVar("Entered", bound=type[SignificanceTest])
 
 
 def register_test(test: Entered) -> Entered:
-    """Enter a test into the catalogue."""
+    """Add a test to the catalogue."""
     _TESTS[test.name] = test()
     return test
 
 
 def every_test() -> tuple[SignificanceTest, ...]:
-    """Return all tests, in the order in which they are defined."""
+    """Return all tests, in the order of their definition."""
     return tuple(_TESTS.values())
 
 
 def find_test(name: str) -> SignificanceTest:
-    """Return the test of this name. Raises KeyError if there is none."""
+    """Return the test with this name. Raise KeyError if there is none."""
     return _TESTS[name]

@@ -1,7 +1,7 @@
-"""Stability: how often topic subsets disagree about a pair of runs, and how often they cannot tell them apart.
+"""Stability: how often topic subsets disagree about a pair of runs, and how often they tie it.
 
-After Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000, as Sakai uses it. Swap rates count
-their trials with the same means over subsets.
+The method is that of Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000, as Sakai uses it. Swap
+rates count their trials with the same means over subsets.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from gainboard.statistics.draws import Floats, Indices, resample_counts
 from gainboard.statistics.pairs import pair_indices, pair_pieces, pieces
 
 TOLERANCE: Final = 1e-9
-"""Differences of means up to it are none: sums of tenths or hundredths are off by their last bits."""
+"""Differences of means up to this count as none: sums of tenths or hundredths have errors in their last bits."""
 _TRIALS = 255
-"""As many trials as `count_trials` can count in a byte."""
+"""The most trials that `count_trials` can count in a byte."""
 Counts = NDArray[np.int64]
 _LEAST_MEAN = 1e-300
-"""Keeps quotients finite where all means are 0; such pairs are ties before any quotient is looked at."""
+"""Keeps quotients finite if all means are 0. Such pairs are found to be ties before any quotient is used."""
 
 
 def trial_pieces(trials: int) -> Iterator[slice]:
@@ -41,7 +41,7 @@ def subset_means(scores: Floats, subsets: Indices) -> Floats:
 def count_trials(happened: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Count in how many trials it happened: uint8 [pairs] from bool [pairs, trials], at most 255 trials at a time.
 
-    Bytes are added thirty-two at a time, where NumPy's own count would first widen each to eight.
+    Thirty-two bytes are added at a time. NumPy's own count would first widen each byte to eight.
     """
     counts: NDArray[np.uint8] = np.add.reduce(happened.view(np.uint8), axis=1, dtype=np.uint8)
     return counts
@@ -49,7 +49,9 @@ def count_trials(happened: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StabilityCounts:
-    """In how many trials each pair came out how, int64 [fuzziness, pairs]; counts of further trials may be added."""
+    """The number of trials with each outcome for each pair, int64 [fuzziness, pairs]. Counts of further trials may be
+    added.
+    """
 
     greater: Counts
     less: Counts
@@ -60,22 +62,22 @@ class StabilityCounts:
 
     @property
     def equal(self) -> Counts:
-        """In how many trials the two runs were not told apart."""
+        """The number of trials in which the two runs were tied."""
         return self.trials - self.greater - self.less
 
     @property
     def minority(self) -> Counts:
-        """In how many trials the pair came out the rarer way round."""
+        """The number of trials with the rarer of the pair's two orders."""
         return np.minimum(self.greater, self.less)
 
     @property
     def minority_rate(self) -> Floats:
-        """The share of the rarer way round among all comparisons, float64 [fuzziness]; NaN without any."""
+        """The share of the rarer order among all comparisons, float64 [fuzziness]; NaN without any comparison."""
         return np.asarray(self.minority.sum(axis=1) / self._comparisons)
 
     @property
     def proportion_of_ties(self) -> Floats:
-        """The share of comparisons that do not tell the runs apart, float64 [fuzziness]; NaN without any."""
+        """The share of comparisons that tie the runs, float64 [fuzziness]; NaN without any comparison."""
         return np.asarray(self.equal.sum(axis=1) / self._comparisons)
 
     @property
@@ -86,8 +88,8 @@ class StabilityCounts:
 def stability_counts(scores: Floats, subsets: Indices, fuzziness: Sequence[float]) -> StabilityCounts:
     """Compare all pairs of runs on each subset of the topics, at each fuzziness.
 
-    `scores` float64 [runs, topics] of at least 0, without NaN; `subsets` intp [trials, c]. Two means are told apart
-    if they differ by more than the tolerance, and by no less than the fuzziness times the larger one of them.
+    `scores` float64 [runs, topics] is at least 0, without NaN; `subsets` is intp [trials, c]. Two means are not tied if
+    they differ by more than the tolerance, and by at least the fuzziness times the larger mean.
     """
     return reduce(
         add, (_compare(subset_means(scores, subsets[piece]), fuzziness) for piece in trial_pieces(len(subsets)))
@@ -107,9 +109,10 @@ def _compare(means: Floats, fuzziness: Sequence[float]) -> StabilityCounts:
 
 
 def _tie_limit(x: Floats, y: Floats) -> Floats:
-    """The fuzziness beyond which x and y are a tie, with the sign of x - y; NaN if they are one at any fuzziness.
+    """Return the fuzziness beyond which x and y are tied, with the sign of x - y; NaN if they are tied at any
+    fuzziness.
 
-    This is |x - y| < f * max - tolerance solved for f, so that one quotient serves every fuzziness.
+    This is |x - y| < f * max - tolerance solved for f, so one quotient serves every fuzziness.
     """
     difference = x - y
     size = np.abs(difference)
@@ -121,7 +124,7 @@ def _tie_limit(x: Floats, y: Floats) -> Floats:
 class TiesAtRate(NamedTuple):
     """The proportion of ties at some minority rate, NaN if all rates are above it.
 
-    `crossed` is false if the curve never passes that rate; the proportion is then that of the smallest fuzziness.
+    `crossed` is false if the curve never passes that rate. The proportion is then that of the smallest fuzziness.
     """
 
     proportion: float
@@ -129,7 +132,7 @@ class TiesAtRate(NamedTuple):
 
 
 def ties_at(minority_rate: Floats, proportion_of_ties: Floats, rate: float = 0.05) -> TiesAtRate:
-    """Return the proportion of ties where the curve comes down to `rate`, linear in the minority rate between points.
+    """Return the proportion of ties where the curve falls to `rate`, interpolated linearly in the minority rate.
 
     Both are float64 [fuzziness] in increasing order of fuzziness, along which the minority rate cannot rise.
     """

@@ -1,7 +1,7 @@
-"""Swap rates: how often a difference between two runs turns round on other topics, by the size of the difference.
+"""Swap rates: how often a difference between two runs reverses on other topics, by the size of the difference.
 
-After Voorhees and Buckley, The effect of topic set size on retrieval experiment error, SIGIR 2002, and Sakai's
-stricter count, by which a difference that vanishes is a swap too.
+The method is that of Voorhees and Buckley, The effect of topic set size on retrieval experiment error, SIGIR 2002, and
+Sakai's stricter count, for which a difference that becomes 0 is a swap too.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gainboard.statistics.stability import TOLERANCE, count_trials, subset_means
 Counts = NDArray[np.int64]
 BINS: Final = 21
 BIN_EDGES: Final = tuple(edge / 100 for edge in range(BINS))
-"""The lower edge of each bin, which belongs to it; a bin ends where the next begins, and the last has no end."""
+"""The lower edge of each bin, which belongs to the bin. A bin ends where the next begins; the last has no end."""
 
 
 class SwapSensitivity(NamedTuple):
-    """What it takes to be sure of a difference, to some swap rate: the columns (i) to (iv) of the papers' tables.
+    """The requirements for a sure difference at some swap rate: columns (i) to (iv) of the papers' tables.
 
-    All but `maximum_performance` are NaN where the rate is never reached.
+    All except `maximum_performance` are NaN if the rate is never reached.
     """
 
     absolute_difference_required: float
@@ -58,11 +58,11 @@ class SwapCounts:
 
     @property
     def swap_rate(self) -> Floats:
-        """The share of swaps among the comparisons of each bin, float64 [21]; NaN where there are none."""
+        """The share of swaps among the comparisons of each bin, float64 [21]; NaN for bins without comparisons."""
         return self.swaps / np.where(self.comparisons > 0, self.comparisons, np.nan)
 
     def sensitivity(self, rate: float = 0.05) -> SwapSensitivity:
-        """Return the smallest difference from which on no populated bin exceeds a swap rate of `rate`."""
+        """Return the smallest difference from which no bin with comparisons exceeds a swap rate of `rate`."""
         populated = np.flatnonzero(self.comparisons)
         too_high = np.flatnonzero(self.swap_rate[populated] > rate)
         certain = populated[too_high[-1] + 1 :] if len(too_high) else populated
@@ -77,8 +77,9 @@ class SwapCounts:
 def swap_counts(scores: Floats, first: Indices, second: Indices, strict: bool = True) -> SwapCounts:
     """Compare all pairs of runs on two sets of topics in each trial.
 
-    `scores` float64 [runs, topics] without NaN; `first` and `second` intp [trials, c]. The first set's difference
-    chooses the bin. It is a swap if the second's has the opposite sign or, if `strict`, if just one of them is zero.
+    `scores` is float64 [runs, topics] without NaN; `first` and `second` are intp [trials, c]. The first set's
+    difference chooses the bin. It is a swap if the second's has the opposite sign or, if `strict`, if only one of them
+    is zero.
     """
     return reduce(
         add,
@@ -112,5 +113,5 @@ def _signs(differences: Floats) -> NDArray[np.int8]:
 
 
 def _bins(differences: Floats) -> Indices:
-    # The tolerance is what puts 0.03 into the fourth bin whatever its last bit says.
+    # The tolerance puts 0.03 into the fourth bin, even if its last bit is too low.
     return np.minimum((np.abs(differences) + TOLERANCE) * 100, BINS - 1).astype(np.intp)

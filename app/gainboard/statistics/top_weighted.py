@@ -1,4 +1,4 @@
-"""Rank correlations that weigh the top of the ranking more: AP correlation and rank-biased overlap.
+"""Rank correlations that give the top of the ranking more weight: AP correlation and rank-biased overlap.
 
 Rankings come as mean scores, float64 [metrics, runs] without NaN, rounded before any comparison as in `correlation`.
 """
@@ -16,16 +16,16 @@ from gainboard.statistics.pairs import pair_indices, pair_pieces
 
 
 def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
-    """AP correlation: [i, j] takes metric i as the reference and j as the estimate.
+    """Return the AP correlation: [i, j] takes metric i as the reference and j as the estimate.
 
-    At each run of the estimate's ranking, the share of those above it that the reference also puts above it,
-    averaged and brought to -1 .. 1 (Yilmaz, Aslam and Robertson, SIGIR 2008). NaN where either metric has ties.
-    `ties="b"` is Urbano and Marrero's tau_ap,b (ICTIR 2017) instead: it counts runs strictly above only, and is the
-    mean of both directions, hence symmetric; NaN where either metric ties all runs.
+    For each run of the estimate's ranking, it takes the share of the runs above it that the reference also puts above
+    it. The mean of the shares is scaled to -1 .. 1 (Yilmaz, Aslam and Robertson, SIGIR 2008). It is NaN if either
+    metric has ties. `ties="b"` is Urbano and Marrero's tau_ap,b (ICTIR 2017) instead: it counts only runs strictly
+    above, and is the mean of both directions, hence symmetric. It is NaN if either metric ties all runs.
     """
     means = round_means(means)
     agreement, untied = _weighted_agreement(means)
-    # Each run below the first group shares a weight of 1 among those above it: the diagonal counts such runs.
+    # Each run below the first group gives a total weight of 1 to the runs above it, so the diagonal counts such runs.
     below_first = np.diagonal(untied)
     tau = (agreement + untied) / np.where(below_first > 0, below_first, np.nan) - 1
     if ties == "b":
@@ -36,7 +36,9 @@ def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
 
 
 def _weighted_agreement(means: Floats) -> tuple[Floats, Floats]:
-    """Over pairs, weighted by what the column's metric ranks: the product of signs, and whether neither is a tie."""
+    """Return over pairs, weighted by the ranking of the column's metric: the products of signs, and whether neither is
+    a tie.
+    """
     metrics, runs = means.shape
     by_run = np.ascontiguousarray(means.T)
     above = np.ascontiguousarray(_above(means).T)
@@ -52,27 +54,28 @@ def _weighted_agreement(means: Floats) -> tuple[Floats, Floats]:
 
 
 def _above(means: Floats) -> NDArray[np.float64]:
-    """How many runs each metric puts strictly above each run."""
+    """Return how many runs each metric puts strictly above each run."""
     runs = means.shape[1]
     places = [runs - np.searchsorted(np.sort(row), row, side="right") for row in means]
     return np.array(places, dtype=np.float64).reshape(means.shape)
 
 
 def rbo_matrix(means: Floats, tie_order: Indices, p: float = 0.9) -> Floats:
-    """Rank-biased overlap of full rankings, extrapolated (Webber, Moffat and Zobel, TOIS 28(4), 2010): symmetric.
+    """Return rank-biased overlap of full rankings, extrapolated (Webber, Moffat and Zobel, TOIS 28(4), 2010):
+    symmetric.
 
-    `tie_order` intp [runs] says in which order tied runs are listed, lowest first (the place of each run's name
-    among the names); 0 < `p` < 1, and the smaller it is, the less the lower ranks count. In 0 .. 1.
+    `tie_order` intp [runs] gives the order in which tied runs are listed, lowest first (the rank of each run's name
+    among the names). The smaller `p` (0 < p < 1), the less the lower ranks count. Results are in 0 .. 1.
     """
     metrics, runs = means.shape
     order = np.lexsort((np.broadcast_to(tie_order, means.shape), -round_means(means)), axis=1)
     place = np.argsort(order, axis=1)
     depths = np.arange(1, runs + 1)
-    # A run counts at every depth from the lower one of its two ranks on: what it adds is a sum over these depths.
+    # A run counts at every depth from the lower of its two ranks on, so its contribution is a sum over these depths.
     tail = np.cumsum((p**depths / depths)[::-1])[::-1]
     overlap = np.empty((metrics, metrics))
     for one in range(metrics):
-        # Identical rankings lose nothing, exactly; mirrored, so that the two triangles agree to the last bit.
+        # Identical rankings give exactly 1. The result is mirrored, so that both triangles have equal bits.
         lost = (tail[place[one]] - tail[np.maximum(place[one], place[one:])]).sum(axis=1)
         overlap[one, one:] = overlap[one:, one] = 1 - (1 - p) / p * lost
     return overlap

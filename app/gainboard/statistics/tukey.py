@@ -14,14 +14,15 @@ from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
 from gainboard.statistics.significance import Outcome, SignificanceSettings, SignificanceTest, register_test
 
 IN_CACHE = 1 << 15
-"""How many float64 are gathered at once: 256 KB."""
+"""The float64 that are gathered at once: 256 KB."""
 
 SECONDS_A_SCORE = 6e-9
-"""Of each resample: a quarter of it to look it up, and three quarters to draw its place, which metrics share."""
+"""The cost of one resample: a quarter is the look-up, and three quarters are the draw, which all metrics share."""
 
 
 def largest_differences(scores: Floats, permutations: Indices) -> Floats:
-    """The largest mean less the smallest after each permutation of `scores` [runs, topics]: float64 [resamples].
+    """Return the largest mean minus the smallest after each permutation of `scores` [runs, topics]: float64
+    [resamples].
 
     `permutations` [resamples, topics, runs] says whose score each run gets, topic by topic.
     """
@@ -40,7 +41,7 @@ def _spreads(scores: Floats, places: Indices) -> Floats:
 
 
 def tukey_levels(scores: Floats, largest: Floats) -> Floats:
-    """The share of the `largest` differences that reach the pair's own: float64 [pairs]."""
+    """Return the share of the `largest` differences that reach the pair's own: float64 [pairs]."""
     own = np.abs(pair_differences(scores.mean(axis=1)))
     below = np.searchsorted(np.sort(largest), own - NEAR, side="left")
     levels: Floats = (len(largest) - below) / len(largest)
@@ -51,7 +52,7 @@ def _rows(topics: int, runs: int) -> Indices:
     return np.arange(topics)[:, np.newaxis] * runs
 
 
-# Metrics are worked one after the other: each block's permutations, which cost most, serve all of them.
+# Metrics are computed one after the other. Each block's permutations, which cost most, serve all of them.
 @lru_cache(maxsize=1)
 def _permuted_positions(seed: int, block: int, resamples: int, topics: int, runs: int) -> Indices:
     places = Draws(seed, RandomisedTukey.name, block).permutations(resamples, topics, runs)
@@ -62,9 +63,10 @@ def _permuted_positions(seed: int, block: int, resamples: int, topics: int, runs
 
 @register_test
 class RandomisedTukey(SignificanceTest):
-    """Permutes the runs within each topic, and counts how often the best and the worst then differ as much as a pair.
+    """The test permutes the runs within each topic, and counts how often the best and the worst then differ as much as
+    a pair does.
 
-    It allows for all pairs being looked at: no correction is needed.
+    It takes into account that all pairs are compared, so no correction is needed.
     """
 
     name = "randomised-tukey-hsd"
