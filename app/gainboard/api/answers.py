@@ -1,6 +1,4 @@
-"""What every resource shares: full-precision JSON, addresses, and what a request says about the answer that it
-takes.
-"""
+"""Parts that every resource shares: full-precision JSON, addresses, and what a request says about its answer."""
 
 from __future__ import annotations
 

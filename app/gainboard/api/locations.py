@@ -1,4 +1,4 @@
-"""Where a request is wrong, and which values are allowed there."""
+"""The location of an error in a request, and the values that are allowed there."""
 
 from __future__ import annotations
 

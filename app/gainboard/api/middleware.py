@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its log line, a limit on its body, and conditional, compressed answers."""
+"""The layers around every request: its id, its log line, a limit on its body, and conditional, compressed answers."""
 
 from __future__ import annotations
 

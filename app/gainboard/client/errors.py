@@ -82,7 +82,7 @@ def _fault_line(found: Mapping[str, Any]) -> str:
 
 
 class NoAnswer(ClientError):
-    """Nobody answered: there is no server at the address, it stopped, or it took longer than `timeout`."""
+    """The service did not answer: there is no server at the address, it stopped, or it took longer than `timeout`."""
 
     slug, title = "no-answer", "No answer"
 

@@ -52,7 +52,7 @@ class Request:
 
     @property
     def may_repeat(self) -> bool:
-        """Whether sending it twice does no more than sending it once."""
+        """Return whether sending it twice does no more than sending it once."""
         return self.once or self.method in ("GET", "PUT", "DELETE")
 
     @property

@@ -45,7 +45,7 @@ class BackgroundWork(Generic[ShownT]):
 
     @property
     def state(self) -> JobState:
-        """Its last known state."""
+        """The last known state."""
         return self.latest.state
 
     @property
@@ -55,7 +55,7 @@ class BackgroundWork(Generic[ShownT]):
 
     @property
     def is_over(self) -> bool:
-        """Whether its state is final."""
+        """Return whether its state is final."""
         return self.state in ("succeeded", "failed", "cancelled")
 
     @call

@@ -1,4 +1,4 @@
-"""Which metrics the expressions of a request mean, and for which topics they are defined."""
+"""The metrics that the expressions of a request mean, and the topics for which they are defined."""
 
 from __future__ import annotations
 

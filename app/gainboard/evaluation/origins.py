@@ -1,4 +1,6 @@
-"""Whether a cached answer is still the right one, for this principal and the present data."""
+"""The origin of a cached answer, which tells whether the answer is still right for this principal and the
+present data.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from gainboard.store.records import Collection, PolicySettings
 
 
 class CollectionPolicy(PolicySettings):
-    """What participants of a collection get while its judgments are hidden. Organisers are not bound by it."""
+    """The rules for participants while judgments are hidden. Organisers are not bound by them."""
 
     __slots__ = ()
 
@@ -34,12 +34,12 @@ class CollectionPolicy(PolicySettings):
 
     @property
     def is_free(self) -> bool:
-        """Whether scores are shown under any parameters."""
+        """Return whether scores are shown under any parameters."""
         return self.parameters == "free"
 
     @property
     def is_open(self) -> bool:
-        """Whether every score under any parameters is shown; the judgments are then almost public."""
+        """Return whether every score under any parameters is shown; the judgments are then almost public."""
         return self.scores == "all" and self.is_free
 
     @property

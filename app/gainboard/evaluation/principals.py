@@ -40,7 +40,7 @@ class Principal:
 
     @property
     def organises_instance(self) -> bool:
-        """Whether this is an organiser of every collection. Only these create collections."""
+        """Return whether this is an organiser of every collection. Only these create collections."""
         return self.role == "organiser" and self.collection_id is None
 
     @property

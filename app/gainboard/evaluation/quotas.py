@@ -1,4 +1,4 @@
-"""When runs are accepted, and how many per team: checked in the transaction that stores them.
+"""The times when runs are accepted, and their number per team: checked in the transaction that stores them.
 
 Organisers are not bound by this. They may upload baselines at any time.
 """

@@ -1,4 +1,4 @@
-"""What a principal may see of a collection: decided once, here, and asked by every way out.
+"""The decision what a principal may see of a collection: made once, here, and asked for by every way out.
 
 Hidden judgments stay hidden only if no route, job, export, event, ETag or error text decides this on its own.
 """
@@ -33,7 +33,7 @@ class View:
 
     @property
     def sees_free_scores(self) -> bool:
-        """Whether all scores under any parameters are shown, with everything computed from them."""
+        """Return whether all scores under any parameters are shown, with everything computed from them."""
         return self.sees_judgments or (self.scores == "all" and self.policy.is_open)
 
     @property
@@ -68,7 +68,7 @@ class View:
 
     @property
     def sees_scores(self) -> bool:
-        """Whether any score is shown."""
+        """Return whether any score is shown."""
         return self.scores != "none" and bool(self.sees_free_scores or self.policy.presets or self.policy.is_free)
 
     def require_scores(self) -> None:

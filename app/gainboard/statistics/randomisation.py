@@ -19,8 +19,7 @@ BLOCK_PRODUCTS = 2e10
 
 
 def as_large(differences: Floats, signs: Floats) -> Floats:
-    """Return how many of the `signs` [resamples, topics] give at least as large a mean, in either direction: float64
-    [pairs].
+    """Return how many of the `signs` [resamples, topics] give at least as large a mean in size: float64 [pairs].
 
     `differences` is [pairs, topics].
     """

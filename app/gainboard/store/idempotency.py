@@ -27,7 +27,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is stored about an earlier request. `status` is None while it is under way."""
+    """The stored facts about an earlier request. `status` is None while it is under way."""
 
     fingerprint: str
     status: int | None

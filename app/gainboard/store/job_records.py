@@ -58,7 +58,7 @@ class StoredJob:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen to it, unless it is asked for again."""
+        """Return whether nothing more will happen to it, unless it is asked for again."""
         return self.state not in ("queued", "running")
 
 
@@ -141,7 +141,7 @@ class StoredReport:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen to it, unless it is asked for again."""
+        """Return whether nothing more will happen to it, unless it is asked for again."""
         return self.state not in ("queued", "running")
 
     @property

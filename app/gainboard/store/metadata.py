@@ -1,4 +1,4 @@
-"""What all tables share: names of constraints, the order of names, and the form of times."""
+"""The conventions of all tables: names of constraints, the order of names, and the form of times."""
 
 from __future__ import annotations
 

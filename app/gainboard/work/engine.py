@@ -47,7 +47,9 @@ class Engine:
 
     @property
     def works(self) -> Literal["here", "elsewhere", "off"]:
-        """Which server runs the database's jobs: this one, another one (perhaps this one soon), or never this one."""
+        """The server that runs the database's jobs: this one, another one (perhaps this one soon), or never this
+        one.
+        """
         if not self._slots:
             return "off"
         return "here" if self._owns else "elsewhere"

@@ -42,7 +42,7 @@ class JobKind(AnyKind[P]):
 
     @property
     def is_change(self) -> bool:
-        """Whether jobs of this kind change their collection."""
+        """Return whether jobs of this kind change their collection."""
         return self.find_same is not None
 
     def admit(self, view: View) -> None:

@@ -34,9 +34,9 @@ class Quotas(BaseModel):
 
 
 class Policy(BaseModel):
-    """What participants and readers may see, and what participants may send. While the judgments are hidden, they see
-    their own runs, and scores only within this policy. No score is shown unless the policy names a preset. Once the
-    judgments are released, they see everything.
+    """The rules for what participants and readers may see, and what participants may send. While the judgments are
+    hidden, they see their own runs, and scores only within this policy. No score is shown unless the policy names a
+    preset. Once the judgments are released, they see everything.
     """
 
     model_config = ConfigDict(extra="forbid")

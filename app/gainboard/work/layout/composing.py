@@ -38,7 +38,7 @@ class Answer:
 
     @property
     def cells(self) -> int:
-        """About the size of the answer: its cells and points."""
+        """The approximate size of the answer: its cells and points."""
         points = sum(len(series.x) for each in self.figures for series in each.exhibit.series)
         return points + sum(len(each.exhibit.rows) * len(each.exhibit.columns) for each in self.tables)
 

@@ -34,11 +34,11 @@ SENSITIVITY = 2
 
 
 class LateArrivalParams(ReportParams):
-    """How far a metric can control the penalty on late arrival of relevant documents: Q-measure by beta (0.1 to 1000)
-    and nDCG by its log base (2 to 100), compared with each other, AP and genAP. Table 1 describes the judgments.
-    Figures 1 to 12 show rank correlations of the top runs by AP, and also come as tables. For the best run of each
-    team, Figures 13 and 14 show the curves of achieved significance levels, and Tables 2 and 3 the sensitivity of 12
-    metrics under two gain settings at 0.05 and 0.01.
+    """The degree to which a metric controls the penalty on late arrival of relevant documents: Q-measure by beta (0.1
+    to 1000) and nDCG by its log base (2 to 100), compared with each other, AP and genAP. Table 1 describes the
+    judgments. Figures 1 to 12 show rank correlations of the top runs by AP, and also come as tables. For the best run
+    of each team, Figures 13 and 14 show the curves of achieved significance levels, and Tables 2 and 3 the sensitivity
+    of 12 metrics under two gain settings at 0.05 and 0.01.
 
     The gain settings are 3:2:1 and 10:5:1; with other numbers of levels h:...:2:1 and `exp`. With binary levels there
     is one setting. A remark names the log bases that exceed the smallest R, so that nDCG has the defect of section 3.2.

@@ -32,8 +32,8 @@ LETTERED = {name: f"({letter}) {name}" for letter, name in zip(ascii_uppercase, 
 
 
 class GradedMetricsParams(ReportParams):
-    """How reliable 10 binary metrics (relaxed and rigid AP, R-precision, and precision at 10, 100 and 1000) and 14
-    graded ones are (Q-measure, R-measure; nCG, AnCG, nDCG and AnDCG at 10, 100 and 1000). Figures 3 and 4 and Table 1
+    """The reliability of 10 binary metrics (relaxed and rigid AP, R-precision, and precision at 10, 100 and 1000) and
+    14 graded ones (Q-measure, R-measure; nCG, AnCG, nDCG and AnDCG at 10, 100 and 1000). Figures 3 and 4 and Table 1
     show stability. Tables 2 and 3 show the differences required for a swap rate of 5 %. Tables 4 to 7 and Figure 5 show
     rank correlations and mean scores. Figure 6 and Tables 8 and 9 show other gain settings. Table 10 shows whether the
     sign test, the minority rate and the swap rate agree. Stability and swaps are those of the top runs by AP,

@@ -1,0 +1,127 @@
+"""Docstrings begin with a sentence, not with a fragment.
+
+This checks what a machine can see. The docstring of a function begins with an imperative verb of `VERBS`: "Return the
+runs of a team." Any other docstring (of a module, class or property) may begin with a noun ("The runs of a team."), but
+not with a word of `FRAGMENTS`, which begins half a sentence ("What a run contains").
+
+Ruff's D401 asks for imperatives as well, but it accepts every word that is no English verb: "What ..." and "The ...".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+STILL_TO_DO = (
+    "app/gainboard/api/leaderboard.py",
+    "app/gainboard/evaluation/judged_runs.py",
+    "app/gainboard/evaluation/scoring.py",
+    "app/gainboard/evaluation/versions.py",
+    "app/gainboard/metrics/",
+    "app/gainboard/store/database.py",
+    "app/gainboard/store/standing.py",
+    "app/gainboard/trec/",
+)
+"""Files and folders whose docstrings are yet to be revised. Remove an entry when its last fragment is gone."""
+
+_VERBS = """
+Add Answer Ask Begin Bind Bring Build Cache Call Cancel Change Check Claim Clear Close Collect Compare Compile
+Complete Compute Configure Connect Convert Copy Count Create Cut Decide Decorate Delete Describe Discard Do Draw End
+Enter Erase Fill Find Follow Format Forget Get Give Group Import Increase Install Interpolate Join Keep Kill Let List
+Load Lock Look Make Map Mark Merge Move Name Note Open Order Pack Parse Pass Prepare Print Publish Put Queue Raise
+Rank Read Refuse Register Release Remember Remove Rename Render Replace Report Request Require Reset Resolve Return
+Revoke Round Run Save Score Send Serve Set Settle Shorten Show Sort Split Start Stop Store Submit Take Tell Test Try
+Turn Undo Unpack Update Upgrade Upload Use Validate Verify Wait Wake Withdraw Write Yield
+"""
+VERBS = frozenset(_VERBS.split())
+"""Imperatives with which the docstring of a function may begin. Add a verb when a function needs it."""
+
+_FRAGMENTS = """
+About After As At Before Beside But By During For From How If In Into None Nobody Of On Something That Those To Under
+Until What Whatever When Where Whether Which While Who Whoever Whom Whose Why With
+"""
+FRAGMENTS = frozenset(_FRAGMENTS.split())
+"""Words that open a phrase without a main clause: a question or a condition, or what belongs to another noun."""
+
+PROPERTIES = frozenset({"property", "cached_property"})
+DEFINITIONS = frozenset({"metric", "preset"})
+"""The docstring of a function under these decorators defines a metric for its users, and is a noun phrase."""
+
+
+def test_docstrings_begin_with_a_sentence() -> None:
+    fragments = list(fragments_of(revised_files()))
+    assert not fragments, "\n".join(["These docstrings begin with a fragment:", *fragments])
+
+
+@pytest.mark.parametrize(
+    ("code", "is_fragment"),
+    [
+        ('def f():\n    """Return the runs of a team."""', False),
+        ('def f():\n    """Read, check and store a run."""', False),
+        ('def f():\n    """The runs of a team."""', True),
+        ('def f():\n    """Returns the runs of a team."""', True),
+        ('def f():\n    """return the runs of a team."""', True),
+        ('def f():\n    """Whether a run is stored."""', True),
+        ('def f():\n    """`runs`, sorted."""', True),
+        ('async def f():\n    """By name of each run: its team."""', True),
+        ('class A:\n    """A run of a team."""', False),
+        ('class A:\n    """What a run contains."""', True),
+        ('class A:\n    @property\n    def f(self):\n        """The name of the run."""', False),
+        ('class A:\n    @property\n    def f(self):\n        """Of all its jobs."""', True),
+        ('class A:\n    def f(self):\n        """The name of the run."""', True),
+        ('@metric("AP")\ndef f():\n    """The mean of the precisions at relevant documents."""', False),
+        ('"""Stored runs."""', False),
+        ('"""Where runs are stored."""', True),
+        ('"""`/v1/runs`: stored runs."""', False),
+        ('"""\n    """', True),
+    ],
+)
+def test_fragments_are_recognised(code: str, is_fragment: bool) -> None:
+    assert bool(list(fragments_in(ast.parse(code)))) is is_fragment
+
+
+def revised_files() -> Iterator[Path]:
+    for folder in ("app", "migrations"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if not path.relative_to(ROOT).as_posix().startswith(STILL_TO_DO):
+                yield path
+
+
+def fragments_of(paths: Iterable[Path]) -> Iterator[str]:
+    for path in paths:
+        for line, opening in fragments_in(ast.parse(path.read_text(encoding="utf-8"))):
+            yield f"{path.relative_to(ROOT)}:{line}: {opening}"
+
+
+def fragments_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the first line of each docstring that begins with a fragment."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        text = ast.get_docstring(node)
+        if text is None:
+            continue
+        word = (text.split() or [""])[0].strip(",.:;")
+        begins_well = word in VERBS if is_action(node) else bool(word) and word not in FRAGMENTS
+        if not begins_well:
+            yield node.body[0].lineno, text.partition("\n")[0]
+
+
+def is_action(node: ast.AST) -> bool:
+    """Return whether the node is a function that is called by name, not a property or a definition."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    names = {decorator_name(each) for each in node.decorator_list}
+    return not names & (PROPERTIES | DEFINITIONS)
+
+
+def decorator_name(decorator: ast.expr) -> str:
+    """Return `property` for `@property`, and `metric` for `@metric(...)` or `@catalogue.metric`."""
+    while isinstance(decorator, ast.Call):
+        decorator = decorator.func
+    return decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
