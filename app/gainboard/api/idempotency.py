@@ -49,9 +49,11 @@ def once(
 
     `kept` turns the answer into the one that is stored, where these differ. After an error the key may be used again.
     """
+    # A key belongs to a token, so a request without a token cannot have one.
     if key is None or principal.token is None:
         return act()
     scope = Scope(principal.token.id, _route(request), key)
+    # The key is claimed in a transaction of its own, before `act` begins: of two equal requests only one may act.
     with workspace.database.writing() as tx:
         earlier = idempotency.claim(tx, scope, fingerprint, workspace.now())
     if earlier is not None:
@@ -59,6 +61,7 @@ def once(
     try:
         answer = act()
         _keep(workspace, scope, kept(answer))
+    # Also if the request is cancelled: a key that stays claimed would refuse its repetitions for minutes.
     except BaseException:
         with workspace.database.writing() as tx:
             idempotency.release(tx, scope)

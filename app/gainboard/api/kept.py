@@ -90,9 +90,8 @@ class Checks:
         self._asked.add(asked)
         if self._next is None:
             self._next = asyncio.create_task(self._read())
-        return (await asyncio.shield(self._next))[
-            asked
-        ]  # a request that gives up must not cancel the reading for the others
+        # the shield: a request that gives up must not cancel the reading for the others
+        return (await asyncio.shield(self._next))[asked]
 
     async def _read(self) -> dict[Checked, Standing | None]:
         async with self._one_at_a_time:

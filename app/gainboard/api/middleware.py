@@ -48,6 +48,7 @@ class Observed:
             await self.app(scope, receive, send)
             return
         given = Headers(scope=scope).get("x-request-id", "")
+        # An id of the sender is used only if it is harmless, because it is written to the log.
         request_id = given if _SANE_ID.fullmatch(given) else token_hex(16)
         began, status = time.perf_counter(), 0
 
@@ -66,6 +67,7 @@ class Observed:
             status = CLIENT_LEFT  # The client has gone, so nobody reads the answer. This is not an error.
         except Exception:
             log.exception("unexpected error", extra={"request_id": request_id})
+            # The answer has begun, so its status cannot change any more: the server breaks the connection.
             if status:
                 raise
             answer = problem(
@@ -96,6 +98,7 @@ class BoundedBody:
         refusal = TooLarge(
             f"The body is larger than {JSON_BYTES:,} bytes, the limit for JSON. Send less in one request."
         )
+        # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
         declared = Headers(scope=scope).get("content-length", "0")
         if declared.isdecimal() and int(declared) > JSON_BYTES:
             await problem(refusal)(scope, receive, send)
@@ -128,6 +131,8 @@ class Conditional:
             await self.app(scope, receive, send)
             return
         answer = _Answer(scope, send)
+        # Routes know only GET. For HEAD the same answer is made, because its headers need the body, and the body is
+        # dropped.
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def routed(message: Message) -> None:

@@ -68,6 +68,7 @@ def _bounded(request: Request, most_bytes: int) -> Request:
         f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip "
         "or zstd, or split the run."
     )
+    # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > most_bytes:
         raise refusal

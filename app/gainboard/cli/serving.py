@@ -45,6 +45,9 @@ def listen(host: str, port: int, tried: int = 1) -> socket.socket:
             return socket.create_server((host, candidate), family=family)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise BadSetting(f"Cannot listen on {host}, port {port}: {error.strerror or error}.") from error
+                raise BadSetting(
+                    f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another address with "
+                    "--host or --port."
+                ) from error
     taken = f"Port {port} is" if tried == 1 else f"Ports {port} to {last} are"
     raise BadSetting(f"{taken} taken. Choose another port with --port; --port 0 takes any free port.")

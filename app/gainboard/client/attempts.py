@@ -86,7 +86,7 @@ def _send_until_answered(request: Request, retries: int) -> Steps[httpx.Response
         if pause is None:
             raise _error(outcome) from (outcome if isinstance(outcome, Exception) else None)
         outcome_text = f"status {outcome.status_code}" if isinstance(outcome, httpx.Response) else repr(outcome)
-        log.info("%s %s: %s, so again in %.1f s", request.method, request.path, outcome_text, pause)
+        log.info("%s %s failed: %s. It is sent again in %.1f s", request.method, request.path, outcome_text, pause)
         yield Pause(pause)
         number += 1
 

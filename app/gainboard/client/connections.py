@@ -194,6 +194,7 @@ async def _in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
 @contextmanager
 def _write_whole(path: Path) -> Iterator[BinaryIO]:
     """Open a file that gets its name when it is complete, and does not exist before."""
+    # A file with a part of an answer could be taken for the whole one, so it gets its name at the end.
     part = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         with part.open("xb") as file:

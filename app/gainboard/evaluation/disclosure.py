@@ -73,6 +73,7 @@ def _require_presets(view: View, bound: Sequence[BoundMetric]) -> None:
     collection = view.collection
     scale, defaults = Scale(collection.highest_level, collection.depth), {"gains": collection.gains}
     expressions = expand(view.policy.presets, scale.highest_level)
+    # Labels are compared, not expressions: an equal metric may be spelt in another way.
     named = [resolve(expression, scale, collection=defaults).label for expression in expressions]
     if other := [metric.label for metric in bound if metric.label not in named]:
         message = (
@@ -120,11 +121,13 @@ def charge(
     BudgetExhausted if that is true for all runs or, with `all_or_none`, for one of the asking team's runs.
     """
     labels = [metric.label for metric in bound]
+    # Most requests repeat earlier ones and cost nothing. A reading transaction finds this out without blocking writers.
     with workspace.database.reading() as tx:
         bill = _Bill.of(tx, view, labels, version, given)
     if bill.new:
         with workspace.database.writing() as tx:
             open_locked(tx, view.principal, view.collection.name)
+            # Another request may have used the budget meanwhile, so the bill is made again under the lock.
             bill = _Bill.of(tx, view, labels, version, given)
             bill.refuse(view, all_or_none)
             answers.give(tx, bill.new, workspace.now())

@@ -29,6 +29,7 @@ def identical_runs(
     """
     ordered = sorted(candidates, key=lambda run: run.name)
     several = [run for group in _alike(ordered, lambda run: run.team_id) for run in group]
+    # Cheap comparisons come first: only runs with equal joins can be identical, and only their files are read.
     joined = judged_runs(workspace, collection, version, several, exact=False)
     judged = {run.id: _judged_digest(found) for run, found in zip(several, joined, strict=True)}
     suspects = [run for group in _alike(several, lambda run: (run.team_id, judged[run.id])) for run in group]

@@ -162,6 +162,8 @@ def _significance(before: Matrices, after: Matrices, label: str, alpha: float) -
     if before.run_count < 2 or len(common) < 2 or before.metric(label).parameters["mean"] != "arithmetic":
         return None
     asls, says = [], []
+    # Only topics with a score under both versions are compared: otherwise a verdict could change because of other
+    # topics.
     for matrices, columns in ((before, was), (after, now)):
         scores = np.ascontiguousarray(matrices.scores(label)[:, [columns[topic] for topic in common]])
         asls.append(find_test(TEST).decide(scores, SignificanceSettings()).asl)

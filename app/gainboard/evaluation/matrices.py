@@ -54,6 +54,7 @@ class Matrices:
         self._workspace = workspace
         self._selection = selection
         self._others = others
+        # A cache of this object, and not of the method: the latter would keep every object alive.
         self._under = lru_cache(maxsize=None)(self._over)
         self._tables: Recent[str, Floats] = Recent(KEPT_BYTES, lambda table: table.nbytes)
 

@@ -49,6 +49,7 @@ def is_current(workspace: Workspace, origin: Origin, sender: Sender, now: Standi
     if now.job_state != origin.job_state:
         return False
     principal = behind(sender, now.token, workspace.now())
+    # Only the normal way notes the use of a token, so it must be taken from time to time.
     if principal.token is not None and not is_use_noted(workspace, principal.token):
         return False
     view = look(principal, collection)

@@ -23,6 +23,7 @@ def pool(workspace: Workspace, principal: Principal, name: str, depth: int) -> I
         pooled = [run for run in runs.page(tx, collection.id) if run.pooled]
         newest = qrels.find(tx, collection.id)
     documents: set[tuple[bytes, bytes]] = set()
+    # The files are read again, because stored rankings contain only the judged documents.
     for run in pooled:
         reread(
             workspace,

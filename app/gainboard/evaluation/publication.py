@@ -38,6 +38,8 @@ def with_all_judged(
     """
     judged: Rows = {}
     while True:
+        # Judging takes long, so it happens outside of write transactions. Runs that arrive meanwhile are found in the
+        # next round.
         with workspace.database.reading() as tx:
             waiting = unjudged(tx, collection, judged, qrels_id)
         for run in waiting:
@@ -55,6 +57,7 @@ def unjudged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: in
 
 def store_judged(tx: Transaction, collection: Collection, judged: Rows, qrels_id: int) -> None:
     """Store the joins that are not stored yet, for runs that still exist."""
+    # Other requests may have stored some of the joins, or withdrawn some of the runs, since they were judged.
     new = [run.id for run in unjudged(tx, collection, {}, qrels_id)]
     runs.add_judged(tx, [judged[run_id] | {"run_id": run_id, "qrels_id": qrels_id} for run_id in new])
 
@@ -94,6 +97,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, number: int) 
             newest = qrels.find(tx, collection.id)
             if newest is not None and newest.id == version.id:
                 return version
+            # Runs may have arrived after the last look outside of this transaction. They are judged first.
             if unjudged(tx, collection, judged, version.id):
                 return None
             store_judged(tx, collection, judged, version.id)

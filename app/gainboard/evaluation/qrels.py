@@ -89,6 +89,7 @@ def _add(
         view = open_locked(tx, principal, collection.name)
         view.require_organiser()
         require_unchanged(collection, view.collection, "order_by")
+        # Another request may have stored the same file since the first check.
         if same := _same(tx, collection, intake, file, draft):
             return Published(same, created=False)
         if unjudged(tx, collection, judged):

@@ -38,9 +38,17 @@ def require_window(view: View, arrived: datetime) -> None:
     if view.organises:
         return
     if opens is not None and arrived < opens:
-        raise _closed(view, f"Submissions open at {opens.isoformat()}; this file arrived at {arrived.isoformat()}.")
+        raise _closed(
+            view,
+            f"Submissions open at {opens.isoformat()}; this file arrived at {arrived.isoformat()}. Send it again "
+            "after the opening.",
+        )
     if closes is not None and arrived >= closes:
-        raise _closed(view, f"Submissions closed at {closes.isoformat()}; this file arrived at {arrived.isoformat()}.")
+        raise _closed(
+            view,
+            f"Submissions closed at {closes.isoformat()}; this file arrived at {arrived.isoformat()}. Ask the "
+            "organisers for an extension.",
+        )
 
 
 def _closed(view: View, message: str) -> SubmissionsClosed:
@@ -100,6 +108,7 @@ def uploading(workspace: Workspace, principal: Principal, name: str) -> Iterator
 def _begin(workspace: Workspace, principal: Principal, name: str) -> str | None:
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
+    # Most collections have no limit, so no write transaction is needed before each upload.
     if view.organises or view.own_team is None or view.policy.concurrent is None:
         return None
     with workspace.database.writing() as tx:

@@ -101,6 +101,7 @@ class OrderChange:
             self.plan = plan = Plan.of(tx, self.collection, self.order_by)
         for version in plan.joined:
             for run in plan.runs:
+                # Joins of an earlier plan are used again, so that a second try costs only the new runs.
                 if (key := _key(version, run)) not in self.joins:
                     self.joins[key] = self.join(version, run)
             self._refuse_faulty(plan.runs, [self.joins[_key(version, run)].fault for run in plan.runs])

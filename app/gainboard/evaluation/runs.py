@@ -67,6 +67,7 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
         newest = qrels.find(tx, view.collection.id)
     with Intake(body, workspace.limits) as intake:
         while True:
+            # Outside of the write transaction, because reading and judging a large file would block all other writers.
             upload = _Upload.read(workspace, view, intake, newest)
             with workspace.database.writing() as tx:
                 now = open_locked(tx, principal, name)
@@ -96,6 +97,7 @@ class _Upload:
     def refuse_foreign(self, view: View) -> None:
         """Raise FaultyFile if no topic of the run is judged; if judgments are hidden, if no topic is declared."""
         declared = view.collection.topics or ()
+        # While judgments are hidden, an error about the judged topics would reveal which these are.
         known = self.index.rows if self.index is not None and view.sees_judgments else set(declared)
         if known and not any(topic in known for topic in self.file.topics):
             raise no_common_topics("run", self.file.topics[0], view.collection.name, known)
@@ -112,6 +114,7 @@ def _store(
 ) -> SeenRun | None:
     """Return the stored run; None if the collection's qrels or order have changed since the run was judged."""
     collection = view.collection
+    # A repeated file is answered before window and quotas are checked: it stores nothing, so it may come at any time.
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
         return _already(seen(tx, view, same), details)
     quotas.require_window(view, arrived)

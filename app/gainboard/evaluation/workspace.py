@@ -50,6 +50,7 @@ class Recent(Generic[K, V]):
 
     def get(self, key: K, make: Callable[[], V]) -> V:
         """Return the value, made if it is missing. Two threads may make it at the same time; both get an equal one."""
+        # The value is made outside of the lock: it may take seconds, and others want other values.
         found = self.find(key)
         return found if found is not None else self.keep(key, make())
 

@@ -33,6 +33,8 @@ def paired_bootstrap(
     for pairs in pieces(slice(0, len(differences)), at_once):
         z = differences[pairs]
         mean = z.mean(axis=1)
+        # The differences are shifted to a mean of 0, because resamples must come from a population where the hypothesis
+        # is true.
         w = z - mean[:, np.newaxis]
         squares = w * w
 
@@ -81,6 +83,7 @@ def unpaired_bootstrap(
     for part in pieces(pairs or slice(0, pair_count(len(scores))), _pairs_at_once(*counts[0].shape)):
         first, second = pair_indices(len(scores), part)
         difference = mean[first] - other_mean[second]
+        # Rounding errors must not turn equal means into a difference.
         squares = np.where(np.abs(difference) > TINY, difference**2, 0.0)
         ratios = _ratio(squares, variance[first] + other_variance[second], topics)
 

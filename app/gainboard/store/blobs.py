@@ -39,6 +39,7 @@ def get(database: Database, sha256: str) -> Iterator[bytes]:
     decompressor = ZstdDecompressor()
     for part in _parts(database, sha256):
         data = part
+        # A part may decompress to much more than its size, so the content is read in pieces of limited size.
         while True:
             piece = decompressor.decompress(data, PART_BYTES)
             if piece:

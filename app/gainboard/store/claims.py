@@ -59,6 +59,7 @@ def is_anything_ready(tx: Transaction) -> bool:
 
 def claim(tx: Transaction, owner: str, now: datetime) -> Claim | None:
     """Claim a chunk that can be started now, and return the claim; None if there is no such chunk."""
+    # On PostgreSQL another transaction may hold this chunk at the moment. The next one is taken instead of waiting.
     row = tx.execute(_ready().with_for_update(of=chunks, skip_locked=True)).first()
     if row is None:
         return None
@@ -84,6 +85,7 @@ def holds(tx: Transaction, held: Claim) -> bool:
 
     Use it in a writing transaction: then nobody ends the claim or the job before the transaction ends.
     """
+    # Both rows stay locked until the transaction ends. Until then neither the claim nor the job can end.
     if tx.execute(select(chunks.c.position).where(_holds(held)).with_for_update()).first() is None:
         return False
     is_open = select(table.c.number).where(table.c.number == held.job_number, OPEN).with_for_update()

@@ -213,6 +213,7 @@ def _measured(tx: Connection, sha256: str) -> tuple[str, int] | None:
         this = (blob_parts.c.sha256 == sha256) & (blob_parts.c.position == position)
         data = tx.execute(select(blob_parts.c.data).where(this)).scalar_one()
         try:
+            # A small part may decompress to gigabytes, so its content is read in pieces of limited size.
             while not decompressor.eof:
                 piece = decompressor.decompress(data, PART_BYTES)
                 digest.update(piece)

@@ -94,6 +94,7 @@ def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> 
     `sizes` are the numbers of parts of its chunks. A job that is queued, running or finished is not changed.
     """
     values |= {"state": "queued", "parts": sum(sizes), "created_at": now}
+    # Of two equal requests at the same time only one inserts the job; the other one finds it.
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing(index_elements=["id"])
     number = tx.execute(query.returning(table.c.number)).scalar()
     if number is not None:

@@ -45,6 +45,7 @@ class Ownership:
         """Return whether the ownership is still held."""
         if self._connection is None:
             return self._file is not None
+        # A lost connection is noticed only when it is used.
         try:
             self._connection.execute(text("SELECT 1"))
         except DBAPIError:

@@ -141,6 +141,7 @@ def replace_environment_token(tx: Transaction, token: str, now: datetime) -> Adm
         raise Conflict(
             "The admin token is a token that was created here before. Choose another value for GAINBOARD_ADMIN_TOKEN."
         )
+    # Earlier values end at once: whoever knew one of them must not stay an organiser.
     theirs = (table.c.collection_id.is_(None), table.c.hash != digest(token), table.c.revoked_at.is_(None))
     others = update(table).where(*theirs, table.c.origin != "created").values(revoked_at=now)
     replaced = len(tx.execute(others.returning(table.c.id)).all())

@@ -86,6 +86,8 @@ class Engine:
                 # nobody knows whether the last write was stored
                 self._is_in_doubt = self._is_troubled = True
                 _report(error)
+            # After trouble the pause has a fixed length, even if there is news: the database should not be asked more
+            # often.
             if self._is_troubled:
                 self._stop.wait(TROUBLE_SECONDS)
             else:
@@ -126,6 +128,7 @@ class Engine:
             if claim is not None and (reply := slot.reply()) is not None:
                 self._replies.append((claim, reply))
         while self._replies:
+            # A reply is removed only when it is stored, so none is lost if the database fails.
             self._settle(*self._replies[0])
             del self._replies[0]
 
@@ -166,6 +169,7 @@ class Engine:
         self._is_in_doubt = False
 
     def _begin(self, slot: Slot) -> bool:
+        # A reading transaction comes first, because a writing one would block SQLite's other writers at every look.
         with self._workspace.database.reading() as tx:
             if not claims.is_anything_ready(tx):
                 return False

@@ -146,6 +146,7 @@ def launch(
         asked = order(workspace, tx, view, kind, params)
         if (known := jobs.find(tx, asked.id)) and known.state in ("queued", "running", "succeeded"):
             return known
+    # Sizing may read all runs, so it happens between the two transactions.
     sizes = sized(asked, chunk_seconds)
     with workspace.database.writing() as tx:
         require_room(tx, token, 1)
@@ -220,6 +221,7 @@ def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS
             f"This job would take about {total / 3600:,.1f} hours of one core; the limit is "
             f"{MOST_SECONDS / 3600:g}. Ask for fewer metrics, runs, resamples or trials.",
         )
+    # Long jobs have longer chunks, so that their number stays limited.
     wanted = max(chunk_seconds, total / (MOST_CHUNKS / 2))
     sizes: list[int] = []
     cost = wanted

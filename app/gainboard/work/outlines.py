@@ -166,6 +166,7 @@ def _stored(
         chapters = [_chapter(each, queued) for each in outlines]
         values = {"id": known, "name": kind.name, "params": shown(params), "token_id": token.id}
         report, is_begun = reports.add(tx, workspace.now(), chapters, **values)
+        # If all jobs have succeeded already, no worker will queue the layout, so it is queued here.
         if all(job.state == "succeeded" for job in report.jobs):
             enqueue_chore(tx, workspace.now(), "layout", report)
             report = reports.among(tx, [known])[known]

@@ -121,6 +121,7 @@ def _metrics_with_pairs(
         return numbers
     least = _arrays(workspace, job, LEAST)["least"]
     own = least if wanted.run is None else least[:, [contents["runs"].index(wanted.run)]]
+    # If even the lowest level is not significant, the metric has no matching pair, and its file need not be read.
     return [number for number in numbers if own[number].min() < wanted.significant]
 
 

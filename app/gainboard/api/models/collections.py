@@ -50,8 +50,8 @@ class Policy(BaseModel):
     )
     parameters: Parameters = Field(
         default=_DEFAULTS.parameters,
-        description="The parameters under which scores are shown: those of the presets, or any. `all` scores "
-        "under `free` parameters give the judgments away, so then the fields below have no effect and jobs are allowed too",
+        description="The parameters under which scores are shown: those of the presets, or any. `all` scores under "
+        "`free` parameters give the judgments away, so then the fields below have no effect and jobs are allowed too",
     )
     presets: Annotated[list[Text], Field(max_length=MOST_PRESETS)] = Field(
         default=list(_DEFAULTS.presets),
@@ -62,7 +62,8 @@ class Policy(BaseModel):
         default=_DEFAULTS.decimals, description="Decimal places of the scores shown"
     )
     coverage: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=_DEFAULTS.coverage, description="The share of the declared topics that a run must contain to get a score"
+        default=_DEFAULTS.coverage,
+        description="The share of the declared topics that a run must contain to get a score",
     )
     answers: Limit = Field(
         default=_DEFAULTS.answers,
