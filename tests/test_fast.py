@@ -95,7 +95,7 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
         thread.join()
     assert (broken.get(), sound.get()) == (None, 7)
     assert [record.getMessage() for record in caplog.records] == [
-        "not compiled, the plain code serves: ZeroDivisionError: integer division or modulo by zero"
+        "a function could not be compiled, so plain code is used: ZeroDivisionError: integer division or modulo by zero"
     ]
 
 

@@ -197,12 +197,10 @@ def _find_work(server: CalledServer, parsed: argparse.Namespace) -> JobOrReport:
         return noun.find(server, parsed.id)
     matching = [work.id for work in noun.list_work(server, None) if work.id.startswith(parsed.id)]
     if len(matching) != 1:
-        many = (
-            f"{len(matching)} {noun.name}s"
-            if matching
-            else f"there is no such {noun.name}, or you may not see it; to list yours: gainboard {noun.name} list"
+        found = f"{len(matching)} {noun.name}s that you see have" if matching else f"No {noun.name} that you see has"
+        raise BadSetting(
+            f"{found} an id that begins with {parsed.id!r}. To see the ids: gainboard {noun.name} list -f json"
         )
-        raise BadSetting(f"{many} have an id that begins with {parsed.id!r}. Give more characters of the id.")
     return noun.find(server, matching[0])
 
 

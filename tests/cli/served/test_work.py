@@ -110,7 +110,7 @@ def test_kinds_are_the_servers(laboratory: Laboratory, capsys: Captured, noun: s
     assert said.startswith(kind["definition"])
     assert all(f"  {name} (" in said for name in kind["params"].get("properties", {}))
     assert main([noun, "kinds", "nonsense"]) == 1
-    assert "there are: " in capsys.readouterr().err
+    assert "Available: " in capsys.readouterr().err
 
 
 def test_a_job_is_listed_shown_and_named_by_the_beginning_of_its_id(laboratory: Laboratory, capsys: Captured) -> None:
@@ -121,7 +121,7 @@ def test_a_job_is_listed_shown_and_named_by_the_beginning_of_its_id(laboratory: 
     assert json.loads(asked(capsys, "job", "show", job["id"][:8], "--format", "json")) == job
     assert asked(capsys, "job", "show", job["id"]).splitlines()[0].split() == ["id", job["id"]]
     assert main(["job", "show", "no-such-beginning"]) == 1
-    assert "The id of no job that you see begins with 'no-such-beginning'." in capsys.readouterr().err
+    assert "No job that you see has an id that begins with 'no-such-beginning'." in capsys.readouterr().err
     assert main(["job", "show", "f" * 64]) == 1
     assert "(problem not-found)" in capsys.readouterr().err
 
@@ -144,7 +144,7 @@ def test_a_terminal_sees_how_far_it_is_and_ctrl_c_leaves_it_at_work(idle: Labora
     short = work["id"][:12]
     assert code == 130
     assert re.search(rf"{noun} {short}  \[-+\] 0/\d+", seen)
-    assert f"the {noun} goes on; to wait for it again: gainboard {noun} wait {short}" in seen
+    assert f"the {noun} goes on. To wait again: gainboard {noun} wait {short}" in seen
     assert work["state"] == "queued"
 
 

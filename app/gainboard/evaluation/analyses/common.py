@@ -37,7 +37,7 @@ def require_at_most(most: int, number: int, what: str, field: str, code: str = "
         raise refuse(
             field,
             code,
-            f"{number:,} {what}; one job may have at most {most:,}. Select fewer runs or metrics, or reduce `{field}`.",
+            f"{number:,} {what}; one job may have at most {most:,}. Select fewer runs, metrics or draws.",
         )
 
 
