@@ -107,8 +107,9 @@ def is_warm(folder: Path | None) -> bool:
 
 
 def warm(folder: Path | None) -> None:
-    """Load every twin, compiled into the folder or, without one, where numba chooses. Raise any error of the
-    compiler.
+    """Load every twin, compiled into the folder or, without one, where numba chooses.
+
+    Raise any error of the compiler.
     """
     _keep_in(folder)
     for twin in Twin.every:

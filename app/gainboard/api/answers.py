@@ -50,8 +50,6 @@ def _takes_gzip(accepted: str) -> bool:
 
 
 def cache_control(request: Headers, status: int) -> str:
-    """Return who may cache the answer: anyone for some seconds if no token was needed, else the client, which asks
-    again.
-    """
+    """Return who may cache the answer: anyone for some seconds if no token was needed, else only the client."""
     private = "authorization" in request or status >= 400
     return "private, no-cache" if private else "public, max-age=5"

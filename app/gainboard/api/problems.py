@@ -80,9 +80,7 @@ def _members(kind: type[GainboardError], status: int, detail: str) -> dict[str, 
 
 
 class _ProblemResponse(JSONResponse):
-    """A JSON answer that can hold half a surrogate pair: problems quote the sender's text, and UTF-8 cannot hold
-    that.
-    """
+    """A JSON answer that can hold half a surrogate pair: problems quote the sender's text, and UTF-8 refuses it."""
 
     media_type = "application/problem+json"
 

@@ -72,8 +72,9 @@ class FileReader:
             return read_run_file(chunks, self.order_by, self.depth, self.limits, index)
 
     def qrels(self, name: str, count: Count) -> QrelsFile:
-        """Read a qrels file. Without names of levels, any numbered levels are allowed. Raise GainboardError, also
-        BadSetting.
+        """Read a qrels file.
+
+        Without names of levels, any numbered levels are allowed. Raise GainboardError, also BadSetting.
         """
         levels = self.levels or MOST_LEVELS
         with open_counted(name, count) as file:

@@ -103,9 +103,7 @@ def read_metrics(parsed: argparse.Namespace) -> list[str]:
 
 
 def split_expressions(text: str) -> Iterator[str]:
-    """Yield the expressions of a text: ir_measures separates them by blanks (`nDCG@10 P@5`), trec_eval by commas
-    (`P.5,10`).
-    """
+    """Yield the expressions of a text: ir_measures writes `nDCG@10 P@5`, trec_eval writes `P.5,10`."""
     for word in re.findall(_WORD, text) if _WORDS.fullmatch(text) else [text]:
         dotted = _DOTTED.fullmatch(word)
         yield from (f"{dotted[1]}_{cutoff}" for cutoff in dotted[2].split(",")) if dotted else [word]

@@ -52,8 +52,9 @@ FileTask = Callable[[str, Count], T]
 
 
 def process_files(work: FileTask[T], names: Sequence[str], *, label: str, size: int, processes: int) -> list[T]:
-    """Return the results of a task for each file, in the order of the names; `size` is their total size. Show
-    progress.
+    """Return the results of a task for each file, in the order of the names; `size` is their total size.
+
+    Show progress.
     """
     with ProgressLine(label, "B") as progress:
         if processes > 1:

@@ -86,9 +86,7 @@ def format_rows(headings: Sequence[str], rows: Sequence[Sequence[Any]], digits: 
 
 
 def printable(text: str) -> str:
-    """Return text from outside on one line, safe for a terminal: an escape sequence in it is visible and has no
-    effect.
-    """
+    """Return text from outside on one line, safe for a terminal: escape sequences are visible and have no effect."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 

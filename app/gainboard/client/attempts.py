@@ -115,8 +115,9 @@ def _is_gone(request: Request, answer: httpx.Response) -> bool:
 
 
 def _is_under_way(answer: httpx.Response) -> bool:
-    """Return whether the service still works on an attempt whose connection broke. An answer with the `id` of a created
-    token is final.
+    """Return whether the service still works on an attempt whose connection broke.
+
+    An answer with the `id` of a created token is final.
     """
     members = _members(answer) or {}
     return str(members.get("type", "")).endswith("/idempotency-key-in-use") and "id" not in members

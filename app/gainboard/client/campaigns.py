@@ -35,8 +35,9 @@ class CollectionSettings(TypedDict, total=False):
 
 
 class CollectionChanges(CollectionSettings, total=False):
-    """Settings to change. `levels` and `depth` can change only while nothing is stored, and `order_by` alone after
-    that.
+    """Settings to change.
+
+    `levels` and `depth` can change only while nothing is stored, and `order_by` alone after that.
     """
 
     levels: int | Sequence[str]

@@ -2,10 +2,10 @@
 
 ClientError
 ├── Problem           the service refused, and says why
-├── NoAnswer          no server there, or none that answered in time
-├── NotGainboard      something answered that is no Gainboard, or one of another version
+├── NoAnswer          no server at the address, or no answer in time
+├── NotGainboard      the answer is not Gainboard's, or of another version
 ├── WorkFailed        a job or report that failed or was cancelled
-└── MissingPackage    pandas or polars is asked for and not installed
+└── MissingPackage    pandas or polars is needed but not installed
 """
 
 from __future__ import annotations

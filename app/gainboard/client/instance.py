@@ -99,8 +99,9 @@ class InstanceCalls:
         action: Action | None = None,
         since: datetime | str | None = None,
     ) -> Call[Path]:
-        """Write the changes to a path as JSON lines, which `gainboard audit` verifies. The file appears when it is
-        complete.
+        """Write the changes to a path as JSON lines, which `gainboard audit` verifies.
+
+        The file appears when it is complete.
         """
         query = {"action": action, "since": since, "format": "ndjson"}
         return save_file(Request("GET", _audit(collection), query, accept="application/x-ndjson", to=Path(to)))

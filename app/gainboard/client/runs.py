@@ -82,9 +82,7 @@ class RunCalls:
 
     @call
     def pool(self, collection: str, depth: int | None = None) -> Call[str]:
-        """Return the documents to judge: `topic document` lines, with the level of judged documents as a third
-        column.
-        """
+        """Return the documents to judge: `topic document` lines, with the level of judged documents as third column."""
         path = api_path("collections", collection, "pool")
         return read_text(Request("GET", path, {"depth": depth}, accept="text/plain"))
 
@@ -143,8 +141,9 @@ class ScoreCalls:
         qrels: int | None = None,
         **parameters: Parameter,
     ) -> Call[Leaderboard]:
-        """Rank all runs by their mean under the metric `by`, by default the first. Return their means under all
-        metrics.
+        """Rank all runs by their mean under the metric `by`, by default the first.
+
+        Return their means under all metrics.
         """
         query = {"metric": metrics, "by": by, "qrels": qrels, **parameters}
         return read_model(Leaderboard, Request("GET", api_path("collections", collection, "leaderboard"), query))

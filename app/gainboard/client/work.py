@@ -193,8 +193,9 @@ class WorkCalls(Generic[JobT, ReportT]):
 
     @call
     def job(self, collection: str, kind: str, /, **params: Any) -> Call[JobT]:
-        """Ask for a job, such as `"bootstrap-sensitivity", metrics=["AP", "Q"]`. An equal request returns the
-        same job.
+        """Ask for a job, such as `"bootstrap-sensitivity", metrics=["AP", "Q"]`.
+
+        An equal request returns the same job.
         """
         sent = {"kind": kind, "params": params}
         return self._request_job(Request("POST", api_path("collections", collection, "jobs"), json=sent, once=True))
@@ -231,8 +232,9 @@ class WorkCalls(Generic[JobT, ReportT]):
 
     @call
     def report(self, name: str, collections: str | Sequence[str], /, **params: Any) -> Call[ReportT]:
-        """Ask for a paper's tables and figures for one or several collections. An equal request returns the same
-        report.
+        """Ask for a paper's tables and figures for one or several collections.
+
+        An equal request returns the same report.
         """
         names = [collections] if isinstance(collections, str) else list(collections)
         sent = {"name": name, "collections": names, "params": params}

@@ -16,8 +16,9 @@ from gainboard.store import answers, collections
 
 @dataclass(frozen=True)
 class Allowance:
-    """The allowance of one team. `answers` counts distinct scores; each reveals at most `bits_an_answer` of the
-    judgments.
+    """The allowance of one team.
+
+    `answers` counts distinct scores; each reveals at most `bits_an_answer` of the judgments.
     """
 
     opens_at: datetime | None

@@ -79,9 +79,7 @@ def differences(old: Collection, new: Collection) -> dict[str, dict[str, Any]]:
 def list_entries(
     workspace: Workspace, principal: Principal, name: str | None, wanted: Wanted, after: int | None, limit: int
 ) -> list[Entry]:
-    """List the entries about a collection, oldest first, for its organisers; without a name, those of the whole
-    instance, for the instance's organisers.
-    """
+    """List the entries about a collection (its organisers) or, without a name, all (the instance's), oldest first."""
     with workspace.database.reading() as tx:
         wanted = _admitted(tx, principal, name, wanted)
         return audit.page(tx, wanted, after=after, limit=limit)
@@ -105,8 +103,9 @@ class Export:
 
 
 def exported(workspace: Workspace, principal: Principal, name: str | None, wanted: Wanted) -> Export:
-    """Return all entries that `list_entries` would list. Raise errors before the first entry; later entries are left
-    out.
+    """Return all entries that `list_entries` would list.
+
+    Raise errors before the first entry; later entries are left out.
     """
     with workspace.database.reading() as tx:
         wanted = _admitted(tx, principal, name, wanted)

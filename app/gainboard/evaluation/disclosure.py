@@ -114,8 +114,10 @@ def charge(
     given: Sequence[Run],
     all_or_none: bool,
 ) -> tuple[list[Run], dict[str, str]]:
-    """Count the scores against the budgets of the teams whose runs they are about, whoever asks: otherwise another team
-    could reveal what the team itself may not. Scores that were given before cost nothing.
+    """Count the scores against the budgets of the teams whose runs they are about.
+
+    It does not matter who asks: otherwise another team could reveal what the team itself may not. Scores that were
+    given before cost nothing.
 
     Return the runs whose scores are given, and by name why others have none: their team's budget is used up. Raise
     BudgetExhausted if that is true for all runs or, with `all_or_none`, for one of the asking team's runs.

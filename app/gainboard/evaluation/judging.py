@@ -1,5 +1,6 @@
-"""The place where strings end: runs and qrels become arrays here, once, at upload. No metric ever sees a
-document id.
+"""The place where strings end: runs and qrels become arrays here, once, at upload.
+
+No metric ever sees a document id.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The origin of a cached answer, which tells whether the answer is still right for this principal and the
-present data.
-"""
+"""The origin of a cached answer, which tells whether the answer is still right for this principal."""
 
 from __future__ import annotations
 

@@ -13,8 +13,9 @@ from gainboard.store import qrels, runs
 
 
 def pool(workspace: Workspace, principal: Principal, name: str, depth: int) -> Iterator[str]:
-    """Yield the documents to judge: sorted `topic document` lines. Judged documents have their level as a third
-    column.
+    """Yield the documents to judge: sorted `topic document` lines.
+
+    Judged documents have their level as a third column.
     """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)

@@ -83,8 +83,9 @@ def authenticate(workspace: Workspace, sender: Sender) -> Principal:
 
 
 def behind(sender: Sender, found: Token | None, now: datetime) -> Principal:
-    """Return the principal that sends a request, from the record of its token. `found` is None if there is no
-    record.
+    """Return the principal that sends a request, from the record of its token.
+
+    `found` is None if there is no record.
     """
     if sender.token is None:
         return Principal("anonymous", why_anonymous=sender.why_anonymous)

@@ -124,8 +124,9 @@ def _values(collection: Collection, intake: Intake, file: QrelsFile, index: Qrel
 
 
 def _topic_warnings(collection: Collection, file: QrelsFile) -> Iterator[FileWarning]:
-    """Yield warnings about undeclared topics. Participants send runs for the declared topics, so others are probably a
-    mistake.
+    """Yield warnings about undeclared topics.
+
+    Participants send runs for the declared topics, so others are probably a mistake.
     """
     if collection.topics is None:
         return

@@ -68,8 +68,9 @@ def of_team(tx: Transaction, view: View, team_id: int, now: datetime) -> dict[st
 
 
 def require_room(tx: Transaction, view: View, now: datetime) -> None:
-    """Raise QuotaExceeded if the team may send no more runs. The caller has locked the collection, so that simultaneous
-    uploads cannot exceed the quota.
+    """Raise QuotaExceeded if the team may send no more runs.
+
+    The caller has locked the collection, so that simultaneous uploads cannot exceed the quota.
     """
     if view.organises or view.own_team is None:
         return
@@ -93,8 +94,9 @@ def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
 
 @contextmanager
 def uploading(workspace: Workspace, principal: Principal, name: str) -> Iterator[None]:
-    """Count an upload while a participant's file arrives. Raise QuotaExceeded if the team has too many uploads
-    at once.
+    """Count an upload while a participant's file arrives.
+
+    Raise QuotaExceeded if the team has too many uploads at once.
     """
     begun = _begin(workspace, principal, name)
     try:

@@ -125,9 +125,7 @@ def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterabl
 
 
 def topic_warnings(unknown: int, missing: int, of: str) -> list[FileWarning]:
-    """Return the warnings for a run with `unknown` topics, and without `missing` topics of the qrels or the
-    collection.
-    """
+    """Return the warnings for a run with `unknown` topics, and without `missing` topics."""
     found = (
         ("unknown-topics", unknown, f"The run has topics that are not in the {of}; these are ignored."),
         ("missing-topics", missing, f"The run lacks topics of the {of}; these score 0."),

@@ -58,8 +58,9 @@ class Plan:
 
     @property
     def joined(self) -> Sequence[Qrels | None]:
-        """The versions with which the runs are joined. It contains None if runs are only read, because there are no
-        judgments.
+        """The versions with which the runs are joined.
+
+        It contains None if runs are only read, because there are no judgments.
         """
         return self.replaced or ((None,) if self.newest is None else ())
 
@@ -85,8 +86,9 @@ class OrderChange:
     plan: Plan | None = None
 
     def join(self, version: Qrels | None, run: Run) -> Rejoined:
-        """Return the join of a run in the new order with the judgments of a version. Without a version, only read the
-        run.
+        """Return the join of a run in the new order with the judgments of a version.
+
+        Without a version, only read the run.
         """
         try:
             index = index_of(self.workspace, self.collection, version) if version is not None else None
@@ -177,8 +179,9 @@ def change_unpublished(workspace: Workspace, principal: Principal, name: str, or
 
 
 def lock_for_change(tx: Transaction, principal: Principal, collection: Collection) -> None:
-    """Lock the collection for a change. Raise Forbidden or NotFound if the principal may not change it, or no
-    longer.
+    """Lock the collection for a change.
+
+    Raise Forbidden or NotFound if the principal may not change it, or no longer.
     """
     view = open_locked(tx, principal, collection.name)
     view.require_organiser()

@@ -17,8 +17,10 @@ Floats = NDArray[np.float64]
 def csv_of(
     runs: Sequence[str], labels: Sequence[str], topics: Sequence[str], means: Floats, by_topic: Floats | None
 ) -> Iterator[str]:
-    """Yield lines of CSV, by run and metric. `means` is [metrics, runs]; a mean's topic is `all`. If `by_topic`
-    [metrics, runs, topics] is given, the scores of topics come before their mean.
+    """Yield lines of CSV, by run and metric.
+
+    `means` is [metrics, runs]; a mean's topic is `all`. If `by_topic` [metrics, runs, topics] is given, the scores of
+    topics come before their mean.
     """
     yield "run,topic,metric,value\r\n"
     for column, run in enumerate(runs):
@@ -32,8 +34,10 @@ def csv_of(
 def trec_eval_of(
     tag: str, names: Sequence[str], topics: Sequence[str], scored: int | None, means: Floats, by_topic: Floats | None
 ) -> Iterator[str]:
-    """Yield lines of trec_eval for one run. `means` is [metrics], over at most `scored` topics (None: hidden). If
-    `by_topic` [metrics, topics] is given, the scores of topics come first. Undefined scores have no line.
+    """Yield lines of trec_eval for one run.
+
+    `means` is [metrics], over at most `scored` topics (None: hidden). If `by_topic` [metrics, topics] is given, the
+    scores of topics come first. Undefined scores have no line.
     """
     for topic, scores in zip(topics, by_topic.T.tolist(), strict=True) if by_topic is not None else ():
         for name, value in zip(names, scores, strict=True):

@@ -84,9 +84,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
 
 
 def _points(collection: Collection, grid: Grid) -> list[Point]:
-    """Return the distinct metrics, in the order of the request, then of the values; the last parameter changes
-    fastest.
-    """
+    """Return the distinct metrics in the order of the request, then of the values, the last parameter fastest."""
     asked = expand(grid.metrics or collection.metrics or DEFAULT_METRICS, collection.highest_level)
     if (count := len(asked) * prod(map(len, grid.values.values()))) > MOST_POINTS:
         message = (

@@ -77,9 +77,7 @@ class View:
             raise self._hidden()
 
     def require_file(self, run: Run) -> None:
-        """Raise JudgmentsHidden unless the principal may read the run's file: others than its team, once judgments are
-        released.
-        """
+        """Raise JudgmentsHidden unless the principal may read the run's file, which is its team's until the release."""
         if not (self.sees_judgments or run.team_id == self.own_team):
             raise JudgmentsHidden(f"Only the team of {run.name!r} may read its file until the judgments are released.")
 

@@ -266,7 +266,8 @@ def _notes(table: Table) -> Iterator[str]:
 
 
 def _sentence(text: str) -> str:
-    """Return a text of lines. Labels of metrics are broken between parameters, because they may be longer than a
-    line.
+    """Return a text of lines.
+
+    Labels of metrics are broken between parameters, because they may be longer than a line.
     """
     return _COMMA.sub(r",\\allowbreak{}", tex(text))

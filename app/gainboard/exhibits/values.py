@@ -16,8 +16,9 @@ Json = dict[str, Any]
 
 
 def table_as_json(table: Table) -> Json:
-    """Return the table. `marks` names each marked cell by row and column, from 0, and by its mark's key in
-    `meanings`.
+    """Return the table.
+
+    `marks` names each marked cell by row and column, from 0, and by its mark's key in `meanings`.
     """
     return {
         "name": table.name,

@@ -49,9 +49,7 @@ def paired_bootstrap(
 
 
 def _paired_ratios(w: Floats, squares: Floats, counts: Floats, room: Floats) -> Floats:
-    """Return S1**2 / S2 from the sums S1 of w and S2 of its squares: [pairs, resamples], in `room` [2, pairs,
-    resamples].
-    """
+    """Return S1**2 / S2, from sums S1 of w and S2 of its squares: [pairs, resamples], using `room`."""
     sums, square_sums = np.matmul(w, counts.T, out=room[0]), np.matmul(squares, counts.T, out=room[1])
     np.multiply(sums, sums, out=sums)
     # Only topics whose own squares are this small can add up to so little. Checking every sum would cost more.
@@ -138,8 +136,7 @@ def _counts(seed: int, purpose: str, resamples: int, topics: int) -> Floats:
 
 @register_test
 class PairedBootstrap(PairwiseTest):
-    """The test draws topics with replacement, and counts how often the differences, shifted to a mean of 0, have at
-    least the same |t|.
+    """The test draws topics with replacement, and counts how often shifted differences have at least the same |t|.
 
     One set of resamples serves all pairs. The ASL is that count over the number of resamples. A pair without any
     difference has 1.

@@ -33,9 +33,7 @@ def t_levels(differences: Floats) -> Floats:
 
 
 def sign_levels(differences: Floats) -> Floats:
-    """Return two-sided levels of the exact binomial test on the signs of `differences` [pairs, topics]: float64
-    [pairs].
-    """
+    """Return two-sided levels of the exact sign test on `differences` [pairs, topics]: float64 [pairs]."""
     # SciPy is imported late here, too, because of its time.
     from scipy.special import bdtr  # noqa: PLC0415
 
@@ -120,8 +118,7 @@ class TTest(ClassicalTest):
 
 @register_test
 class Wilcoxon(ClassicalTest):
-    """The test ranks the differences by their size, and compares the ranks of the positive with those of the negative
-    ones.
+    """The test ranks the differences by their size, and compares the ranks of positive and negative ones.
 
     Zeros are left out. The level is exact for at most 50 topics without ties and zeros, and for at most 13 topics with
     them. Otherwise it is the normal approximation, corrected for ties.
@@ -140,9 +137,7 @@ class Wilcoxon(ClassicalTest):
 
 @register_test
 class Sign(ClassicalTest):
-    """The test counts the topics on which each run is better: do the counts differ only by chance? Exact; ties are left
-    out.
-    """
+    """The test counts the topics on which each run is better. It is exact, and ties are left out."""
 
     name = "sign"
     title = "Sign test"

@@ -56,9 +56,7 @@ def max_t(
 
 
 def needed_resamples(pairs: int, alpha: float) -> int:
-    """Return the smallest B with which one of `pairs` can be significant at `alpha` after Holm's correction: m /
-    alpha.
-    """
+    """Return the smallest B with which one of `pairs` can be significant at `alpha` after Holm's correction."""
     return max(1, math.ceil(pairs / alpha - NEAR))
 
 

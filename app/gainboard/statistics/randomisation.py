@@ -40,8 +40,7 @@ def every_sign(topics: int) -> Floats:
 
 @register_test
 class Randomisation(SignificanceTest):
-    """The test swaps the two runs' scores on random topics, and counts how often the means differ at least as much as
-    before.
+    """The test swaps the two runs' scores on random topics, and counts how often the means differ as much.
 
     The ASL is (1 + count) / (1 + resamples), so it is never 0. With at most 13 topics, all combinations of swaps are
     counted, and the ASL is exact.

@@ -49,8 +49,9 @@ def count_trials(happened: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StabilityCounts:
-    """The number of trials with each outcome for each pair, int64 [fuzziness, pairs]. Counts of further trials may be
-    added.
+    """The number of trials with each outcome for each pair, int64 [fuzziness, pairs].
+
+    Counts of further trials may be added.
     """
 
     greater: Counts

@@ -36,9 +36,7 @@ def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
 
 
 def _weighted_agreement(means: Floats) -> tuple[Floats, Floats]:
-    """Return over pairs, weighted by the ranking of the column's metric: the products of signs, and whether neither is
-    a tie.
-    """
+    """Return products of signs over pairs, weighted by the column's ranking, and whether neither is a tie."""
     metrics, runs = means.shape
     by_run = np.ascontiguousarray(means.T)
     above = np.ascontiguousarray(_above(means).T)
@@ -61,8 +59,7 @@ def _above(means: Floats) -> NDArray[np.float64]:
 
 
 def rbo_matrix(means: Floats, tie_order: Indices, p: float = 0.9) -> Floats:
-    """Return rank-biased overlap of full rankings, extrapolated (Webber, Moffat and Zobel, TOIS 28(4), 2010):
-    symmetric.
+    """Return extrapolated rank-biased overlap of full rankings (Webber et al., TOIS 28(4), 2010): symmetric.
 
     `tie_order` intp [runs] gives the order in which tied runs are listed, lowest first (the rank of each run's name
     among the names). The smaller `p` (0 < p < 1), the less the lower ranks count. Results are in 0 .. 1.

@@ -21,8 +21,7 @@ SECONDS_A_SCORE = 6e-9
 
 
 def largest_differences(scores: Floats, permutations: Indices) -> Floats:
-    """Return the largest mean minus the smallest after each permutation of `scores` [runs, topics]: float64
-    [resamples].
+    """Return the largest minus the smallest mean after each permutation of `scores`: float64 [resamples].
 
     `permutations` [resamples, topics, runs] says whose score each run gets, topic by topic.
     """
@@ -63,8 +62,7 @@ def _permuted_positions(seed: int, block: int, resamples: int, topics: int, runs
 
 @register_test
 class RandomisedTukey(SignificanceTest):
-    """The test permutes the runs within each topic, and counts how often the best and the worst then differ as much as
-    a pair does.
+    """The test permutes the runs within each topic, and counts how often the extremes differ as much as a pair.
 
     It takes into account that all pairs are compared, so no correction is needed.
     """

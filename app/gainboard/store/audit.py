@@ -35,8 +35,9 @@ class Wanted:
 
 
 def canonical(value: Any) -> str:
-    """Return JSON in the form of RFC 8785: sorted keys, no blanks. Hashed values contain no fractions by default,
-    because programming languages write these differently.
+    """Return JSON in the form of RFC 8785: sorted keys, no blanks.
+
+    Hashed values contain no fractions by default, because programming languages write these differently.
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 

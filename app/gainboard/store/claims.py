@@ -27,8 +27,10 @@ INTERRUPTIONS = 20
 
 
 def _ready() -> Select[Any]:
-    """Return the query for the next chunk. It belongs to the job with the fewest started chunks, so that short jobs do
-    not wait for long ones. The chunk that puts a result together comes when all others of its job are done.
+    """Return the query for the next chunk.
+
+    It belongs to the job with the fewest started chunks, so that short jobs do not wait for long ones. The chunk that
+    puts a result together comes when all others of its job are done.
     """
     is_last = chunks.c.first_part + chunks.c.parts == table.c.parts
     progress = _open_jobs()

@@ -57,9 +57,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The revision of a database (None: it has none), that of this version, and whether this version knows the
-    former.
-    """
+    """The revision of a database (None: none), this version's, and whether this version knows the former."""
 
     found: str | None
     newest: str
@@ -130,9 +128,7 @@ def jobs_by_state(tx: Connection) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The running work: claimed chunks by owner, the start of the longest running job, and the most starts of one chunk
-    after interruptions or failures.
-    """
+    """The running work: claimed chunks by owner, the start of the oldest job, and the most starts of one chunk."""
 
     claimed: Mapping[str, int]
     since: datetime | None

@@ -101,8 +101,9 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A report. Its state follows from its jobs and the job that lays out their results (`layout`), unless it was
-    cancelled.
+    """A report.
+
+    Its state follows from its jobs and the job that lays out their results (`layout`), unless it was cancelled.
 
     The layout is queued when the other jobs have succeeded. Reports of schemas up to 0006 have none.
     """

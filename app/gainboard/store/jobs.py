@@ -62,8 +62,9 @@ def page(
     kind: str | None = None,
     state: JobState | None = None,
 ) -> list[StoredJob]:
-    """Return jobs of one live collection or of all, newest first; of one kind and state, or of all. `drafts` includes
-    those about drafts of qrels.
+    """Return jobs of one live collection or of all, newest first; of one kind and state, or of all.
+
+    `drafts` includes those about drafts of qrels.
     """
     live = collections.c.deleted_at.is_(None) & qrels.c.discarded_at.is_(None) & table.c.kind.not_in(CHORES)
     query = _select().join(collections, collections.c.id == table.c.collection_id).where(live)
@@ -124,8 +125,9 @@ def job_of(tx: Transaction, held: Claim) -> StoredJob:
 
 
 def lock(tx: Transaction, numbers: Container[int], *, keys_only: bool = False) -> None:
-    """Wait until nobody else changes these jobs, always in the same order. With `keys_only`, wait until nobody ends
-    them.
+    """Wait until nobody else changes these jobs, always in the same order.
+
+    With `keys_only`, wait until nobody ends them.
     """
     wanted = select(table.c.number).where(table.c.number.in_(numbers)).order_by(table.c.number)
     tx.execute(wanted.with_for_update(read=keys_only, key_share=keys_only)).all()

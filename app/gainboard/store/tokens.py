@@ -86,9 +86,7 @@ def find_by_id(tx: Transaction, collection_id: int | None, identity: str) -> Tok
 
 
 def page(tx: Transaction, collection_id: int | None, *, after: str | None, limit: int) -> list[Token]:
-    """Return a collection's tokens by id, with revoked ones; without a collection, those of the instance's
-    organisers.
-    """
+    """Return a collection's tokens by id, with revoked ones; without a collection, the instance organisers'."""
     query = _select().where(table.c.collection_id == collection_id).order_by(table.c.id).limit(limit)
     if after is not None:
         query = query.where(table.c.id > after)

@@ -42,8 +42,9 @@ K = TypeVar("K", bound=AnyKind[Any])
 
 
 class KindCatalogue(Generic[K]):
-    """The kinds that the modules of one package add, by name. The modules are imported when a kind is first needed,
-    because they import this catalogue in turn.
+    """The kinds that the modules of one package add, by name.
+
+    The modules are imported when a kind is first needed, because they import this catalogue in turn.
     """
 
     def __init__(self, package: str) -> None:
@@ -64,8 +65,9 @@ class KindCatalogue(Generic[K]):
         return tuple(self._kinds[name] for name in sorted(self._kinds))
 
     def find(self, name: str) -> K:
-        """Return the kind with this name. Raise KeyError if there is none; models of requests allow only known
-        names.
+        """Return the kind with this name.
+
+        Raise KeyError if there is none; models of requests allow only known names.
         """
         self._complete()
         return self._kinds[name]

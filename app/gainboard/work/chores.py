@@ -39,8 +39,9 @@ TRIED_AGAIN_AFTER = timedelta(minutes=_MINUTES)
 
 
 def enqueue_chore(tx: Transaction, now: datetime, chore: Chore, work: StoredWork) -> StoredJob:
-    """Return the job that does a chore for a job or report. It is queued unless it exists, or again if it has
-    failed.
+    """Return the job that does a chore for a job or report.
+
+    It is queued unless it exists, or again if it has failed.
     """
     own = work if isinstance(work, StoredJob) else work.jobs[0]
     subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}

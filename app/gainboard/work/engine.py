@@ -27,8 +27,7 @@ log = logging.getLogger("gainboard")
 
 
 class Engine:
-    """A thread, from `start` to `stop`, that runs the database's jobs while it owns them, and otherwise waits to own
-    them.
+    """A thread that runs the database's jobs while it owns them, and otherwise waits to own them.
 
     All state is in the tables: claims, progress and results. This process may therefore die at any moment. The next
     owner returns the chunks that its processes had begun.
@@ -47,9 +46,7 @@ class Engine:
 
     @property
     def works(self) -> Literal["here", "elsewhere", "off"]:
-        """The server that runs the database's jobs: this one, another one (perhaps this one soon), or never this
-        one.
-        """
+        """The server that runs the database's jobs: this one, another one (or soon this one), or never this one."""
         if not self._slots:
             return "off"
         return "here" if self._owns else "elsewhere"

@@ -24,8 +24,9 @@ transaction is short.
 
 
 class ClaimLost(Exception):
-    """An error that tells a worker that another worker has its chunk, or that the job is over. It takes the next
-    chunk.
+    """An error that tells a worker that another worker has its chunk, or that the job is over.
+
+    It takes the next chunk.
     """
 
 

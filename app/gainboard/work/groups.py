@@ -30,8 +30,9 @@ GROUPS: Cache[str, Groups] = Cache(256)
 
 @dataclass(frozen=True)
 class GroupsJob:
-    """The job of a leaderboard's groups: the request for it, and its state. `state` is None if nobody has asked
-    for it.
+    """The job of a leaderboard's groups: the request for it, and its state.
+
+    `state` is None if nobody has asked for it.
     """
 
     kind: str

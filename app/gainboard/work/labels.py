@@ -54,8 +54,9 @@ class Labels:
         return without(bound.label, parameter)
 
     def written(self, expression: str, parameter: str, value: str | float) -> str:
-        """Return the value as a label writes it, or would write it if it were not the default. The metric has the
-        parameter.
+        """Return the value as a label writes it, or would write it if it were not the default.
+
+        The metric has the parameter.
         """
         bound = self._resolve(expression, {parameter: as_text(value)})
         (known,) = (each for each in bound.metric.parameters if each.name == parameter)

@@ -91,8 +91,10 @@ def identity(
 
 
 def settle(collection: Collection, params: AnyParams) -> AnyParams:
-    """Return the settled request, which is itself a valid request. Raise BadExpression or BadGains with the location of
-    the error, and InvalidRequest if the request exceeds a limit only when it is settled.
+    """Return the settled request, which is itself a valid request.
+
+    Raise BadExpression or BadGains with the location of the error, and InvalidRequest if the request exceeds a limit
+    only when it is settled.
     """
     defaults = params.defaults()
     labels = Labels(collection, defaults)
@@ -208,8 +210,9 @@ def matrices_of(
 
 
 def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
-    """Return the number of parts in each chunk, from the parts' costs. The last chunk, of one part, puts the result
-    together.
+    """Return the number of parts in each chunk, from the parts' costs.
+
+    The last chunk, of one part, puts the result together.
 
     Chunks depend only on the costs, so the number of processes has no effect on the result. Raise InvalidRequest for a
     job that costs more than `MOST_SECONDS`.

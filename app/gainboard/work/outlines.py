@@ -199,8 +199,9 @@ def _chapter(outline: Outline, queued: Mapping[str, tuple[StoredJob, bool]]) -> 
 
 
 def shown(params: ReportParams) -> Mapping[str, Any]:
-    """Return the parameters that identify a report. Versions of qrels are part of the facts about its collections
-    instead.
+    """Return the parameters that identify a report.
+
+    Versions of qrels are part of the facts about its collections instead.
     """
     return params.model_dump(mode="json", exclude={"qrels"})
 

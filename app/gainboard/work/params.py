@@ -64,8 +64,9 @@ class AnyParams(BaseModel):
         return None
 
     def versions(self) -> dict[str, int]:
-        """Return the other qrels versions that the request names, each under its location. Only some kinds compare
-        versions.
+        """Return the other qrels versions that the request names, each under its location.
+
+        Only some kinds compare versions.
         """
         return {}
 
@@ -122,8 +123,9 @@ class Params(AnyParams):
         return self.model_copy(update=none | self.expressions(label))
 
     def expressions(self, label: Labels) -> dict[str, Any]:
-        """Return the fields that hold metric expressions, with labels instead. Kinds with more such fields add
-        theirs.
+        """Return the fields that hold metric expressions, with labels instead.
+
+        Kinds with more such fields add theirs.
         """
         if isinstance(self.runs, Top):
             return {"runs": Top(top=self.runs.top, by=label(self.runs.by))}

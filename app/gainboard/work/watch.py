@@ -25,8 +25,7 @@ W = TypeVar("W", StoredJob, StoredReport)
 
 
 class Watch:
-    """A watch that tells all waiting requests of one process about changes of jobs and reports, whichever process runs
-    them.
+    """A watch that tells all waiting requests of one process about changes of jobs and reports.
 
     It belongs to one event loop. Only one read of the table runs at a time, however many requests wait.
     """
@@ -61,9 +60,7 @@ class Watch:
         return job
 
     async def changes(self, job: W) -> AsyncIterator[W]:
-        """Yield the job or report as it is known, then at each new state or progress, until it is over or `close` is
-        called.
-        """
+        """Yield the job or report as it is known, then at each new state or progress, until it is over."""
         yield job
         while not (job.is_over or self._is_closed):
             known, job = job, await self._next(job)

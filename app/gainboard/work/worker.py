@@ -103,8 +103,9 @@ def _assemble(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Anal
 
 
 def _is_ended(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Analysis, found: Sequence[Arrays]) -> bool:
-    """Put the result together and end the job. Return False, with nothing stored, if a change must be prepared
-    again.
+    """Put the result together and end the job.
+
+    Return False, with nothing stored, if a change must be prepared again.
     """
     result = analysis.result(found)
     tested = list_pairs(result)
@@ -141,8 +142,9 @@ def _lock_for_change(workspace: Workspace, tx: Transaction, job: StoredJob, anal
 
 
 def _headed(job: StoredJob, analysis: Analysis, result: dict[str, Any]) -> dict[str, Any]:
-    """Return the result with the fields of every result before its own. It has no times, so equal jobs have equal
-    results.
+    """Return the result with the fields of every result before its own.
+
+    It has no times, so equal jobs have equal results.
     """
     matrices = analysis.matrices
     head = {

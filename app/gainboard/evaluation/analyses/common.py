@@ -80,8 +80,9 @@ class CommonTopics:
         require_at_most(MOST_KEPT, draws * self.count, f"draws ({draws:,} {field} x {self.count:,} topics)", field)
 
     def subset_size(self, asked: int | None, most: int) -> int:
-        """Return the number of topics that a trial draws, by default half. Raise InvalidRequest if it exceeds
-        `most`.
+        """Return the number of topics that a trial draws, by default half.
+
+        Raise InvalidRequest if it exceeds `most`.
         """
         if asked is not None and asked > most:
             message = f"subset_size is {asked}, but with {self.count} topics it may be at most {most}."
@@ -90,8 +91,10 @@ class CommonTopics:
 
 
 def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> CommonTopics:
-    """Return the topics of a resampling analysis. Raise InvalidRequest for fewer than `least` topics or two runs, and
-    for geometric means: an analysis that draws topics compares arithmetic means.
+    """Return the topics of a resampling analysis.
+
+    Raise InvalidRequest for fewer than `least` topics or two runs, and for geometric means: an analysis that draws
+    topics compares arithmetic means.
     """
     if matrices.run_count < 2:
         raise refuse("runs", "too-few-runs", f"Selected runs: {matrices.run_count}. A comparison needs at least 2.")
@@ -113,8 +116,9 @@ def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> Co
 
 
 def topics_for_halves(matrices: Matrices, labels: Sequence[str]) -> CommonTopics:
-    """Return the topics of stability and swap rate, which count differences in hundredths. Also raise InvalidRequest
-    for metrics whose scores are not in [0, 1].
+    """Return the topics of stability and swap rate, which count differences in hundredths.
+
+    Also raise InvalidRequest for metrics whose scores are not in [0, 1].
     """
     for label in labels:
         if not matrices.metric(label).is_bounded:

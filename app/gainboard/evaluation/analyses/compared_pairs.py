@@ -111,8 +111,7 @@ class ComparedPairs:
         return list(map(ComparedPair, names, *map(_numbers, columns)))
 
     def select(self, run: str | None, below: float | None) -> Indices:
-        """Return the numbers of the pairs of a run (None: any run) with a level below this (None: any level): intp,
-        sorted.
+        """Return the numbers of the pairs of a run with a level below this (None: any run or level): intp, sorted.
 
         The level is the corrected one, if there is a correction. A run that is not among `runs` has no pairs.
         """

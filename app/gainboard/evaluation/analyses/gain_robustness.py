@@ -14,8 +14,7 @@ from gainboard.evaluation.matrices import Matrices
 
 
 class GainRobustness(Analysis):
-    """Stability and swap rate of each metric under each setting, and its ranking compared with that of the first
-    setting.
+    """Stability and swap rate of each metric under each setting, and its ranking against that of the first one.
 
     `labels` maps each metric to its labels under the settings, in the order of the settings.
     """

@@ -82,9 +82,7 @@ def _rejoined(arrays: Arrays) -> Rejoined:
 
 
 def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:
-    """Return the number of topics in which a judged document gets another rank, or is cut off, or is no longer
-    cut off.
-    """
+    """Return the number of topics in which a judged document gets another rank or crosses the depth."""
 
     def rows(run: JudgedRun) -> list[tuple[bytes, bytes]]:
         ranks, levels = (np.split(column, run.starts[1:-1]) for column in (run.rank.astype(np.int64), run.level))

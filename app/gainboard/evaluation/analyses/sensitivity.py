@@ -42,9 +42,7 @@ class Decision:
 
 
 def curve_points(pairs: int) -> Indices:
-    """Return which points of a curve over all pairs are listed: all, or `MOST_POINTS` at equal distances: intp
-    [points].
-    """
+    """Return which points of a curve over all pairs are listed: all, or `MOST_POINTS` of them: intp [points]."""
     if pairs <= MOST_POINTS:
         return np.arange(pairs)
     return np.rint(np.linspace(0, pairs - 1, MOST_POINTS)).astype(np.intp)

@@ -72,8 +72,9 @@ class Look:
 
 
 def looks_of(labels: Sequence[str]) -> dict[str, Look]:
-    """Return a look for each label. The first 24 have different marks; the first 40 differ at least in colour or
-    dashes.
+    """Return a look for each label.
+
+    The first 24 have different marks; the first 40 differ at least in colour or dashes.
     """
     scale = 1.0 if len(labels) <= MANY else 0.9
     return {label: _look(number, scale) for number, label in enumerate(labels)}

@@ -44,8 +44,10 @@ class Answer:
 
 
 def compose(chapters: Chapters) -> Answer:
-    """Return the report's answer. `tables-3-6a` of collection C becomes `tables-3-6a.C`. The average over several
-    collections has the paper's own number for it, or is `average-tables-3-6a`.
+    """Return the report's answer.
+
+    `tables-3-6a` of collection C becomes `tables-3-6a.C`. The average over several collections has the paper's own
+    number for it, or is `average-tables-3-6a`.
     """
     everything = [(name, each) for name, laid in chapters.items() for each in laid]
     tables = list(_tables([(name, each) for name, each in everything if isinstance(each, LaidTable)]))
@@ -103,8 +105,9 @@ def _figures(laid: Sequence[tuple[str, LaidFigure]]) -> Iterator[Placed[Figure]]
 
 
 def _by_number(laid: Sequence[tuple[str, P]]) -> dict[str, dict[str, P]]:
-    """Return the items by number and collection. Numbers are in the order of the paper, even if the first collections
-    lack some.
+    """Return the items by number and collection.
+
+    Numbers are in the order of the paper, even if the first collections lack some.
     """
     order: list[str] = []
     places: dict[str, int] = defaultdict(int)

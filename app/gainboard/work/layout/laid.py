@@ -25,8 +25,9 @@ def slug(number: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LaidTable:
-    """A table of the paper, for one collection. `number` is the paper's; if the paper has such a table for each data
-    set, it names all of them ("Tables 3-6 (a)").
+    """A table of the paper, for one collection.
+
+    `number` is the paper's; if the paper has such a table for each data set, it names all of them ("Tables 3-6 (a)").
 
     The table is neither sorted nor marked. `finish` does both, for this table and for the average over collections,
     which may have a number of its own. A table that `is_joined` is not averaged: one table has the rows of all
@@ -73,9 +74,10 @@ Laid = LaidTable | LaidFigure | LeftOut | Remark
 
 
 def average(tables: Sequence[Table]) -> Table:
-    """Return the unweighted mean of tables of one form, number by number. It has the rows whose texts are in all
-    tables, in the order of the first one. A number is undefined if it is undefined in any table. Shares become
-    quotients.
+    """Return the unweighted mean of tables of one form, number by number.
+
+    It has the rows whose texts are in all tables, in the order of the first one. A number is undefined if it is
+    undefined in any table. Shares become quotients.
 
     Columns that are not in all tables are left out. So are notes, which are about one table only.
     """

@@ -13,8 +13,9 @@ NONRELEVANT, TOTAL = "nonrelevant (L0)", "all levels"
 
 
 def statistics(judgments: Result, number: str, correlated: int | None, tested: int | None) -> LaidTable:
-    """Return the topics according to a job of kind `judgments`, and the numbers of runs used: one row of a table over
-    all collections. A number is None if there was no such experiment.
+    """Return a row with the topics of a job of kind `judgments`, and the numbers of runs used.
+
+    It is part of one table over all collections. A number is None if there was no such experiment.
     """
     relevant, levels = judgments["relevant"], judgments["levels"][:0:-1]
     used = "" if correlated is None else str(correlated)
@@ -35,9 +36,7 @@ def statistics(judgments: Result, number: str, correlated: int | None, tested: i
 
 
 def numbers_of_runs(result: Result, number: str) -> Iterator[LaidTable | Remark]:
-    """Yield the runs that a job is about, and those left out as identical to others of their team: one row of a table
-    over all collections, and the names.
-    """
+    """Yield a row with the runs of a job and those left out as identical to others of their team, and the names."""
     kept, left_out = result["runs"], result.get("runs_left_out", ())
     row = (result["collection"], len(kept) + len(left_out), len(left_out), len(kept))
     columns = (Column("collection"), Column("runs"), Column("discarded, as identical"), Column("compared"))
@@ -48,9 +47,7 @@ def numbers_of_runs(result: Result, number: str) -> Iterator[LaidTable | Remark]
 
 
 def crossed_levels(result: Result) -> Table:
-    """Return the table of a job of kind `judgments`: a row for each original level that documents have, with the shares
-    of their present levels.
-    """
+    """Return the table of a job of kind `judgments`: for each original level the shares of the present levels."""
     found = result["against"]
     names = [NONRELEVANT, *found["levels"][1:]]
     lines = zip(names, found["crossed"], found["there"], found["shares"], strict=True)
