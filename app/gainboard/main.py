@@ -202,7 +202,7 @@ def _surround(application: FastAPI, standings: Standings, access: AccessLog | No
 
 
 def create_app_from_environment() -> FastAPI:
-    """Return the application for servers that take a factory: `uvicorn --factory gainboard.main:NAME`."""
+    """Return the application for servers that take a factory: `uvicorn --factory`."""
     settings = Settings.read(os.environ)
     logs.configure()
     workspace, token = open_workspace(settings)

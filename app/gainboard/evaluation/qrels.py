@@ -151,9 +151,7 @@ def _refuse_foreign(collection: Collection, file: QrelsFile) -> None:
 
 
 def versions(workspace: Workspace, principal: Principal, name: str, after: int | None, limit: int) -> list[Qrels]:
-    """List the versions of a collection by number, for principals who may see its judgments; drafts only for
-    organisers.
-    """
+    """List the versions by number, for principals who may see the judgments; drafts only for organisers."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()

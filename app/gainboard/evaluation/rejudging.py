@@ -74,9 +74,7 @@ class Plan:
 
 @dataclass
 class OrderChange:
-    """The change of a collection to another order: `prepare` reads runs, outside of transactions, and `apply`
-    publishes.
-    """
+    """The change of a collection to another order: `prepare` reads runs, and `apply` publishes."""
 
     workspace: Workspace
     collection: Collection

@@ -110,8 +110,7 @@ def _compare(means: Floats, fuzziness: Sequence[float]) -> StabilityCounts:
 
 
 def _tie_limit(x: Floats, y: Floats) -> Floats:
-    """Return the fuzziness beyond which x and y are tied, with the sign of x - y; NaN if they are tied at any
-    fuzziness.
+    """Return the fuzziness beyond which x and y are tied, with the sign of x - y; NaN if they are always tied.
 
     This is |x - y| < f * max - tolerance solved for f, so one quotient serves every fuzziness.
     """

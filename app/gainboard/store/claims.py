@@ -95,9 +95,7 @@ def holds(tx: Transaction, held: Claim) -> bool:
 
 
 def is_lost(tx: Transaction, held: Claim) -> bool:
-    """Return whether somebody else ended the claim: the job is over without a result, or the chunk must be started
-    again.
-    """
+    """Return whether the claim was ended: the job is over without a result, or the chunk must be started again."""
     state = tx.execute(select(table.c.state).where(table.c.number == held.job_number)).scalar()
     anew = select(chunks.c.position).where(_of(held), ~chunks.c.done, chunks.c.claim.is_distinct_from(held.name))
     return state in ("failed", "cancelled") or tx.execute(anew).first() is not None

@@ -207,9 +207,7 @@ def shown(params: ReportParams) -> Mapping[str, Any]:
 
 
 def identity(kind: ReportKind[Any], params: ReportParams, outlines: Sequence[Outline]) -> str:
-    """Return a report's id: SHA-256 of its plan's version, its name and parameters, and its jobs, chapter by
-    chapter.
-    """
+    """Return a report's id: SHA-256 of its plan's version, its name and parameters, and its jobs."""
     chapters = list(map(list, map(_known, outlines)))
     known = [LAYOUT_VERSION, kind.name, shown(params), chapters]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
