@@ -62,9 +62,11 @@ class AppendixParams(ReportParams):
 
 
 class ReliabilityParams(ReportParams):
-    """The experiments of `q-measure-appendix` with this paper's numbers and marks: rank correlations of Q-measure and
-    related metrics (Tables 1 to 4), those of R-measure (Tables 5 to 8), and the curves of mean scores in the order of
-    relaxed AP (Figure 1), for each collection and as averages over all.
+    """The experiments of `q-measure-appendix` with this paper's numbers and marks.
+
+    Tables 1 to 4 are rank correlations of Q-measure and related metrics, and Tables 5 to 8 those of R-measure. Figure 1
+    shows the curves of mean scores in the order of relaxed AP. All are given for each collection and as averages over
+    all collections.
     """
 
 
