@@ -23,14 +23,12 @@ from __future__ import annotations
 
 import logging
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, Thread
@@ -162,6 +160,10 @@ def _keep_in(folder: Path | None) -> None:
 
 def _mark(folder: Path | None) -> Path:
     """Return the file that marks everything as compiled: by this compiler, for this processor, from these sources."""
+    # Imported here, as every command imports this module, and they take a tenth of a short one's time.
+    import platform  # noqa: PLC0415
+    from importlib.metadata import version  # noqa: PLC0415
+
     sources = [Path(spec.origin) for twin in Twin.every if (spec := find_spec(twin.kernels)) and spec.origin]
     what = (version("numba"), sys.version, platform.processor(), platform.machine())
     stamps = [(str(source), source.stat().st_mtime_ns, source.stat().st_size) for source in sources]

@@ -127,7 +127,7 @@ class ShownCollection(Model):
     levels: list[str] | int
     gains: str
     depth: int
-    order_by: OrderBy = Field(description="The number of the published qrels version")
+    order_by: OrderBy = Field(description="What determines the rank of a document in the published qrels version")
     topics: list[str] | None
     metrics: list[str] | None
     policy: Policy
