@@ -189,7 +189,7 @@ def test_an_example_without_a_fault_is_read(kind: str, code: str, option: str, t
     read(kind, "score", text)
 
 
-FAULTY = [row for row in examples() if row[1] not in ("ok", "no-common-topics")]
+FAULTY = [row for row in examples() if row[1] not in ("ok", "no-common-topics", "no-declared-topics")]
 
 
 @pytest.mark.parametrize(("kind", "code", "option", "text"), FAULTY)
@@ -200,11 +200,14 @@ def test_an_example_of_a_fault_has_that_fault_in_its_last_line(kind: str, code: 
     assert caught.value.faults[0].line in (None, text.count("\n"))
 
 
-def test_the_example_of_a_run_with_other_topics_is_refused(sqlite_service: Service) -> None:
-    text = next(text for _, code, _, text in examples() if code == "no-common-topics")
-    sqlite_service.organiser.post("/v1/collections", json={"name": "web", "levels": 3, "topics": ["1", "2"]})
-    answer = sqlite_service.organiser.post("/v1/collections/web/runs?team=lemur", content=text)
-    assert [fault["code"] for fault in answer.json()["errors"]] == ["no-common-topics"]
+def test_the_examples_of_files_with_other_topics_are_refused(sqlite_service: Service) -> None:
+    texts = {code: text for _, code, _, text in examples()}
+    organiser = sqlite_service.organiser
+    organiser.post("/v1/collections", json={"name": "web", "levels": 3, "topics": ["1", "2"]})
+    run = organiser.post("/v1/collections/web/runs?team=lemur", content=texts["no-declared-topics"])
+    qrels = organiser.put("/v1/collections/web/qrels", content=texts["no-common-topics"])
+    for answer, code in ((run, "no-declared-topics"), (qrels, "no-common-topics")):
+        assert [fault["code"] for fault in answer.json()["errors"]] == [code]
 
 
 def test_every_problem_type_that_the_pages_name_is_there() -> None:

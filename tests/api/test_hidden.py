@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, QRELS, RUN, Campaign, codes, refused, run_text
+from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, codes, refused, run_text
 from tests.conftest import Service
 
 ELSEWHERE = "7 0 x 1\n8 0 y 2\n"
@@ -77,7 +77,43 @@ def test_warnings_refer_to_the_declared_topics(shared: Service) -> None:
         "unknown-topics": 1,
         "missing-topics": 2,
     }
-    assert codes(campaign.submit(run_text({"9": ["x"]}), campaign.client("participant", "b"))) == ["no-common-topics"]
+    assert codes(campaign.submit(run_text({"9": ["x"]}), campaign.client("participant", "b"))) == ["no-declared-topics"]
+
+
+def test_without_declared_topics_everybody_is_told_why_there_are_no_scores(shared: Service) -> None:
+    campaign = Campaign(shared, policy={"presets": ["AP"]})
+    told = campaign.get("").json()["warnings"]
+    assert [each["code"] for each in told] == ["no-topics-declared"]
+    assert campaign.put_qrels().json()["warnings"] == told
+    own = campaign.client("participant", "own")
+    assert campaign.submit(client=own).json()["warnings"] == told
+    assert campaign.get("", own).json()["warnings"] == []
+    assert campaign.get("/scores", own).json()["runs"] == []
+    changed = campaign.change(topics="from-qrels").json()
+    assert (changed["topics"], changed["warnings"]) == (["1", "2"], [])
+    assert [run["name"] for run in campaign.get("/scores", own).json()["runs"]] == ["tag"]
+    assert campaign.submit(WORSE, own).json()["warnings"] == []
+
+
+def test_topics_from_qrels_stay_those_of_that_moment(shared: Service) -> None:
+    campaign = Campaign(shared)
+    assert refused(campaign.change(topics="from-qrels")) == (409, "no-qrels")
+    campaign.put_qrels()
+    assert campaign.change(topics="from-qrels").json()["topics"] == ["1", "2"]
+    campaign.put_qrels("1 0 good 1\n3 0 good 1\n")
+    assert campaign.get("").json()["topics"] == ["1", "2"]
+
+
+def test_a_run_without_a_declared_topic_costs_nothing(shared: Service) -> None:
+    campaign = Campaign(shared, topics=["1", "2"], policy={"presets": ["AP"], "quotas": {"total": 1}})
+    campaign.put_qrels("3 0 good 1\n1 0 good 1\n")
+    own = campaign.client("participant", "own")
+    for client in (own, campaign.organiser):
+        team = {} if client is own else {"team": "own"}
+        assert codes(client.post(f"{campaign.path}/runs", content=run_text({"3": ["good"]}), params=team)) == [
+            "no-declared-topics"
+        ]
+    assert campaign.submit(client=own).status_code == 201
 
 
 def test_a_reader_sees_the_collection_alone(shared: Service) -> None:

@@ -113,7 +113,7 @@ def test_faults_are_looked_for_beyond_the_depth_to_which_a_run_is_cut(shared: Se
 def test_a_run_of_no_common_topic_is_refused_by_whatever_topics_are_known(shared: Service) -> None:
     text = run_text({"9": ["d"]})
     assert Campaign(shared).submit(text).status_code == 201
-    assert codes(Campaign(shared, topics=["1"]).submit(text)) == ["no-common-topics"]
+    assert codes(Campaign(shared, topics=["1"]).submit(text)) == ["no-declared-topics"]
     campaign = Campaign(shared)
     campaign.put_qrels()
     assert codes(campaign.submit(text)) == ["no-common-topics"]

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.models.answers import Page
+from gainboard.api.models.answers import Page, ShownWarning
 from gainboard.api.models.collections import (
     CollectionChange,
     NewCollection,
@@ -30,6 +30,7 @@ from gainboard.errors import (
     Forbidden,
     KeyInUse,
     KeyReused,
+    NoQrels,
     SettingFixed,
     TooManyJobs,
     UnsupportedMediaType,
@@ -65,6 +66,7 @@ def show(described: Described) -> ShownCollection:
         created_at=collection.created_at,
         qrels_version=qrels.version if qrels else None,
         relevant=Relevant(**relevant) if relevant else None,
+        warnings=[ShownWarning(**warning.as_json()) for warning in described.warnings],
     )
 
 
@@ -136,6 +138,7 @@ def read_collection(collection: CollectionName, workspace: WorkspaceDep, princip
     responses=documented(
         Forbidden,
         SettingFixed,
+        NoQrels,
         Conflict,
         BadGains,
         TooManyJobs,

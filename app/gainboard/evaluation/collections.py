@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from gainboard.errors import BadGains, Forbidden, GainboardError, InvalidRequest, SettingFixed
 from gainboard.evaluation import audit
 from gainboard.evaluation import policy as policies
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.versions import judged_topics
+from gainboard.evaluation.versions import judged_topics, select
 from gainboard.evaluation.visibility import View, look, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, Action, Collection, Qrels
+from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, Action, Collection, Qrels
+from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
 
 TIMES = ("opens_at", "closes_at", "releases_at")
@@ -32,6 +34,7 @@ class Described:
     collection: Collection
     qrels: Qrels | None
     relevant: Mapping[str, Any] | None
+    warnings: Sequence[FileWarning] = ()
 
 
 def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -> Described:
@@ -47,7 +50,7 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
     with workspace.database.writing() as tx:
         made = collections.create(tx, workspace.now(), **values)
         audit.record(tx, principal, "collection-created", made.name, made, settings=values)
-        return Described(made, None, None)
+        return Described(made, None, None, _warnings(made, workspace.now()))
 
 
 def change(workspace: Workspace, principal: Principal, name: str, values: dict[str, Any]) -> Described:
@@ -59,6 +62,8 @@ def change(workspace: Workspace, principal: Principal, name: str, values: dict[s
         _refuse_fixed(tx, old, values)
         if "policy" in values:
             values = values | {"policy": policies.merged(old.policy, values["policy"])}
+        if values.get("topics") == FROM_QRELS:
+            values = values | {"topics": judged_topics(workspace, tx, select(tx, view, None)).topics}
         _check({field: getattr(old, field) for field in CHECKED} | values)
         new = collections.change(tx, old.id, **values)
         _record_change(tx, principal, old, new)
@@ -108,13 +113,21 @@ def described(workspace: Workspace, principal: Principal, name: str) -> Describe
 def _describe(workspace: Workspace, tx: Transaction, view: View) -> Described:
     collection = view.collection
     newest = qrels.find(tx, collection.id) if view.sees_judgments else None
+    warnings = _warnings(collection, workspace.now()) if view.organises else []
     if newest is None:
-        return Described(collection, None, None)
+        return Described(collection, None, None, warnings)
     counts = judged_topics(workspace, tx, newest).judgments.level_counts[:, 1:]
     per_topic = counts.sum(axis=1)
     per_level = {collection.level_name(level): int(n) for level, n in enumerate(counts.sum(axis=0), start=1)}
     relevant = {"mean": float(per_topic.mean()), "minimum": int(per_topic.min()), "per_level": per_level}
-    return Described(collection, newest, relevant)
+    return Described(collection, newest, relevant, warnings)
+
+
+def _warnings(collection: Collection, now: datetime) -> list[FileWarning]:
+    """Return what the organisers should mend: their teams are promised scores and would get none."""
+    has_presets = bool(policies.CollectionPolicy.of(collection).presets)
+    hides_scores = has_presets and not collection.topics and not collection.is_released(now)
+    return [policies.unscorable(collection)] if hides_scores else []
 
 
 def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -> None:

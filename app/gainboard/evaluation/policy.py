@@ -19,6 +19,7 @@ from typing import Any
 from gainboard.errors import GainboardError, InvalidRequest
 from gainboard.metrics import Scale, expand, resolve
 from gainboard.store.records import Collection, PolicySettings
+from gainboard.trec import FileWarning
 
 
 class CollectionPolicy(PolicySettings):
@@ -63,6 +64,16 @@ def check(policy: Mapping[str, Any], scale: Scale, gains: str) -> None:
                 resolve(each, scale, collection={"gains": gains})
         except GainboardError as error:
             raise InvalidRequest.at(f"body.policy.presets.{position}", error.slug, error.message) from error
+
+
+def unscorable(collection: Collection) -> FileWarning:
+    """Return the warning of a hidden collection without declared topics, in which a team gets no scores."""
+    message = (
+        f"{collection.name!r} declares no topics, so teams get no scores while the judgments are hidden. Its "
+        f"organisers can declare them: PATCH /v1/collections/{collection.name} with a list of `topics`, or with "
+        '{"topics": "from-qrels"}'
+    )
+    return FileWarning("no-topics-declared", message)
 
 
 def check_times(opens_at: datetime | None, closes_at: datetime | None, releases_at: datetime | None) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from gainboard.evaluation import audit
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
+from gainboard.evaluation.policy import CollectionPolicy, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
 from gainboard.evaluation.reading import no_common_topics
@@ -97,7 +99,7 @@ def _add(
         intake.store(tx)
         now = workspace.now()
         published_at = None if draft else after_all(tx, collection, now)
-        values = _values(collection, intake, file, index)
+        values = _values(collection, intake, file, index, now)
         added = qrels.add(tx, collection.id, created_at=now, published_at=published_at, **values)
         store_judged(tx, collection, judged, added.id)
         if not draft:  # no answer uses a draft
@@ -108,7 +110,9 @@ def _add(
     return Published(added, created=True)
 
 
-def _values(collection: Collection, intake: Intake, file: QrelsFile, index: QrelsIndex) -> dict[str, Any]:
+def _values(
+    collection: Collection, intake: Intake, file: QrelsFile, index: QrelsIndex, now: datetime
+) -> dict[str, Any]:
     levels = file.judgments.count_levels()
     return {
         "sha256": intake.sha256,
@@ -117,18 +121,20 @@ def _values(collection: Collection, intake: Intake, file: QrelsFile, index: Qrel
         "judged": levels.total(),
         "relevant": sum(count for level, count in levels.items() if level > 0),
         "per_level": {collection.level_name(level): levels[level] for level in sorted(levels)},
-        "warnings": [warning.as_json() for warning in (*file.warnings, *_topic_warnings(collection, file))],
+        "warnings": [warning.as_json() for warning in (*file.warnings, *_topic_warnings(collection, file, now))],
         "counts": index.topics.packed(),
         "order_by": collection.order_by,
     }
 
 
-def _topic_warnings(collection: Collection, file: QrelsFile) -> Iterator[FileWarning]:
+def _topic_warnings(collection: Collection, file: QrelsFile, now: datetime) -> Iterator[FileWarning]:
     """Yield warnings about undeclared topics.
 
     Participants send runs for the declared topics, so others are probably a mistake.
     """
     if collection.topics is None:
+        if CollectionPolicy.of(collection).presets and not collection.is_released(now):
+            yield unscorable(collection)
         return
     declared = set(collection.topics)
     undeclared = [topic for topic in file.judgments if topic not in declared]

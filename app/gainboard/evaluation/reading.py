@@ -124,6 +124,15 @@ def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterabl
     return FaultyFile([Fault("no-common-topics", message)], 1)
 
 
+def no_declared_topics(its_topic: str, collection: str, declared: Iterable[str]) -> FaultyFile:
+    """Return the fault of a run that has none of the topics that the collection declares."""
+    message = (
+        f"No topic of the run ({its_topic!r}, ...) is declared by {collection!r} ({min(declared)!r}, ...), so nothing "
+        "can be scored. Topic ids must be identical, with leading zeros and prefixes"
+    )
+    return FaultyFile([Fault("no-declared-topics", message)], 1)
+
+
 def topic_warnings(unknown: int, missing: int, of: str) -> list[FileWarning]:
     """Return the warnings for a run with `unknown` topics, and without `missing` topics."""
     found = (

@@ -12,8 +12,9 @@ from gainboard.evaluation import audit, quotas, teams
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.names import is_slug, name_from_tag
+from gainboard.evaluation.policy import unscorable
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.reading import RunFile, no_common_topics, read_run_file, topic_warnings
+from gainboard.evaluation.reading import RunFile, no_common_topics, no_declared_topics, read_run_file, topic_warnings
 from gainboard.evaluation.versions import index_of
 from gainboard.evaluation.visibility import View, open_collection, open_locked, require_participation, require_unchanged
 from gainboard.evaluation.workspace import Workspace
@@ -95,12 +96,17 @@ class _Upload:
         return cls(intake, file, collection.order_by, newest, index)
 
     def refuse_foreign(self, view: View) -> None:
-        """Raise FaultyFile if no topic of the run is judged; if judgments are hidden, if no topic is declared."""
-        declared = view.collection.topics or ()
+        """Raise FaultyFile if topics are declared and the run has none of them; the same for judged topics.
+
+        Judged topics count only if the judgments are not hidden.
+        """
+        name, declared = view.collection.name, set(view.collection.topics or ())
+        if declared.isdisjoint(self.file.topics) and declared:
+            raise no_declared_topics(self.file.topics[0], name, declared)
         # While judgments are hidden, an error about the judged topics would reveal which these are.
-        known = self.index.rows if self.index is not None and view.sees_judgments else set(declared)
-        if known and not any(topic in known for topic in self.file.topics):
-            raise no_common_topics("run", self.file.topics[0], view.collection.name, known)
+        judged = self.index.rows if self.index is not None and view.sees_judgments else {}
+        if judged and not any(topic in judged for topic in self.file.topics):
+            raise no_common_topics("run", self.file.topics[0], name, judged)
 
 
 def _store(
@@ -190,7 +196,8 @@ def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | No
         declared, own = set(view.collection.topics), set(unpack_names(runs.topics(tx, run.id)))
         unknown, missing, of = len(own - declared), len(declared - own), "collection"
     else:
-        return []
+        would_see_scores = view.sees_scores and not view.sees_free_scores
+        return [unscorable(view.collection).as_json()] if would_see_scores else []
     return [warning.as_json() for warning in topic_warnings(unknown, missing, of)]
 
 

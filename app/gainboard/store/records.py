@@ -33,6 +33,8 @@ Action = Literal[
     "first-token-made",
 ]
 MOST_PRESETS: Final = 5
+FROM_QRELS: Final = "from-qrels"
+"""In place of a list of topics: those of the newest published qrels, as they are now."""
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth")
 """The settings under which files are read. They cannot change once a file is stored."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from gainboard.api.models.answers import Model
+from gainboard.api.models.answers import Model, ShownWarning
 from gainboard.api.models.texts import LevelName, Slug, Text, in_utc
 from gainboard.store.records import MOST_PRESETS, OrderBy, Parameters, Phase, PolicySettings, ScoresShown
 
@@ -105,7 +105,9 @@ class CollectionChange(BaseModel):
     gains: Text = "linear"
     depth: Depth = 1000
     order_by: OrderBy = "score"
-    topics: Topics | None = None
+    topics: Topics | Literal["from-qrels"] | None = Field(
+        None, description="A list; or `from-qrels` for those of the newest published qrels, as they are now"
+    )
     metrics: Metrics | None = None
     policy: Policy = Policy()
     public: bool = False
@@ -135,3 +137,4 @@ class ShownCollection(Model):
     created_at: datetime
     qrels_version: int | None = None
     relevant: Relevant | None = None
+    warnings: list[ShownWarning] = Field(default=[], description="What its organisers should mend; only they see it")

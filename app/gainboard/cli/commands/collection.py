@@ -11,6 +11,7 @@ from gainboard.cli.connecting import connect_server, server_options
 from gainboard.cli.options import parse_pair, parse_value
 from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadSetting
+from gainboard.store.records import FROM_QRELS
 
 SETTINGS = ("title", "gains", "depth", "order_by", "metrics", "public")
 COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_version", "created_at")
@@ -77,7 +78,7 @@ def _settings(parsed: argparse.Namespace) -> dict[str, Any]:
         levels = parse_value(parsed.levels)
         given["levels"] = [levels] if isinstance(levels, str) else levels
     if parsed.topics is not None:
-        given["topics"] = _topics(parsed.topics)
+        given["topics"] = parsed.topics if parsed.topics == FROM_QRELS else _topics(parsed.topics)
     return given | ({"policy": dict(parsed.policy)} if parsed.policy else {})
 
 
@@ -101,7 +102,9 @@ def _setting(parser: argparse.ArgumentParser) -> None:
         "--order-by", metavar="ORDER", help="what determines the rank of a document: score, score32, rank"
     )
     parser.add_argument(
-        "--topics", metavar="FILE", help="a file with the topics, if they are known before the judgments"
+        "--topics",
+        metavar="FILE",
+        help="a file with the topics; to change them, also from-qrels: those of the newest published qrels",
     )
     parser.add_argument(
         "-m", "--metric", dest="metrics", metavar="METRIC", action="append", help="a metric shown by default"
