@@ -47,8 +47,8 @@ class _Asked:
         format: Annotated[
             Literal["json", "ndjson"] | None,
             Query(
-                description="`json` returns one page, `ndjson` returns all entries as JSON lines; overrides "
-                "the Accept header"
+                description="`json` returns one page, `ndjson` returns all entries as JSON lines; overrides the "
+                "Accept header"
             ),
         ] = None,
     ) -> None:

@@ -44,8 +44,8 @@ from gainboard.work.jobs.rejudge import change_order
 router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented())
 
 QUEUED = (
-    "A job will change `order_by`. `Location` leads to the job; the collection keeps the old order until the job "
-    "is done"
+    "A job will change `order_by`. `Location` leads to the job; the collection keeps the old order until the job is "
+    "done"
 )
 
 

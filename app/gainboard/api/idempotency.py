@@ -23,8 +23,8 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=255,
         pattern=KEY_PATTERN,
-        description="Any text that you choose; the same request with the same key gets the first answer again "
-        "for 24 hours",
+        description="Any text that you choose; the same request with the same key gets the first answer again for 24 "
+        "hours",
     ),
 ]
 

@@ -65,8 +65,8 @@ async def received(request: Request, most_bytes: int) -> AsyncIterator[Received]
 
 def _bounded(request: Request, most_bytes: int) -> Request:
     refusal = TooLarge(
-        f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip "
-        "or zstd, or split the run."
+        f"The body is larger than {most_bytes:,} bytes (GAINBOARD_MAX_COMPRESSED_BYTES). Compress it with gzip or "
+        "zstd, or split the run."
     )
     # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
     declared = request.headers.get("content-length", "0")

@@ -20,7 +20,7 @@ def commands_page() -> str:
 
 
 def renewed(page: str) -> str:
-    """Return the page with what stands between its two markers made anew. Raises ValueError where they are missing."""
+    """Return the page with a new section between its markers. Raise ValueError if it has no markers."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -29,7 +29,7 @@ def renewed(page: str) -> str:
 
 
 def _commands(within: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Yield the commands, in place of a group of commands those that it has."""
+    """Yield all commands, with the commands of a group instead of the group."""
     groups = [action for action in within._actions if isinstance(action, argparse._SubParsersAction)]
     if not groups:
         yield within

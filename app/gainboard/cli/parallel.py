@@ -78,8 +78,8 @@ def _in_processes(
             return [each.result() for each in waiting]
         except BrokenExecutor as error:
             raise BadSetting(
-                "A process that read files was stopped from outside, most likely because memory ran out. Read "
-                "fewer files at once."
+                "A process that read files was stopped from outside, most likely because memory ran out. Read fewer "
+                "files at once."
             ) from error
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

@@ -279,7 +279,7 @@ def _names(work: JobOrReport) -> tuple[list[str], list[str]]:
     figures = [each.name for each in shown.figures or ()]
     if odd := [name for name in (*tables, *figures) if not _FILE_NAME.match(name)]:
         raise BadSetting(
-            f"The server names a table or figure {odd[0]!r}, which is not a valid file name. Nothing was written "
-            "for it."
+            f"The server names a table or figure {odd[0]!r}, which is not a valid file name. Nothing was written for "
+            "it."
         )
     return tables, figures

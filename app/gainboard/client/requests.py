@@ -157,16 +157,16 @@ def media_type(answer: httpx.Response) -> str:
 def _require(answer: httpx.Response, accept: str) -> None:
     if (found := media_type(answer)) != accept:
         raise NotGainboard(
-            f"{answer.request.method} {answer.request.url.copy_with(query=None)} returned {found or 'nothing'}, "
-            f"not {accept}, so this is not Gainboard. Check the address."
+            f"{answer.request.method} {answer.request.url.copy_with(query=None)} returned {found or 'nothing'}, not "
+            f"{accept}, so this is not Gainboard. Check the address."
         )
 
 
 def _unreadable(answer: httpx.Response, name: str) -> str:
     url = answer.request.url.copy_with(query=None)
     return (
-        f"The answer of {url} is not a {name} that this client (Gainboard {__version__}) knows. Compare its "
-        "version with that at /healthz, and check the address."
+        f"The answer of {url} is not a {name} that this client (Gainboard {__version__}) knows. Compare its version "
+        "with that at /healthz, and check the address."
     )
 
 

@@ -42,8 +42,8 @@ def create(workspace: Workspace, principal: Principal, values: dict[str, Any]) -
     principal.require_token()
     if not principal.organises_instance:
         raise Forbidden(
-            "Only organisers of the instance may create collections. Use the admin token, or ask an organiser of "
-            "the instance."
+            "Only organisers of the instance may create collections. Use the admin token, or ask an organiser of the "
+            "instance."
         )
     values = values | {"policy": policies.merged(None, values.get("policy") or {})}
     _check(values)
@@ -136,14 +136,14 @@ def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -
         return
     if changed == ["order_by"]:
         raise SettingFixed(
-            f"order_by cannot change together with other settings, because the runs of {old.name!r} must be "
-            "read again. "
+            f"order_by cannot change together with other settings, because the runs of {old.name!r} must be read "
+            "again. "
             f'Send {{"order_by": "{values["order_by"]}"}} alone.'
         )
     names = sorted({"levels" if "level" in name else name for name in changed if name != "order_by"})
     raise SettingFixed(
-        f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the "
-        "present value. Create another collection."
+        f"{' and '.join(names)} cannot change: {old.name!r} holds runs or qrels that were read under the present "
+        "value. Create another collection."
     )
 
 

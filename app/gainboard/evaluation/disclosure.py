@@ -176,7 +176,7 @@ class _Bill:
 
 def _exhausted(most: int, used: int) -> BudgetExhausted:
     message = (
-        f"The team has received {used} of {most} scores that it may get while the judgments are hidden, and "
-        "this request would exceed them. Scores that it has received before are still available."
+        f"The team has received {used} of {most} scores that it may get while the judgments are hidden, and this "
+        "request would exceed them. Scores that it has received before are still available."
     )
     return BudgetExhausted(message, limit=most, used=used)

@@ -20,6 +20,6 @@ def name_from_tag(tag: str) -> str:
     if is_slug(tag):
         return tag
     raise NameRequired(
-        f"The run tag {tag!r} cannot be used as a name (allowed: letters, digits, `.`, `_` and `-`, at most "
-        "128, first a letter or digit). Give a name, for example `?name=run-1`."
+        f"The run tag {tag!r} cannot be used as a name (allowed: letters, digits, `.`, `_` and `-`, at most 128, "
+        "first a letter or digit). Give a name, for example `?name=run-1`."
     )

@@ -89,8 +89,8 @@ def revoke(workspace: Workspace, principal: Principal, identity: str) -> None:
             return
         if token.origin == "environment":
             raise Conflict(
-                "This is the admin token of the environment. To replace it, start the service with another "
-                "value of GAINBOARD_ADMIN_TOKEN."
+                "This is the admin token of the environment. To replace it, start the service with another value of "
+                "GAINBOARD_ADMIN_TOKEN."
             )
         if tokens.live_organisers(tx, now) == [token.id]:
             raise Conflict("This is the last valid token of an organiser of the instance. Create another one first.")

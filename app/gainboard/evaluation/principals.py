@@ -104,8 +104,8 @@ def holder(found: Token | None, now: datetime) -> Principal:
     if found.expires_at is not None and found.expires_at <= now:
         return Principal(
             "anonymous",
-            why_anonymous=f"The token expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}. Ask an organiser for a "
-            "new one.",
+            why_anonymous=f"The token expired at {found.expires_at:%Y-%m-%dT%H:%M:%SZ}. Ask an organiser for a new "
+            "one.",
         )
     return Principal(found.role, found)
 

@@ -118,8 +118,8 @@ def no_common_topics(kind: str, its_topic: str, collection: str, topics: Iterabl
     """Return the fault of a file that shares no topic with the collection."""
     example = min(topics)
     message = (
-        f"No topic of the {kind} ({its_topic!r}, ...) is a topic of {collection!r} ({example!r}, ...), so "
-        "nothing can be scored. Topic ids must be identical, with leading zeros and prefixes"
+        f"No topic of the {kind} ({its_topic!r}, ...) is a topic of {collection!r} ({example!r}, ...), so nothing can "
+        "be scored. Topic ids must be identical, with leading zeros and prefixes"
     )
     return FaultyFile([Fault("no-common-topics", message)], 1)
 

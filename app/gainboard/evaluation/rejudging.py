@@ -113,9 +113,9 @@ class OrderChange:
         if faulty:
             more = f"; and {len(faulty) - FAULTY_NAMED} more" if len(faulty) > FAULTY_NAMED else ""
             raise Conflict(
-                f"{len(faulty)} of {len(chosen)} runs cannot be ordered by {self.order_by}, so nothing was "
-                f"changed: {'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw these runs, or ask their teams "
-                "for corrected ones, and repeat the request."
+                f"{len(faulty)} of {len(chosen)} runs cannot be ordered by {self.order_by}, so nothing was changed: "
+                f"{'; '.join(faulty[:FAULTY_NAMED])}{more}. Withdraw these runs, or ask their teams for corrected "
+                "ones, and repeat the request."
             )
 
     def apply(self, tx: Transaction, principal: Principal) -> bool:

@@ -60,6 +60,6 @@ def _naming(run: Run, order_by: OrderBy) -> Iterator[None]:
         yield
     except FaultyFile as error:
         raise Conflict(
-            f"The run {run.name!r} of {run.team!r} cannot be ordered by {order_by}, as this qrels version "
-            f"needs: {error.message}. Leave this run out, or choose another version."
+            f"The run {run.name!r} of {run.team!r} cannot be ordered by {order_by}, as this qrels version needs: "
+            f"{error.message}. Leave this run out, or choose another version."
         ) from error

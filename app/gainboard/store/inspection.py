@@ -155,9 +155,8 @@ def owner(database: Database, tx: Connection) -> str | None:
         return _holder(database.path.with_name(f"{database.path.name}-jobs"))
     query = (
         "SELECT a.pid, coalesce(host(a.client_addr), 'a socket') FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
-        f"WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = "
-        "(SELECT oid FROM pg_database WHERE datname = current_database()) "
-        f"AND (l.classid::bigint << 32) | l.objid::bigint = {LOCK_KEY}"
+        "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database "
+        f"WHERE datname = current_database()) AND (l.classid::bigint << 32) | l.objid::bigint = {LOCK_KEY}"
     )
     row = tx.execute(text(query)).first()
     return f"a server at {row[1]}, process {row[0]} of PostgreSQL" if row is not None else None

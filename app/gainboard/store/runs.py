@@ -37,8 +37,8 @@ def add(tx: Transaction, **values: Any) -> Run:
     identity = tx.execute(query.returning(table.c.id)).scalar()
     if identity is None:
         raise RunExists(
-            f"A run named {values['name']!r} exists with other content. Choose another `name`, for example one "
-            "that begins with your team's name."
+            f"A run named {values['name']!r} exists with other content. Choose another `name`, for example one that "
+            "begins with your team's name."
         )
     return _record(tx.execute(_select().where(table.c.id == identity)).one())
 

@@ -61,8 +61,8 @@ def _refuse_newer(script: ScriptDirectory, revision: str | None) -> None:
         script.get_revision(revision or "base")
     except CommandError as error:
         raise DatabaseNewer(
-            f"The database is at schema revision {revision}, which Gainboard {gainboard.__version__} does not "
-            "know: a later version wrote it. Install that version or a later one, or restore a backup."
+            f"The database is at schema revision {revision}, which Gainboard {gainboard.__version__} does not know: a "
+            "later version wrote it. Install that version or a later one, or restore a backup."
         ) from error
 
 

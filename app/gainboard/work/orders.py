@@ -221,8 +221,8 @@ def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS
         raise InvalidRequest.at(
             "body.params",
             "too-costly",
-            f"This job would take about {total / 3600:,.1f} hours of one core; the limit is "
-            f"{MOST_SECONDS / 3600:g}. Ask for fewer metrics, runs, resamples or trials.",
+            f"This job would take about {total / 3600:,.1f} hours of one core; the limit is {MOST_SECONDS / 3600:g}. "
+            "Ask for fewer metrics, runs, resamples or trials.",
         )
     # Long jobs have longer chunks, so that their number stays limited.
     wanted = max(chunk_seconds, total / (MOST_CHUNKS / 2))

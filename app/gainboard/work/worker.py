@@ -70,8 +70,8 @@ def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis:
     if (began := job.engine_version or 1) != kind.engine_version:
         # The new chunks would differ from those that are done, and the result would belong to neither version.
         raise InvalidRequest(
-            f"Another version of Gainboard began this job (engine version {began}, here {kind.engine_version}). "
-            "Send the same request again."
+            f"Another version of Gainboard began this job (engine version {began}, here {kind.engine_version}). Send "
+            "the same request again."
         )
     params = kind.params.model_validate(job.params)
     with workspace.database.reading() as tx:

@@ -23,9 +23,8 @@ class Ready(Model):
     status: str = "ok"
     database: str = "ok"
     jobs: Literal["here", "elsewhere", "off"] = Field(
-        description="Which server runs jobs: `here`, `elsewhere` (this server may take over soon), or `off`: "
-        "this server "
-        "never does"
+        description="Which server runs jobs: `here`, `elsewhere` (this server may take over soon), or `off`: this "
+        "server never does"
     )
     job_slots: int = Field(description="The number of processes in which this server may run jobs")
     compiled: dict[str, bool] = Field(

@@ -21,8 +21,8 @@ class LeaderboardRow(Model):
         description="95 % confidence interval, Student's t over topics; it may exceed the metric's range"
     )
     groups: list[str] | None = Field(
-        description="Letters: runs that share a letter do not differ significantly. Null until `groups_job` "
-        "has succeeded"
+        description="Letters: runs that share a letter do not differ significantly. Null until `groups_job` has "
+        "succeeded"
     )
 
 

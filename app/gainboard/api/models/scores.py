@@ -13,9 +13,8 @@ class ScoredRun(Model):
     name: str
     team: str
     topics_missing: int | None = Field(
-        description="Topics of the qrels that the run lacks, each of which scores 0. While the judgments are "
-        "hidden: of "
-        "the declared topics, or null"
+        description="Topics of the qrels that the run lacks, each of which scores 0. While the judgments are hidden: "
+        "of the declared topics, or null"
     )
     mean: dict[str, float | None]
     topics: dict[str, dict[str, float | None]] | None = None

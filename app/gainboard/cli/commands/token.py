@@ -27,8 +27,8 @@ def _create(parsed: argparse.Namespace) -> int:
     ends = {"holder": parsed.holder, "expires_at": parsed.expires}
     if parsed.instance and (parsed.role != "organiser" or parsed.team):
         raise BadSetting(
-            "A token with --instance is always an organiser's, without a team. Use: gainboard token create "
-            "organiser --instance"
+            "A token with --instance is always an organiser's, without a team. Use: gainboard token create organiser "
+            "--instance"
         )
     with connect_server(parsed) as server:
         if parsed.instance:

@@ -101,8 +101,8 @@ def common_topics(matrices: Scored, labels: Sequence[str], least: int = 2) -> Co
     for label in labels:
         if matrices.metric(label).parameters["mean"] != "arithmetic":
             message = (
-                f"{label} has a geometric mean, but this analysis draws topics and compares arithmetic means. "
-                "Choose another metric."
+                f"{label} has a geometric mean, but this analysis draws topics and compares arithmetic means. Choose "
+                "another metric."
             )
             raise refuse("metrics", "geometric-mean", message)
     defined = matrices.defined_for_all(labels)
@@ -123,8 +123,8 @@ def topics_for_halves(matrices: Matrices, labels: Sequence[str]) -> CommonTopics
     for label in labels:
         if not matrices.metric(label).is_bounded:
             message = (
-                f"{label} has scores outside [0, 1], but differences are counted in hundredths of that range. "
-                "Choose a normalised metric, for example nCG or nDCG."
+                f"{label} has scores outside [0, 1], but differences are counted in hundredths of that range. Choose "
+                "a normalised metric, for example nCG or nDCG."
             )
             raise refuse("metrics", "unbounded-metric", message)
     return common_topics(matrices, labels, LEAST_TO_HALVE)

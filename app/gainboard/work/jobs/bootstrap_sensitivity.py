@@ -47,9 +47,8 @@ class SensitivityParams(MetricsParams):
     )
     correction: Correction = Field(
         "none",
-        description="Correction for many comparisons; Tukey's test needs none. With max-t, an infinite t "
-        "counts only for "
-        "its own pair, and `resamples_with_infinite_t` is the number of resamples with one",
+        description="Correction for many comparisons; Tukey's test needs none. With max-t, an infinite t counts only "
+        "for its own pair, and `resamples_with_infinite_t` is the number of resamples with one",
     )
     baseline: Expression | None = Field(
         None,

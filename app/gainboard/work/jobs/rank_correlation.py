@@ -51,9 +51,8 @@ class CorrelationParams(Params):
     )
     tau_ap_ties: Literal["b"] | None = Field(
         None,
-        description="How tau_ap treats ties. `b`: Urbano and Marrero's form; without it, tau_ap is undefined "
-        "if there are "
-        "ties",
+        description="How tau_ap treats ties. `b`: Urbano and Marrero's form; without it, tau_ap is undefined if "
+        "there are ties",
     )
     seed: Seed = 0
 

@@ -67,8 +67,8 @@ def _about_levels(result: Result) -> list[str]:
     only = sum(found["judged_only_there"]), sum(found["judged_only_here"])
     means = ", ".join(f"{each['mean']:.1f} at {each['name']}" for each in result["levels"][1:])
     return [
-        f"Original: qrels version {found['qrels_version']}; reassessed: version {result['qrels_version']}. "
-        f"{only[0]} documents are judged by the former only, and {only[1]} by the latter.",
+        f"Original: qrels version {found['qrels_version']}; reassessed: version {result['qrels_version']}. {only[0]} "
+        f"documents are judged by the former only, and {only[1]} by the latter.",
         f"Of the originally nonrelevant ones {_percent(kept, sum(nonrelevant))} were nonrelevant again, and of the "
         f"relevant ones {_percent(both, sum(map(sum, relevant)))} relevant at some level.",
         f"A topic has on average {result['relevant']['mean']:.1f} relevant documents in version "
