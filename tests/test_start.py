@@ -130,7 +130,7 @@ def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -
         done = gainboard("serve", "--data", str(tmp_path / "data"), "--port", port, GAINBOARD_MAX_LINEZ="3")
     assert done.returncode == 1
     assert f"Port {port} is taken" in done.stderr
-    assert "GAINBOARD_MAX_LINEZ is no setting" in done.stderr
+    assert "GAINBOARD_MAX_LINEZ is not a setting" in done.stderr
     assert not (tmp_path / "data").exists()
 
 

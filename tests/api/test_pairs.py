@@ -154,7 +154,7 @@ def test_many_pairs_are_not_listed_but_have_pages_and_csv(
     assert (now["latex"], before["latex"]) == (None, before["csv"].replace(".csv", ".tex"))
     answer = organiser.get(now["csv"].replace(".csv", ".tex"))
     assert refused(answer) == (404, "not-found")
-    assert "CSV alone" in answer.json()["detail"]
+    assert "Get it as CSV" in answer.json()["detail"]
 
     curve, ranks = result["metrics"][0]["asl_curve"], result["asl_curve_ranks"]
     assert (ranks[0], ranks[-1], len(ranks)) == (1, PAIRS, 5)

@@ -191,7 +191,7 @@ def test_an_order_that_has_always_been_is_a_conflict(shared: Service) -> None:
     campaign = near_campaign(shared)
     answer = ask(campaign, "score")
     assert refused(answer) == (409, "conflict")
-    assert "ordered by score already" in answer.json()["detail"]
+    assert "already ordered by score" in answer.json()["detail"]
     assert campaign.change(order_by="score").status_code == 200
 
 

@@ -228,7 +228,7 @@ def test_where_nothing_can_be_shown_the_reasons_are(campaign: Campaign, lab: Lab
     assert codes(answer) == ["nothing-to-show"]
     (fault,) = answer.json()["errors"]
     assert fault["location"] == "body.collections.0"
-    assert "1 runs are selected; a ranking has at least 2" in fault["message"]
+    assert "Selected runs: 1. A ranking needs at least 2." in fault["message"]
 
 
 def test_an_unknown_table_or_figure_is_404_with_those_there_are(lab: Laboratory, report: Any) -> None:

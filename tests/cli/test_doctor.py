@@ -83,7 +83,7 @@ def test_a_sound_instance_has_no_problem_and_is_left_as_it_is(address: str, tmp_
     assert doctor.code == 0
     for name in ("database", "schema", "contents", "files", "audit log"):
         assert [verdict for verdict, _ in found[name]] == ["ok"], name
-    assert "whole: 1 entries" in found["audit log"][0][1]
+    assert "intact: 1 entries" in found["audit log"][0][1]
     assert looked_at(tmp_path) == before
 
 
@@ -94,7 +94,7 @@ def test_it_looks_while_the_service_runs_and_says_that_it_works_the_jobs(address
         lab.finished(lab.ask())
         found = doctor.found()
     assert found["jobs"] == [("ok", found["jobs"][0][1])]
-    assert found["jobs"][0][1].startswith("1 succeeded; worked by a server")
+    assert found["jobs"][0][1].startswith("1 succeeded; run by a server")
     assert "4 runs" in found["contents"][0][1]
 
 

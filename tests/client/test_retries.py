@@ -120,7 +120,7 @@ def test_a_token_whose_making_was_not_heard_of_is_named(
 ) -> None:
     organiser.create_collection(name, 2)
     broken[1].faults = ["lost-answer"]
-    with pytest.raises(Problem, match="made a token already") as refused:
+    with pytest.raises(Problem, match="has created a token already") as refused:
         over.create_token(name, "reader")
     assert [refused.value.details["id"]] == [token.id for token in organiser.tokens(name)]
 

@@ -43,7 +43,10 @@ def test_a_problem_is_printed_with_its_places_and_its_kind(scored: Campaign, cap
 
 def test_without_a_collection_the_command_says_how_to_name_one(folder: Path, capsys: Captured) -> None:
     assert main(["runs"]) == 1
-    assert capsys.readouterr().err == "gainboard: Which collection? Name it with -c NAME, or in GAINBOARD_COLLECTION.\n"
+    assert (
+        capsys.readouterr().err
+        == "gainboard: No collection is named. Name it with -c NAME, or in GAINBOARD_COLLECTION.\n"
+    )
 
 
 def test_a_token_is_in_no_message(folder: Path, capsys: Captured) -> None:

@@ -67,8 +67,8 @@ def test_what_is_left_out_is_said_beside_the_table(campaign: Campaign, capsys: C
     assert campaign.submit("1 Q0 good 1 1 tag\n2 Q0 bad 1 1 tag\n").status_code == 201
     assert main(["scores", "-m", "AP"]) == 0
     said = capsys.readouterr().err
-    assert "note: 1 topics are left out of AP, for there is nothing to find: 2\n" in said
-    assert "note: topics that score 0 for they are missing: tag lacks 1\n" in said
+    assert "note: 1 topics are left out of AP, because they have no relevant document: 2\n" in said
+    assert "note: topics that score 0 because the run lacks them: tag lacks 1\n" in said
 
 
 def test_latex_is_a_table_for_a_paper(scored: Campaign, capsys: Captured) -> None:

@@ -59,7 +59,7 @@ def test_a_table_cannot_be_written_outside_the_folder(
     job["tables"][0]["name"] = "../outside"
     stranger.answer = job
     assert main(["job", "result", job["id"], "--output", "out"]) == 1
-    assert "calls a table or figure '../outside'" in capsys.readouterr().err
+    assert "names a table or figure '../outside'" in capsys.readouterr().err
     assert not (folder / "outside.csv").exists()
 
 

@@ -50,7 +50,7 @@ def test_a_refusal_that_is_not_about_lines_names_the_problem(campaign: Campaign,
     assert main(["submit", "run.txt"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("run.txt: team-required: ")
-    assert said.endswith("run.txt: note: team-required: --team says whose run it is\n")
+    assert said.endswith("run.txt: note: team-required: Name the run's team with --team, for example --team lemur\n")
 
 
 def test_the_unjudged_share_and_warnings_are_told_where_there_are_judgments(
