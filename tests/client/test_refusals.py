@@ -89,10 +89,10 @@ def test_a_problem_of_another_form_is_still_one(connect: Connect, stranger: tupl
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("page", "was answered with text/html, not application/json, so that is no Gainboard"),
-        ("bare-json", "is no Me as this client"),
-        ("cut-json", "is no Me as this client"),
-        ("elsewhere", "308 Permanent Redirect: it leads to https://gainboard.example/"),
+        ("page", "returned text/html, not application/json, so this is not Gainboard"),
+        ("bare-json", "is not a Me that this client"),
+        ("cut-json", "is not a Me that this client"),
+        ("elsewhere", "308 Permanent Redirect: a redirect to https://gainboard.example/"),
     ],
 )
 def test_what_is_no_gainboard_is_said_to_be_none(
