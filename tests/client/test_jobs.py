@@ -105,7 +105,7 @@ def test_a_long_job_is_cancelled_and_waiting_for_it_says_so(organiser: Gainboard
 def test_waiting_ends_with_the_time(idle: tuple[Gainboard, str, Workspace]) -> None:
     gb, collection, _ = idle
     job = gb.job(collection, "stability", **SHORT)
-    with pytest.raises(NoAnswer, match=r"The job is queued still, after 0\.01 seconds"):
+    with pytest.raises(NoAnswer, match=r"The job is still queued after 0\.01 seconds"):
         job.wait(timeout=0.01)
     with pytest.raises(Problem) as refused:
         job.result()
