@@ -91,7 +91,10 @@ def test_without_declared_topics_everybody_is_told_why_there_are_no_scores(share
     assert campaign.get("/scores", own).json()["runs"] == []
     changed = campaign.change(topics="from-qrels").json()
     assert (changed["topics"], changed["warnings"]) == (["1", "2"], [])
-    assert [run["name"] for run in campaign.get("/scores", own).json()["runs"]] == ["tag"]
+    scores = campaign.get("/scores", own).json()
+    assert ([run["name"] for run in scores["runs"]], scores["qrels_version"]) == (["tag"], None)
+    assert campaign.get("/leaderboard", own).json()["qrels_version"] is None
+    assert campaign.get("/scores").json()["qrels_version"] == 1
     assert campaign.submit(WORSE, own).json()["warnings"] == []
 
 

@@ -153,6 +153,23 @@ def test_every_answer_has_a_request_id_the_senders_own_where_it_is_a_sane_one(
     assert answer.headers["x-request-id"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "policy"),
+    [
+        ("GET", "/", "default-src 'none'; frame-ancestors 'none'"),
+        ("GET", "/nothing", "default-src 'none'; frame-ancestors 'none'"),
+        ("POST", "/v1/collections", "default-src 'none'; frame-ancestors 'none'"),
+        ("GET", "/docs", "frame-ancestors 'none'"),
+    ],
+)
+def test_every_answer_has_the_headers_that_protect_its_reader(
+    shared: Service, method: str, path: str, policy: str
+) -> None:
+    headers = shared.anonymous.request(method, path).headers
+    assert headers.get_list("content-security-policy") == [policy]
+    assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+
+
 def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path: Path, shared: Service) -> None:
     origins = "https://a.example, https://b.example"
 

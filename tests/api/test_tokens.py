@@ -92,11 +92,12 @@ def test_the_stored_hash_of_a_token_is_no_token(shared: Service) -> None:
     assert refused(shared.client(stored).get("/v1/me")) == (401, "not-authenticated")
 
 
-def test_a_bad_token_is_no_hindrance_where_none_is_needed(shared: Service) -> None:
+def test_a_bad_token_is_refused_by_a_public_collection_too(shared: Service) -> None:
     campaign = judged(shared)
     campaign.release(public=True)
     bad = shared.client("gainboard_bad")
-    assert bad.get(f"{campaign.path}/scores").status_code == 200
+    assert shared.anonymous.get(f"{campaign.path}/scores").status_code == 200
+    assert refused(bad.get(f"{campaign.path}/scores")) == (401, "not-authenticated")
     assert bad.get("/v1/metrics").status_code == 200
     assert refused(bad.post(f"{campaign.path}/runs", content=RUN)) == (401, "not-authenticated")
 

@@ -138,9 +138,9 @@ class Remembering:
         sender = Sender(as_sent(given.removeprefix("Bearer ").strip()) if given is not None else None)
         try:
             now = await self._checks.find(Checked(origin.collection.name, sender.token, origin.job))
+            return is_current(self._workspace, origin, sender, now)
         except GainboardError:
             return False  # the normal way finds the same error, and reports it
-        return is_current(self._workspace, origin, sender, now)
 
 
 def note_origin(request: Request, origin: Origin | None) -> None:

@@ -47,7 +47,7 @@ def _show(request: Request, found: RankedRuns, grouping: GroupsJob | None) -> Le
     scores, labels = found.scores, found.scores.labels()
     return LeaderboardAnswer(
         collection=scores.collection.name,
-        qrels_version=scores.qrels.version,
+        qrels_version=scores.shown_version,
         by=found.by,
         metrics=labels,
         asked=dict(scores.asked),

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.api.access_log import AccessLog
 from gainboard.api.answers import OF_THE_BODY, cache_control, has_already, takes_gzip
-from gainboard.api.kept import note_sent
+from gainboard.api.kept import RawHeaders, note_sent
 from gainboard.api.problems import problem
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import TooLarge, Unexpected
@@ -31,6 +31,24 @@ _UPLOAD = re.compile(r"/v1/collections/[^/]+/(qrels|runs)")
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 log = logging.getLogger("gainboard")
+
+
+_PROTECTION = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
+"""What tells browsers to take an answer for what it is, to tell no other site of it, and to run nothing in it."""
+_PAGES_POLICY = (b"content-security-policy", b"frame-ancestors 'none'")
+"""For the two pages of documentation, which are FastAPI's and load scripts."""
+
+
+def _protected(headers: RawHeaders) -> RawHeaders:
+    """Return the headers with those that protect whoever looks at the answer, unless it has its own."""
+    given = dict(headers)
+    is_page = given.get(b"content-type", b"").startswith(b"text/html")
+    added = (*_PROTECTION[:-1], _PAGES_POLICY) if is_page else _PROTECTION
+    return [*headers, *(each for each in added if each[0] not in given)]
 
 
 class Observed:
@@ -58,7 +76,7 @@ class Observed:
                 status = message["status"]
                 if self._telemetry:
                     self._telemetry.note(scope, status, time.perf_counter() - began)
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+                message["headers"] = [*_protected(message["headers"]), (b"x-request-id", request_id.encode())]
             await send(message)
 
         try:

@@ -78,7 +78,8 @@ _PAGES: Mapping[type[GainboardError], str] = {
     The run's tag cannot be used as its name in addresses. Give a name: `?name=NAME`.
     """,
     errors.NotAuthenticated: """
-    A bearer token is required, or the token sent is unknown, expired or revoked.
+    A bearer token is required, or the token sent is unknown, expired or revoked. Such a token is refused by public
+    collections, too: leave it out to read what everybody may read.
     """,
     errors.Forbidden: """
     This token may see the resource, but may not do this.

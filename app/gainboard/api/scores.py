@@ -153,7 +153,7 @@ def _json(found: ScoreTable, per_topic: bool) -> dict[str, Any]:
         runs.append(shown)
     return {
         "collection": found.collection.name,
-        "qrels_version": found.qrels.version,
+        "qrels_version": found.shown_version,
         "metrics": labels,
         "asked": found.asked,
         "runs": runs,

@@ -72,7 +72,7 @@ def new_token() -> str:
 
 
 def authenticate(workspace: Workspace, sender: Sender) -> Principal:
-    """Return the principal behind a token. Without a valid token it is anonymous, and knows why."""
+    """Return the principal behind a token; anonymous without one. Raise NotAuthenticated for one that is not valid."""
     found = None
     if sender.token is not None:
         with workspace.database.reading() as tx:
@@ -83,13 +83,16 @@ def authenticate(workspace: Workspace, sender: Sender) -> Principal:
 
 
 def behind(sender: Sender, found: Token | None, now: datetime) -> Principal:
-    """Return the principal that sends a request, from the record of its token.
+    """Return the principal that sends a request, from the record of its token; None if there is no record.
 
-    `found` is None if there is no record.
+    Raise NotAuthenticated for a token that is not valid, also where no token is needed: whoever sends one should not
+    take what everybody sees for all that there is.
     """
     if sender.token is None:
         return Principal("anonymous", why_anonymous=sender.why_anonymous)
-    return holder(found, now)
+    principal = holder(found, now)
+    principal.require_token()
+    return principal
 
 
 def holder(found: Token | None, now: datetime) -> Principal:

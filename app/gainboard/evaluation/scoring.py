@@ -94,6 +94,11 @@ class ScoreTable:
     disclosure: Disclosure | None = None
     """How much of it is shown, where the judgments are hidden."""
 
+    @property
+    def shown_version(self) -> int | None:
+        """The number of the qrels version; None while the judgments are hidden from whoever asks."""
+        return self.qrels.version if self.disclosure is None else None
+
     def labels(self) -> list[str]:
         """The metrics, each with all its parameters."""
         return [metric.label for metric in self.metrics]

@@ -43,7 +43,7 @@ class LeaderboardAnswer(Model):
     """Runs ranked by their mean score under one metric."""
 
     collection: str
-    qrels_version: int
+    qrels_version: int | None = Field(description="Null while the judgments are hidden")
     by: str
     metrics: list[str]
     asked: dict[str, str]

@@ -24,7 +24,7 @@ class ScoresAnswer(Model):
     """Scores, and what was left out of them and why."""
 
     collection: str
-    qrels_version: int
+    qrels_version: int | None = Field(description="Null while the judgments are hidden")
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
     runs: list[ScoredRun]

@@ -75,7 +75,8 @@ def _table(found: Scores) -> Table:
         names = found.topic_names() if topics else []
         rows += [[run.name, topic, *(topics[label][topic] for label in found.metrics)] for topic in names]
         rows.append([run.name, *(["all"] if is_by_topic else []), *mean])
-    caption = f"Scores in {found.collection}, by version {found.qrels_version} of the qrels"
+    version = "the qrels" if found.qrels_version is None else f"version {found.qrels_version} of the qrels"
+    caption = f"Scores in {found.collection}, by {version}"
     mark = "the highest mean under a metric" if len(found.runs) > 1 else ""
     return Table("scores", caption, columns, rows, mark=mark, notes=[f"{remark}." for remark in _remarks(found)])
 
