@@ -104,7 +104,7 @@ def test_qrels_have_the_faults_and_warnings_of_theirs(
 def test_findings_are_written_as_compilers_write_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "twice", "crlf", "many"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("twice:2: duplicate-document: document 'd1' was retrieved on line 1 already")
+    assert lines[0].startswith("twice:2: duplicate-document: document 'd1' is already on line 1 for this topic")
     assert lines[1] == "twice: faulty: run"
     assert lines[2:4] == [
         "crlf: warning: crlf: Lines end in CRLF (2)",

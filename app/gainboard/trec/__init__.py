@@ -1,4 +1,4 @@
-"""Runs and qrels: bytes in, typed arrays and a complete list of problems out."""
+"""Readers of run and qrels files: bytes in, typed arrays and a complete list of faults and warnings out."""
 
 from gainboard.trec.bodies import decompressed
 from gainboard.trec.findings import FileWarning, Limits

@@ -1,4 +1,4 @@
-"""A request body, decompressed as a stream of small chunks that cannot outgrow the limits."""
+"""Decompression of a request body, as a stream of small chunks within the limits."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gainboard.trec.zstd import DecompressionParameter, ZstdDecompressor, ZstdEr
 
 CHUNK = MIB
 READ = MIB // 16
-MEMBERS = 100_000  # even an empty one costs time; bgzip, with members of 64 KiB, makes some 16,000 of 1 GiB
-WINDOW_LOG = 25  # zstd allocates the window a frame asks for; this is what `zstd -20` writes
+MEMBERS = 100_000  # even an empty member costs time; bgzip writes about 16,000 members of 64 KiB for 1 GiB
+WINDOW_LOG = 25  # zstd allocates the window that a frame asks for; `zstd -20` writes frames with this window
 
 
 class Decoder(Protocol):
-    """One compressed member (gzip) or frame (zstd), fed in pieces. What `ZstdDecompressor` offers."""
+    """A decoder of one compressed member (gzip) or frame (zstd), fed in pieces. `ZstdDecompressor` is one."""
 
     @property
     def eof(self) -> bool: ...
@@ -30,7 +30,10 @@ class Decoder(Protocol):
 
 
 class GzipMember:
-    """zlib's decompressor in the shape of zstd's: it keeps what did not fit, and says if more may come."""
+    """zlib's decompressor with the interface of zstd's.
+
+    It keeps the input that did not fit into the output, and `needs_input` tells whether it needs more.
+    """
 
     def __init__(self) -> None:
         self._inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -46,7 +49,7 @@ class GzipMember:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         inflated = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
-        # A full chunk may leave more inside zlib even when no input is left over.
+        # After a full chunk, zlib may hold more output even if no input is left.
         self.needs_input = len(inflated) < max_length
         return inflated
 
@@ -57,7 +60,7 @@ def _zstd_frame() -> Decoder:
 
 @dataclass(frozen=True)
 class Codec:
-    """A compression format: its name, the bytes that its files begin with, and its decoder."""
+    """A compression format: its name, the bytes at the beginning of its files, and its decoder."""
 
     name: str
     magic: tuple[bytes, ...]
@@ -65,22 +68,22 @@ class Codec:
 
 
 GZIP = Codec("gzip", (b"\x1f\x8b",), GzipMember)
-# A zstd file may open with a skippable frame (pzstd's do): sixteen further magic numbers.
+# A zstd file may begin with a skippable frame, as those of pzstd do. Such frames have 16 more magic numbers.
 ZSTD = Codec("zstd", (b"\x28\xb5\x2f\xfd", *(b"%c\x2a\x4d\x18" % n for n in range(0x50, 0x60))), _zstd_frame)
 ENCODINGS = {"gzip": GZIP, "x-gzip": GZIP, "zstd": ZSTD}
 UNREAD = {b"PK\x03\x04": "zip", b"BZh91AY&SY": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7z"}
 
 
 def decompressed(source: BinaryIO, encoding: str | None, limits: Limits) -> Iterator[bytes]:
-    """The body of `source` as chunks of at most 1 MiB.
+    """Return the decompressed body of `source`, as chunks of at most 1 MiB.
 
-    `encoding` is the value of Content-Encoding; without one (or with `identity`) the first bytes decide
-    between gzip, zstd and plain. Several gzip members or zstd frames are one body.
+    `encoding` is the value of Content-Encoding. If it is None or `identity`, the first bytes decide between gzip, zstd
+    and plain. Several gzip members or zstd frames form one body.
 
     Raises:
-        UnsupportedEncoding: the encoding or the archive format is not read.
-        FaultyFile: `bad-compression` for data that is corrupt, cut short or followed by something else.
-        TooLarge: a limit is passed; the limit on plain bodies is `decompressed_bytes` alone.
+        UnsupportedEncoding: the encoding or the archive format is not supported.
+        FaultyFile: `bad-compression`, if the data is damaged, cut short or followed by other data.
+        TooLarge: a limit is exceeded. For plain bodies, `decompressed_bytes` is the only limit.
     """
     body = _Body(source, limits)
     codec = _codec((encoding or "identity").strip().lower(), body.head)
@@ -88,7 +91,7 @@ def decompressed(source: BinaryIO, encoding: str | None, limits: Limits) -> Iter
 
 
 class _Body:
-    """The source, with the count of what was taken from it and of what came out."""
+    """The source, with counts of the bytes read from it and of the bytes that were decompressed."""
 
     def __init__(self, source: BinaryIO, limits: Limits) -> None:
         self._source, self._limits = source, limits
@@ -117,7 +120,7 @@ class _Body:
             if out > limits.decompressed_bytes:
                 raise limits.exceeded("decompressed_bytes", "The file has more bytes than")
             if out > limits.ratio_after and out > limits.ratio * self.taken:
-                raise limits.exceeded("ratio", "The body decompresses to more than its size times")
+                raise limits.exceeded("ratio", "The decompressed body has more bytes than the compressed body times")
             yield chunk
 
 
@@ -125,10 +128,12 @@ def _codec(encoding: str, head: bytes) -> Codec | None:
     if encoding in ENCODINGS:
         return ENCODINGS[encoding]
     if encoding != "identity":
-        raise UnsupportedEncoding(f"Content-Encoding {encoding[:60]!r} is not read; gzip and zstd are")
+        raise UnsupportedEncoding(f"Content-Encoding {encoding[:60]!r} is not supported. Use gzip or zstd, or none.")
     for magic, name in UNREAD.items():
         if head.startswith(magic):
-            raise UnsupportedEncoding(f"The body is a {name} file; send it plain, or as gzip or zstd")
+            raise UnsupportedEncoding(
+                f"The body is a {name} file, which is not supported. Send it uncompressed, or as gzip or zstd."
+            )
     return next((codec for codec in (GZIP, ZSTD) if head.startswith(codec.magic)), None)
 
 
@@ -144,19 +149,23 @@ def _inflated(pieces: Iterable[bytes], codec: Codec) -> Iterator[bytes]:
                 yield chunk
             data, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
     if decoder is not None:
-        raise _bad_compression(f"The {codec.name} data ends in the middle; was the upload cut short?")
+        raise _bad_compression(f"The {codec.name} data is incomplete. Was the upload cut short? Send the whole file.")
 
 
 def _step(decoder: Decoder, data: bytes, codec: Codec) -> bytes:
     try:
         return decoder.decompress(data, CHUNK)
     except (zlib.error, ZstdError) as error:
-        raise _bad_compression(f"The body is damaged, or no {codec.name} at all ({error})") from error
+        raise _bad_compression(
+            f"The body is damaged or not {codec.name} ({error}). Compress the file again."
+        ) from error
 
 
 def _check_members(members: int) -> None:
     if members > MEMBERS:
-        raise TooLarge(f"The body consists of more than {MEMBERS:,} compressed members", limit=MEMBERS)
+        raise TooLarge(
+            f"The body has more than {MEMBERS:,} compressed members. Compress the file as a whole.", limit=MEMBERS
+        )
 
 
 def _bad_compression(message: str) -> FaultyFile:

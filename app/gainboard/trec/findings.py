@@ -1,4 +1,4 @@
-"""What a reader finds in a file besides its data: faults, which refuse it, and warnings, which do not; and limits.
+"""Faults, warnings and limits of files. A file with faults is refused; a file with warnings is accepted.
 
 Every limit is an environment variable of the service.
 """
@@ -17,27 +17,28 @@ RESERVED_TOPIC = b"all"
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on one file. The field `lines` is the environment variable `GAINBOARD_MAX_LINES`, and so on."""
+    """Limits on one file. Each is an environment variable: `GAINBOARD_MAX_LINES` sets `lines`."""
 
     compressed_bytes: int = 256 * MIB
-    """Bytes of a gzip or zstd body as it is sent."""
+    """Bytes of a gzip or zstd body, as sent."""
     decompressed_bytes: int = 1024 * MIB
-    """Bytes of the file itself."""
+    """Bytes of the decompressed file."""
     lines: int = 20_000_000
-    """Lines of the file, comments and blank lines included."""
+    """Lines of the file, including comments and blank lines."""
     topic_lines: int = 1_000_000
-    """Lines of one topic of a run, which is held as a whole."""
+    """Lines of one topic of a run. All lines of a topic are in memory at once."""
     line_bytes: int = 4096
-    """Bytes of one line before its line feed."""
+    """Bytes of one line, without its line feed."""
     ratio: int = 200
-    """Decompressed bytes for each byte sent, once `ratio_after` bytes are out."""
+    """Decompressed bytes for each byte sent. Not checked for the first `ratio_after` bytes."""
     ratio_after: int = 16 * MIB
+    """Decompressed bytes from which on `ratio` is checked."""
 
     def exceeded(self, limit: str, what: str) -> TooLarge:
-        """Return the error for the field `limit`; `what` is the sentence's beginning, up to the figure."""
+        """Return the error for the field `limit`. `what` is the beginning of its sentence, up to the number."""
         setting = f"GAINBOARD_MAX_{limit.upper()}"
         bound: int = getattr(self, limit)
-        return TooLarge(f"{what} {bound:,} (the limit {setting})", limit=bound, setting=setting)
+        return TooLarge(f"{what} {bound:,} (the server's limit {setting})", limit=bound, setting=setting)
 
 
 DEFAULT_LIMITS = Limits()
@@ -45,33 +46,32 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class FileWarning:
-    """Something odd about a file that was accepted. `count` says how many lines or topics it concerns."""
+    """A warning about a file that was accepted. `count` is the number of lines or topics concerned."""
 
     code: str
     message: str
     count: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the warning as a member of an answer."""
+        """Return the warning as a JSON object for an answer."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 def shortened(token: bytes) -> str:
-    """Return a token as text for a message; a long token loses its end."""
+    """Return a token as text for a message, cut to 60 characters."""
     text = token.decode(errors="replace")
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
 
 
 def quoted(token: bytes) -> str:
-    """Return a token in quotes, with characters that print as nothing or reorder a line made visible."""
+    """Return a token in quotes, with invisible and reordering characters escaped."""
     return repr(shortened(token))
 
 
 class Faults:
-    """All faults of one file: how many there are, and the first of them in the order of lines.
+    """The faults of one file: their total, and the first faults in line order.
 
-    The same faults give the same error in whatever order they are added, and memory stays flat however many
-    there are.
+    The order in which faults are added does not change the error. Memory use is bounded for any number of faults.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Faults:
         *lines: int,
         topic: bytes | None = None,
     ) -> None:
-        """Note a fault. Of two `lines` the later one is at fault and the earlier one is what it repeats."""
+        """Note a fault. If there are two `lines`, the second is at fault and repeats the first."""
         self.total += 1
         self._kept.append(
             Fault(
@@ -103,7 +103,7 @@ class Faults:
             self._kept = self.first()
 
     def first(self) -> list[Fault]:
-        """Return the first faults by line; faults of the file as a whole come before all."""
+        """Return the first faults in line order. Faults of the whole file come before all others."""
         return sorted(self._kept, key=lambda fault: (fault.line or 0, fault.code))[:FAULTS_SHOWN]
 
     def error(self) -> FaultyFile:
@@ -112,7 +112,7 @@ class Faults:
 
 
 def note_reserved(topic: bytes, line: int, faults: Faults) -> None:
-    """Note a topic, beginning at `line`, whose id the service's own answers need."""
+    """Note a fault if the topic id, first used on `line`, is reserved for the service's answers."""
     if topic == RESERVED_TOPIC:
-        problem = "'all' names the mean over topics in every answer, so no topic can have this id"
+        problem = "topic id 'all' is reserved: in every answer, 'all' is the mean over topics. Rename the topic"
         faults.add("reserved-topic", problem, line, topic=topic)

@@ -1,7 +1,7 @@
-"""A run read and joined with judgments in one compiled pass, where that can be done; `RunReader` says what it means.
+"""Fast reading of a run: one compiled pass reads the run and joins it with judgments. `RunReader` defines the result.
 
-The pass takes the common case: ASCII, six columns, one kind of white space, topics in blocks, no fault. At anything
-else it gives up, and the plain reader begins at the start of the file.
+The pass handles the common case: ASCII, six columns, either spaces or tabs, the lines of a topic together, and no
+fault. It gives up on any other file. The plain reader then starts at the beginning of the file.
 """
 
 from __future__ import annotations
@@ -23,20 +23,26 @@ from gainboard.trec.rankings import OrderBy, single_precision
 from gainboard.trec.runs import WIDTH, order_differs
 
 BUFFER = 1 << 18
-"""Bytes read at a time: they and what is found in them stay in the processor's cache."""
+"""Bytes read at a time. They and the arrays made from them fit in the processor's cache."""
 LARGEST = 16 << 20
-"""Bytes of a topic: a longer one is left to the plain reader."""
+"""Most bytes of a topic. The plain reader reads files with a longer topic."""
 _SHORTEST_LINE = len(b"1 0 d 1 1 t\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A run joined with judgments: arrays by topic, in the order of the file, and by judged document retrieved.
+    """A run joined with judgments: arrays by topic, and arrays by judged document retrieved.
 
-    By topic: `topics`; `rows` int64, its place among the judged topics or -1; `retrieved` and `judged` int64, its
-    documents after truncation; `sums` float64 [topics, 4], the lowest and the highest score, and over unjudged
-    documents the sums of scores scaled to [0, 1] by those two and of absolute scores; undefined where `rows` is -1.
-    By document, topic after topic and best first: `rank` uint32, `level` int8, `score` float64.
+    Arrays by topic, in file order:
+
+    - `topics`: the topic ids.
+    - `rows` int64: the index of the topic among the judged topics, or -1.
+    - `retrieved` and `judged` int64: the number of documents after truncation, and of the judged ones among them.
+    - `sums` float64 [topics, 4]: the lowest score, the highest score, and two sums over the unjudged documents. The
+      first sum is of scores scaled to [0, 1] by the lowest and the highest score; the second is of absolute scores.
+      Undefined where `rows` is -1.
+
+    Arrays by document, topic after topic, best document first: `rank` uint32, `level` int8, `score` float64.
     """
 
     tag: str
@@ -58,7 +64,7 @@ class _ReadingKernels(NamedTuple):
 
 
 class _Unusual(Exception):
-    """Something that is left to the plain reader."""
+    """The file is not the common case, so the plain reader must read it."""
 
 
 def _load() -> _ReadingKernels:
@@ -76,7 +82,10 @@ READING = Twin("reading", _load, kernels="gainboard.trec.kernels")
 
 
 def judged_documents(judgments: Sequence[PackedTopic]) -> JudgedDocuments | None:
-    """Return the tables that `read_joined` joins with; None if nothing is compiled, or for millions of documents."""
+    """Return the hash tables for `read_joined`.
+
+    Return None if the compiled functions are missing, or if a topic has too many judged documents (16 MiB of text).
+    """
     kernels = READING.get()
     return JudgedDocuments.of(judgments, kernels.fill) if kernels else None
 
@@ -90,21 +99,22 @@ def read_joined(
     depth: int = 1000,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Joined | None:
-    """Return the run joined with `documents`, whose topics are numbered by `rows`; the rest is as for `RunReader`.
+    """Return the run joined with `documents`. `rows` maps each topic id to its index in `documents`.
 
-    Return None if nothing is compiled, and for a file that the plain reader should see.
+    The other arguments are those of `RunReader`. Return None if the compiled functions are missing, or if the plain
+    reader must read the file.
     """
     kernels = READING.get()
     if kernels is None:
         return None
     try:
         return _Pass(kernels, documents, rows, order_by, depth, limits).read(chunks)
-    except (_Unusual, GainboardError):  # also of the body's compression: which fault counts is the other's to say
+    except (_Unusual, GainboardError):  # the plain reader finds the fault again and decides which error to raise
         return None
 
 
 class _Room:
-    """Arrays for the lines of a buffer; the kernels say what is in them."""
+    """Arrays for the lines of a buffer. The docstrings of the kernels define their contents."""
 
     def __init__(self, lines: int) -> None:
         self.lines = lines
@@ -144,7 +154,7 @@ class _Pass:
         self._parts: list[tuple[NDArray[Any], ...]] = []
 
     def read(self, chunks: Iterable[bytes]) -> Joined:
-        """Return the whole run, joined. Raises _Unusual."""
+        """Return the joined run. Raises _Unusual if the plain reader must read the file."""
         waiting: list[bytes] = []
         size, wanted = 0, BUFFER
         for chunk in chunks:
@@ -161,7 +171,7 @@ class _Pass:
         return self._join_parts()
 
     def _read_whole_topics(self, data: bytes, *, is_last: bool) -> int:
-        """Read the topics that `data` holds as a whole, and return where the next topic begins."""
+        """Read the topics that are complete in `data`, and return the offset of the next topic."""
         stop = data.rfind(b"\n") + 1
         if stop < len(data) - self._limits.line_bytes or (is_last and (not stop or stop < len(data))):
             raise _Unusual

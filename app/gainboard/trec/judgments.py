@@ -1,4 +1,4 @@
-"""Judgments packed as text and bytes, so that a million of them take 25 MB and not 150."""
+"""Judgments packed as text and bytes. A million judgments take 25 MB instead of 150 MB."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEVEL_ZERO = 128
-"""A level is stored as one byte: this one stands for level 0, larger ones for levels above it."""
+"""The byte of level 0. A level is stored as one byte, `LEVEL_ZERO + level`."""
 
 
 class PackedTopic(NamedTuple):
-    """The judgments of one topic: its document ids, each with a line feed behind it, and as many level bytes."""
+    """The judgments of one topic: its document ids, each followed by a line feed, and one level byte for each id."""
 
     documents: bytes
     levels: bytes
 
     @classmethod
     def of(cls, judged: Mapping[bytes, int]) -> PackedTopic:
-        """Pack the levels of these document ids, -127..127."""
+        """Pack a mapping of document id to level. Levels are -127..127."""
         return cls(b"".join(b"%b\n" % document for document in judged), bytes(map(level_byte, judged.values())))
 
     def unpacked(self) -> dict[bytes, int]:
-        """Return document id -> level."""
+        """Return the level of each document id."""
         return dict(zip(self.documents.split(b"\n")[:-1], self.as_levels().tolist(), strict=True))
 
     def as_levels(self) -> NDArray[np.int8]:
@@ -34,14 +34,14 @@ class PackedTopic(NamedTuple):
 
 
 class PackedJudgments(Mapping[str, dict[bytes, int]]):
-    """The judgments of a qrels file: topic -> document id -> level. A topic is unpacked each time it is asked for."""
+    """The judgments of a qrels file: topic -> document id -> level. Each access to a topic unpacks it again."""
 
     def __init__(self, topics: Mapping[str, PackedTopic]) -> None:
         self.packed = topics
 
     @classmethod
     def of(cls, judgments: Mapping[str, Mapping[bytes, int]]) -> PackedJudgments:
-        """Pack these judgments."""
+        """Pack a mapping of topic to document id to level."""
         return cls({topic: PackedTopic.of(judged) for topic, judged in judgments.items()})
 
     def __getitem__(self, topic: str) -> dict[bytes, int]:
@@ -57,7 +57,7 @@ class PackedJudgments(Mapping[str, dict[bytes, int]]):
         return len(self.packed)
 
     def count_levels(self) -> Counter[int]:
-        """Return how many documents are judged at each level that there is."""
+        """Return the number of documents at each level that occurs."""
         counts = np.zeros(256, np.int64)
         for topic in self.packed.values():
             counts += np.bincount(np.frombuffer(topic.levels, np.uint8), minlength=256)
@@ -65,5 +65,5 @@ class PackedJudgments(Mapping[str, dict[bytes, int]]):
 
 
 def level_byte(level: int) -> int:
-    """Return the byte that stores a level, -127..127."""
+    """Return the byte that stores a level. Levels are -127..127."""
     return LEVEL_ZERO + level

@@ -1,4 +1,4 @@
-"""The layouts of qrels files, how each writes a relevance level, and which layout a file has."""
+"""The layouts of qrels files: the order of their columns, and how they write relevance levels."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ Row = list[bytes]
 
 @dataclass(frozen=True)
 class LevelNotation:
-    """The relevance levels of a collection: the highest, and NTCIR's tokens for each (`L0`, `L1`, ..., names).
+    """The notation of a collection's relevance levels: the highest level, and NTCIR's tokens for each level.
 
-    C and D, early NTCIR's letters for judged nonrelevant, are level 0 unless the collection declares them.
+    NTCIR's tokens are `L0`, `L1`, ... and the names of the levels. C and D, which early NTCIR used for judged
+    nonrelevant documents, are level 0 unless the collection has levels with these names.
     """
 
     highest: int
@@ -24,28 +25,31 @@ class LevelNotation:
 
     @classmethod
     def of(cls, levels: Sequence[str] | int) -> LevelNotation:
-        """Return the notation of these level names, lowest first, or of this highest level."""
+        """Return the notation for level names (of levels 1..h, lowest first) or for a highest level h."""
         names = [] if isinstance(levels, int) else levels
         highest = levels if isinstance(levels, int) else len(levels)
         numbered = {b"L%d" % level: level for level in range(highest + 1)}
         others = numbered | {b"C": 0, b"D": 0}
         named = {name.encode(): level for level, name in enumerate(names, start=1)}
-        # The collection's own names come first, and so they do in messages.
+        # The collection's own names come first, because messages list the tokens in this order.
         return cls(highest, named | {token: level for token, level in others.items() if token not in named})
 
     def numeric(self, token: bytes) -> int | None:
-        """Read TREC's notation: an integer of the scale, or below 0 (judged, but as something else)."""
+        """Read a level in TREC's notation: an integer from -127 to the highest level. Return None for another token.
+
+        Levels below 0 mean judged, but not on the scale of relevance.
+        """
         level = integer(token)
         return level if level is not None and LOWEST_LEVEL <= level <= self.highest else None
 
     def named(self, token: bytes) -> int | None:
-        """Read NTCIR's notation."""
+        """Read a level in NTCIR's notation. Return None for an unknown token."""
         return self.tokens.get(token)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a qrels line has its document id and its level, and how the level is written."""
+    """A layout of qrels lines: the columns of the document id and of the level, and the level's notation."""
 
     columns: str
     widths: tuple[int, ...]
@@ -53,10 +57,10 @@ class Layout:
     level: int
     read: Callable[[LevelNotation, bytes], int | None]
     fits: Callable[[LevelNotation, Row], bool]
-    """Whether a line is good evidence for this layout: no line is for two layouts of four columns."""
+    """Tells whether a line is evidence for this layout. A line of four columns fits at most one layout."""
 
     def misshapen(self, row: Row) -> bool:
-        """Whether the row has not the columns of this layout, whatever its level."""
+        """Return whether the row lacks the columns of this layout. Its level is not checked."""
         return len(row) not in self.widths or (3 in self.widths and not _flag_at_most(row))
 
 
@@ -65,7 +69,7 @@ def _flag_at_most(row: Row) -> bool:
 
 
 def _level_second(scale: LevelNotation, row: Row) -> bool:
-    # An integer in the second of four columns is TREC's iteration, even where levels are named 0, 1, 2.
+    # An integer in the second of four columns is TREC's iteration, even if the levels have the names 0, 1, 2.
     named = len(row) > 2 and row[1] in scale.tokens
     return named and (len(row) == 3 or (_flag_at_most(row) and integer(row[1]) is None))
 
@@ -82,16 +86,16 @@ LAYOUTS = {
     "trec": Layout("topic, iteration, document id, level", (4,), 2, 3, LevelNotation.numeric, _level_fourth),
     "topic-document-level": Layout("topic, document id, level", (3,), 1, 2, LevelNotation.named, _level_third),
     "topic-level-document": Layout(
-        "topic, level, document id, perhaps 0 or 1", (3, 4), 2, 1, LevelNotation.named, _level_second
+        "topic, level, document id, optionally 0 or 1", (3, 4), 2, 1, LevelNotation.named, _level_second
     ),
 }
 
 
 def decide_layout(rows: Sequence[Row], scale: LevelNotation) -> str | None:
-    """Return the layout that most lines fit, so that a few bad lines are faults of those lines.
+    """Return the layout that most lines fit, so that a few bad lines are reported as faults of these lines.
 
-    If two layouts fit equally many, or no line fits any and most have three columns, nothing is decided.
-    A file of which no line fits is otherwise held against TREC's layout.
+    Return None if two layouts fit the same number of lines. If no line fits a layout, return None when most lines have
+    three columns, and else TREC's layout.
     """
     fitting = {name: sum(map(partial(layout.fits, scale), rows)) for name, layout in LAYOUTS.items()}
     best, *others = sorted(fitting, key=fitting.__getitem__, reverse=True)

@@ -1,8 +1,8 @@
-"""The lines of a run or qrels file: where they end, which are skipped, and how they fall into columns.
+"""The lines of a run or qrels file: where they end, which of them are skipped, and their columns.
 
-Lines end in LF or CRLF, columns are separated by spaces and tabs, and nothing else counts as white space.
-`Text.rows` defines that, line by line. `Text.table` reads a block of ordinary lines in one go and hands back
-everything else: it may refuse a block that `rows` would read, never the reverse, and never read it differently.
+Lines end in LF or CRLF. Spaces and tabs separate columns. No other character is white space. `Text.rows` defines the
+format, line by line. `Text.table` is faster: it reads a block of ordinary lines at once, with the same result. It may
+refuse a block that `rows` can read, and it refuses every block that `rows` cannot read.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from gainboard.trec.findings import Faults, FileWarning, Limits
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SKIPPED = (b"#", b"<SYSDESC>")
-BLOCK = 1 << 15  # the tokens of a block should fit in the processor's cache, also where others use it
+BLOCK = 1 << 15  # the tokens of a block should fit in the processor's cache, even if other programs use it too
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-_LINE_END = b" \x00 "  # becomes a token of its own, which no line can hold
+_LINE_END = b" \x00 "  # becomes a separate token, which no valid line contains
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole lines of a file: their bytes, the last one ending in LF too, and the number of the first."""
+    """Complete lines of a file: their bytes, the number of the first line, and their count. All lines end in LF."""
 
     data: bytes
     first: int
@@ -37,7 +37,7 @@ class Block:
 
 
 class Text:
-    """A file as blocks of lines, read once, with all that is odd about its form noted on the way."""
+    """A file as blocks of lines, read once. Faults and warnings about its form are noted while reading."""
 
     def __init__(self, chunks: Iterable[bytes], limits: Limits) -> None:
         self._chunks = chunks
@@ -47,7 +47,7 @@ class Text:
         self.faults = Faults()
 
     def blocks(self) -> Iterator[Block]:
-        """The file from beginning to end. Raises TooLarge for too many lines, or one that is too long."""
+        """Yield the blocks of the file in order. Raises TooLarge for too many lines or a line that is too long."""
         first = 1
         for data in self._whole_lines():
             block = Block(data, first, _count(data, b"\n"))
@@ -58,16 +58,16 @@ class Text:
             yield block
 
     def rows(self, block: Block) -> Iterator[tuple[int, list[bytes]]]:
-        """Each line that holds data: its number and its columns. Unreadable lines become faults."""
+        """Yield the number and the columns of each line with data. Unreadable lines become faults."""
         lines = block.data[:-1].split(b"\n")
         for number, line in zip(block.numbers, lines, strict=True):
             if columns := self._columns(number, line):
                 yield number, columns
 
     def table(self, block: Block, width: int) -> list[bytes] | None:
-        """All columns of all lines, `width + 1` tokens a line, if every line has just so many; else None.
+        """Return the tokens of all lines, `width + 1` for each line; None unless every line has `width` columns.
 
-        The last token of a line marks its end. Column `c` is thus the slice `[c :: width + 1]`.
+        The last token of a line marks its end. Column `c` is therefore the slice `[c :: width + 1]`.
         """
         data = block.data
         if crlf := data.count(b"\r\n") if b"\r" in data else 0:
@@ -83,7 +83,7 @@ class Text:
         return tokens
 
     def warnings(self) -> list[FileWarning]:
-        """What was odd about the form of the file, once all of it was read."""
+        """Return the warnings about the form of the file. Call this after reading all blocks."""
         found = {
             "byte-order-mark": (self._byte_order_mark, "The file begins with a byte order mark"),
             "crlf": (self._crlf, "Lines end in CRLF"),
@@ -143,7 +143,7 @@ class Text:
         yield from pieces
 
     def _check_lengths(self, data: bytes) -> None:
-        # From line to line in steps of the limit: a line is too long if no line feed lies within a step.
+        # Jump ahead by at most the limit to the last line feed in reach. A line is too long if none is in reach.
         start = 0
         while start < len(data):
             start = data.rfind(b"\n", start, start + self._limits.line_bytes + 1) + 1
@@ -155,17 +155,18 @@ class Text:
 
 
 def _unreadable(line: bytes) -> str | None:
-    """Why the line is no text, if it is none."""
+    """Return why the line is not valid text, or None if it is."""
     if found := _CONTROL.search(line):
-        hint = " (is the file UTF-16? It must be UTF-8)" if found.group() == b"\0" else ""
-        return f"control character U+{found.group()[0]:04X} at byte {found.start() + 1}; only tabs are allowed{hint}"
+        hint = ". Is the file UTF-16? Save it as UTF-8" if found.group() == b"\0" else ""
+        code, place = found.group()[0], found.start() + 1
+        return f"control character U+{code:04X} at byte {place} of the line: tab is the only one allowed{hint}"
     if (at := _undecodable(line)) is not None:
-        return f"byte 0x{line[at]:02X} at byte {at + 1} is not UTF-8"
+        return f"byte 0x{line[at]:02X} at byte {at + 1} of the line is not valid UTF-8. Save the file as UTF-8"
     return None
 
 
 def _undecodable(data: bytes) -> int | None:
-    """Where the data ceases to be UTF-8, if it does."""
+    """Return the offset of the first byte that is not valid UTF-8, or None."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -174,7 +175,10 @@ def _undecodable(data: bytes) -> int | None:
 
 
 def _is_ordinary(data: bytes) -> bool:
-    """Whether every line is text (LF alone ends lines) and none is skipped: what `rows` asks of each line."""
+    """Return whether all lines are valid text and none is skipped, as `rows` checks for each line.
+
+    Lines must end in LF, not in CRLF.
+    """
     below_space = np.count_nonzero(np.frombuffer(data, np.uint8) < 0x20)
     if below_space != _count(data, b"\n") + _count(data, b"\t") or b"\x7f" in data:
         return False
@@ -184,5 +188,5 @@ def _is_ordinary(data: bytes) -> bool:
 
 
 def _count(data: bytes, character: bytes) -> int:
-    # `bytes.count` of one character costs a tenth of the whole reading; this a hundredth
+    # `bytes.count` of one character takes a tenth of the time of reading; this takes a hundredth.
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(character)))

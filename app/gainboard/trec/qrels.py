@@ -1,7 +1,7 @@
 """Reading a qrels file in TREC's or NTCIR's layout: every judgment with its level, every fault with its line.
 
-`read_plain` defines what a file says, line by line. `read_usual` takes a file in TREC's layout that has no fault,
-block by block and in a fifth of the time, and leaves every other file to it.
+`read_plain` defines the meaning of a file, line by line. `read_usual` reads a file in TREC's layout without faults,
+block by block, in a fifth of the time. `read_plain` reads all other files.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gainboard.trec.topics import topic_lengths
 
 _TREC_WIDTH = 4
 _AMBIGUOUS = (
-    "The columns fit as topic, document, level and as topic, level, document, or neither: "
-    f"say which they are with ?columns=, one of {', '.join(LAYOUTS)}"
+    "The order of the columns is not clear: topic, document, level or topic, level, document. "
+    f"Name it with ?columns=, for example ?columns=topic-document-level. Available: {', '.join(LAYOUTS)}"
 )
 
 
 @dataclass(frozen=True)
 class QrelsFile:
-    """The judgments of a file at levels -127..h; negative levels are kept as they were given.
+    """The judgments of a file at levels -127..h. Negative levels are kept as given.
 
-    `columns` names the layout that the file was read in: a key of `LAYOUTS`.
+    `columns` is the layout of the file, a key of `LAYOUTS`.
     """
 
     judgments: PackedJudgments
@@ -39,11 +39,15 @@ class QrelsFile:
 def read_qrels(
     chunks: Iterable[bytes], *, levels: Sequence[str] | int, columns: str | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> QrelsFile:
-    """Read a qrels file, held in memory as a whole.
+    """Read a qrels file. The whole file is held in memory.
 
-    `levels` are the names of the levels 1..h, lowest first, or h itself. `columns` is the layout, a key of
-    `LAYOUTS`; None lets the lines decide (see `decided`). Raises FaultyFile with all faults of the file,
-    TooLarge where a limit is passed, InvalidRequest if there is no such layout.
+    `levels` are the names of levels 1..h, lowest first, or h itself. `columns` is the layout, a key of `LAYOUTS`. If
+    `columns` is None, the lines decide (see `decide_layout`).
+
+    Raises:
+        FaultyFile: with all faults of the file.
+        TooLarge: a limit is exceeded.
+        InvalidRequest: the layout does not exist.
     """
     scale, known = LevelNotation.of(levels), _known(columns)
     taken: list[bytes] = []
@@ -54,12 +58,15 @@ def read_qrels(
 
 
 def read_plain(text: Text, scale: LevelNotation, columns: str | None) -> QrelsFile:
-    """Read any file, in this layout or in the one that its lines fit. Raises FaultyFile or TooLarge."""
+    """Read any qrels file, in the layout `columns` or, if it is None, in the layout that most lines fit.
+
+    Raises FaultyFile or TooLarge.
+    """
     rows = [row for block in text.blocks() for row in text.rows(block)]
     chosen = columns or decide_layout([row for _, row in rows], scale)
     judgments = _Judgments(LAYOUTS[chosen or "trec"], scale, text.faults)
     if not rows and not text.faults:
-        text.faults.add("empty-file", "The file has no judgments")
+        text.faults.add("empty-file", "The file has no judgments. A judgment is a line such as: 51 0 doc-17 1")
     elif chosen is None:
         text.faults.add("ambiguous-columns", _AMBIGUOUS)
     else:
@@ -71,20 +78,20 @@ def read_plain(text: Text, scale: LevelNotation, columns: str | None) -> QrelsFi
 
 def _known(columns: str | None) -> str | None:
     if columns is not None and columns not in LAYOUTS:
-        message = f"{columns[:60]!r} is no layout of qrels; there are {', '.join(LAYOUTS)}"
+        message = f"columns={columns[:60]!r} is not a layout of qrels. Available: {', '.join(LAYOUTS)}"
         raise InvalidRequest.at("query.columns", "unknown-columns", message)
     return columns
 
 
 def _noted(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
-    """Yield the chunks, and add each to those that were taken."""
+    """Yield the chunks, and append each chunk to `taken`, so that the file can be read again."""
     for chunk in chunks:
         taken.append(chunk)
         yield chunk
 
 
 def read_usual(text: Text, scale: LevelNotation) -> QrelsFile | None:
-    """Read a file in TREC's layout that has no fault; return None for any other, of which some may have been read."""
+    """Read a file in TREC's layout without faults. Return None for any other file, which may be partly read then."""
     judged = _UsualJudgments(scale)
     for block in text.blocks():
         tokens = text.table(block, _TREC_WIDTH) or _table_of_odd_lines(text, block)
@@ -94,7 +101,7 @@ def read_usual(text: Text, scale: LevelNotation) -> QrelsFile | None:
 
 
 def _table_of_odd_lines(text: Text, block: Block) -> list[bytes] | None:
-    """Return what `Text.table` would, of a block in which lines are skipped; None where one is at fault."""
+    """Return the tokens of a block with skipped lines, as `Text.table` does; None if a line is faulty."""
     rows = [row for _, row in text.rows(block)]
     if text.faults or any(len(row) != _TREC_WIDTH for row in rows):
         return None
@@ -102,7 +109,7 @@ def _table_of_odd_lines(text: Text, block: Block) -> list[bytes] | None:
 
 
 class _UsualJudgments:
-    """Judgments that are read table by table, without the lines that they stand on."""
+    """Judgments that are read table by table, without their line numbers."""
 
     def __init__(self, scale: LevelNotation) -> None:
         self._scale = scale
@@ -110,10 +117,10 @@ class _UsualJudgments:
         self._level_bytes: dict[bytes, int] = {}
 
     def add(self, tokens: list[bytes]) -> bool:
-        """Add the lines of a table; return False if the plain reader should see them."""
+        """Add the lines of a table. Return False if the plain reader must read the file."""
         topics, iterations, documents, levels = (tokens[column :: _TREC_WIDTH + 1] for column in range(_TREC_WIDTH))
         if not self._scale.tokens.keys().isdisjoint(iterations):
-            return False  # it may be another layout
+            return False  # the file may have another layout
         for token in set(levels) - self._level_bytes.keys():
             if (level := self._scale.numeric(token)) is None:
                 return False
@@ -128,7 +135,7 @@ class _UsualJudgments:
         return RESERVED_TOPIC not in self._topics
 
     def file(self, text: Text) -> QrelsFile | None:
-        """Return the whole file; None if it has no judgments, or those of a document conflict."""
+        """Return the whole file; None if it has no judgments or the judgments of a document conflict."""
         topics: dict[str, PackedTopic] = {}
         repeated = 0
         for topic, (documents, levels) in self._topics.items():
@@ -151,7 +158,7 @@ def _repetitions(count: int) -> Iterator[FileWarning]:
 
 
 class _Judgments:
-    """Judgments as they are read in one layout, each with the line that it stands on."""
+    """Judgments read in one layout, each with its line number."""
 
     def __init__(self, layout: Layout, scale: LevelNotation, faults: Faults) -> None:
         self._layout, self._scale, self._faults = layout, scale, faults
@@ -161,7 +168,7 @@ class _Judgments:
     def read(self, rows: Iterable[tuple[int, Row]]) -> None:
         for number, row in rows:
             if self._layout.misshapen(row):
-                problem = f"{len(row)} columns do not read as {self._layout.columns}"
+                problem = f"the line has {len(row)} columns, which do not fit: {self._layout.columns}"
                 self._faults.add("bad-columns", problem, number)
             else:
                 self._read(number, row[0], row[self._layout.document], row[self._layout.level])
@@ -177,7 +184,10 @@ class _Judgments:
             return
         first_level, first = self._judged[topic].setdefault(document, (level, number))
         if first_level != level:
-            problem = f"document {quoted(document)} has level {level}, but level {first_level} on line {first}"
+            problem = (
+                f"document {quoted(document)} has level {level} here, but level {first_level} on line {first}. "
+                "Keep one of the two lines"
+            )
             self._faults.add("conflicting-judgment", problem, first, number, topic=topic)
         self._repeated += first != number
 

@@ -1,4 +1,4 @@
-"""One topic of a run: its lines as they stand, what is wrong with them, and the order that they ask for."""
+"""The ranking of one topic of a run: made from the topic's lines, with the faults of these lines."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _AS_IT_IS = slice(None)
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A topic's list within a run, best document first, truncated to the collection's depth.
+    """The ranking of a topic in a run, best document first, truncated to the collection's depth.
 
-    `documents` are ids as bytes without repetition, `scores` their retrieval scores: float64, the same length.
+    `documents` are distinct ids, as bytes. `scores` are their retrieval scores, float64 of the same length.
     """
 
     topic: str
@@ -32,11 +32,13 @@ class Ranking:
 
 
 def make_ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) -> tuple[Ranking, bool] | None:
-    """Return the ranking of a topic and whether its ranks contradict its scores; note faults and return None.
+    """Return the ranking of a topic, and whether its ranks contradict its scores. Return None if there are faults.
 
-    Scores go down; equal scores go by document id, descending byte order. `score32` compares scores in single
-    precision. `rank` goes by the rank column, ascending, which must then hold distinct integers. A rank column
-    with equal ranks contradicts nothing by them; one that holds more than integers is not looked at.
+    Faults are noted in `faults`. `score` orders by descending score; equal scores are ordered by document id, in
+    descending byte order. `score32` does the same with scores in single precision. `rank` orders by ascending rank;
+    the rank column must then hold distinct integers.
+
+    Equal ranks do not contradict the scores. A rank column that holds anything but integers is not compared.
     """
     scores, ranks = decimals(lines.scores), integers(lines.ranks)
     ranked = order_by == "rank"
@@ -54,7 +56,7 @@ def make_ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Fault
 
 
 def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:
-    """Return an index that puts keys and documents in descending order of (key, document)."""
+    """Return an index that sorts keys and documents by (key, document), descending."""
     in_doubt = np.flatnonzero(keys[:-1] <= keys[1:]).tolist()
     if all((keys[at], documents[at]) > (keys[at + 1], documents[at + 1]) for at in in_doubt):
         return _AS_IT_IS
@@ -67,8 +69,8 @@ def _take(documents: list[bytes], order: Order) -> list[bytes]:
 
 
 def single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return scores as `score32` compares them."""
-    with np.errstate(over="ignore"):  # beyond single precision scores are equally infinite, as in trec_eval 9
+    """Return the scores in single precision, for `score32`."""
+    with np.errstate(over="ignore"):  # scores beyond single precision become infinite and equal, as in trec_eval 9
         return scores.astype(np.float32)
 
 
@@ -85,16 +87,16 @@ def _note_bad_tokens(lines: TopicLines, ranked: bool, faults: Faults) -> None:
 
 def _note_repetitions(lines: TopicLines, ranked: bool, faults: Faults) -> None:
     for first, second, document in _find_repetitions(lines.documents, lines):
-        problem = f"document {quoted(document)} was retrieved on line {first} already; keep one of the two"
+        problem = f"document {quoted(document)} is already on line {first} for this topic. Keep one of the two lines"
         faults.add("duplicate-document", problem, first, second, topic=lines.topic)
     if ranked:
         for first, second, rank in _find_repetitions([integer(token) for token in lines.ranks], lines):
-            problem = f"rank {rank} was given on line {first} already; ranks within a topic must differ"
+            problem = f"rank {rank} is already on line {first}. The ranks of a topic must be distinct"
             faults.add("bad-rank", problem, first, second, topic=lines.topic)
 
 
 def _find_repetitions(values: Sequence[T], lines: TopicLines) -> Iterator[tuple[int, int, T]]:
-    """Yield each value that an earlier line has, with that line and its own line; None repeats nothing."""
+    """Yield each repeated value, after its first line and its own line. None is never a repetition."""
     if len(set(values)) == len(values):
         return
     first_lines: dict[T, int] = {}

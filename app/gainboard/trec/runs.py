@@ -1,4 +1,4 @@
-"""Reading a run file: TREC's six columns in, one ranking a topic out, every fault of the file with its line."""
+"""Reading a run file: TREC's six columns in, one ranking for each topic out, and every fault with its line."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ TAGS_COUNTED = 1000
 
 
 class RunReader:
-    """Reads a run once, from chunks of any size, and yields its rankings as their topics end.
+    """A reader of a run. It reads chunks of any size once, and yields each ranking when its topic ends.
 
     Args:
-        order_by: what orders a ranking: `score`, `score32` (scores in single precision) or `rank`.
-        depth: documents kept a topic, after faults were looked for in all of them.
-        gather: hold the whole file and yield its topics at the end, in the order of their first lines.
-        plain: read line by line throughout. Slower, with the same result: the definition of the format.
+        order_by: the order of a ranking: `score`, `score32` (scores in single precision) or `rank`.
+        depth: the number of documents kept for each topic. Faults are reported for all documents.
+        gather: hold the whole file in memory, and yield the topics at the end, in the order of their first lines.
+        plain: read every block line by line. This is slower, with the same result, and defines the format.
 
-    Iterating raises FaultyFile at the end, with all faults of the file: what was yielded before then is void.
-    It raises TooLarge at once, and TopicsInterleaved where a topic reappears and `gather` is not set.
+    Iteration raises:
+        FaultyFile: at the end, with all faults of the file. Discard the rankings yielded before.
+        TooLarge: as soon as a limit is exceeded.
+        TopicsInterleaved: when a topic continues after another one, unless `gather` is set.
     """
 
     def __init__(
@@ -44,14 +46,14 @@ class RunReader:
         self.tag = ""
         """The run tag of the first line."""
         self.topics = 0
-        """Topics with at least one document."""
+        """The number of topics with at least one document."""
         self.retrieved = 0
-        """Documents of all topics, before truncation."""
+        """The number of documents of all topics, before truncation."""
         self.warnings: list[FileWarning] = []
 
     @property
     def tags(self) -> int:
-        """Count distinct run tags, up to 1,000."""
+        """The number of distinct run tags, counted up to 1,000."""
         return min(len(self._tags), TAGS_COUNTED)
 
     def __iter__(self) -> Iterator[Ranking]:
@@ -66,14 +68,16 @@ class RunReader:
                 self._order_differs += found[1]
                 yield found[0]
         if not faults and not self.retrieved:
-            faults.add("empty-file", f"The file has no lines of the form: {COLUMNS}")
+            faults.add("empty-file", f"The file has no lines of the form: {COLUMNS} (such as 51 Q0 doc-17 1 12.5 bm25)")
         if faults:
             raise faults.error()
         self.warnings = [*self._text.warnings(), *self._run_warnings()]
 
     def _run_warnings(self) -> Iterator[FileWarning]:
         if self.tags > 1:
-            yield FileWarning("mixed-tags", f"Several run tags; the first is {quoted(self.tag.encode())}", self.tags)
+            yield FileWarning(
+                "mixed-tags", f"The file has several run tags; the first is {quoted(self.tag.encode())}", self.tags
+            )
         yield from order_differs(self._order_differs, self._order_by)
 
     def _columns(self) -> Iterator[LineColumns]:
@@ -92,7 +96,7 @@ class RunReader:
                 numbers.append(number)
                 tokens += row
             else:
-                problem = f"{len(row)} columns instead of {WIDTH}: {COLUMNS}"
+                problem = f"the line has {len(row)} columns instead of {WIDTH}: {COLUMNS}"
                 self._text.faults.add("bad-columns", problem, number)
         return _slice_columns(tokens, WIDTH, numbers)
 
@@ -105,8 +109,8 @@ class RunReader:
 
 
 def order_differs(topics: int, order_by: OrderBy) -> list[FileWarning]:
-    """Return the warning about so many topics; an empty list for none."""
-    message = f"Topics whose ranks and scores give different orders; ordered by {order_by}"
+    """Return the warning about this number of topics in a list, which is empty for 0 topics."""
+    message = f"Ranks and scores of topics give different orders; the order by {order_by} is used"
     return [FileWarning("order-differs", message, topics)] if topics else []
 
 

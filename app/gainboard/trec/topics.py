@@ -1,4 +1,4 @@
-"""The lines of a run by topic: as they come where topics follow one another, else once the file has ended."""
+"""The lines of a run by topic: one topic at a time if topics do not interleave, else all at the end of the file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import NamedTuple
 from gainboard.trec.findings import Limits, shortened
 
 
-class TopicsInterleaved(Exception):  # no fault of the file: the caller reads it again, gathering
-    """A topic goes on after another one has begun, so its ranking could not be given out as a whole."""
+class TopicsInterleaved(Exception):  # not a fault of the file: the caller reads it again with `gather`
+    """A topic continues after another topic has begun, so its ranking was not complete when it was yielded."""
 
 
 class LineColumns(NamedTuple):
-    """Some lines of a run, column by column, with their line numbers. The second column is ignored."""
+    """Lines of a run, column by column, with their line numbers. The second column is ignored."""
 
     numbers: Sequence[int]
     topics: list[bytes]
@@ -28,7 +28,7 @@ class LineColumns(NamedTuple):
 
 @dataclass(slots=True)
 class TopicLines:
-    """The lines of one topic as the file has them, column by column; `numbers` are its line numbers."""
+    """The lines of one topic in file order, column by column. `numbers` are the line numbers."""
 
     topic: bytes
     numbers: list[Sequence[int]] = field(default_factory=list)
@@ -37,11 +37,11 @@ class TopicLines:
     scores: list[bytes] = field(default_factory=list)
 
     def line_numbers(self) -> Iterator[int]:
-        """Yield the number of each line: put together only when a fault needs them."""
+        """Yield the number of each line. The numbers are chained only when a fault needs them."""
         return chain.from_iterable(self.numbers)
 
     def extend(self, columns: LineColumns, stretch: slice) -> None:
-        """Add some lines of the same topic."""
+        """Add lines of the same topic: the part `stretch` of `columns`."""
         self.numbers.append(columns.numbers[stretch])
         self.documents += columns.documents[stretch]
         self.ranks += columns.ranks[stretch]
@@ -50,7 +50,7 @@ class TopicLines:
 
 @dataclass(slots=True)
 class _Packed:
-    """What TopicLines holds as plain text: as large as the file, where tokens are six times that."""
+    """The contents of TopicLines as plain text. They are as large as the file; lists of tokens take six times that."""
 
     numbers: array[int] = field(default_factory=lambda: array("Q"))
     documents: bytearray = field(default_factory=bytearray)
@@ -69,7 +69,10 @@ class _Packed:
 
 
 def split_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[TopicLines]:
-    """Yield each topic as soon as the next one begins. Raises TopicsInterleaved if one goes on, TooLarge at once."""
+    """Yield each topic as soon as the next topic begins.
+
+    Raises TopicsInterleaved if an earlier topic continues, and TooLarge as soon as a topic has too many lines.
+    """
     current: TopicLines | None = None
     seen: set[bytes] = set()
     for topic, columns, stretch in _stretches(parts):
@@ -88,7 +91,10 @@ def split_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[Topic
 
 
 def gather_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[TopicLines]:
-    """Yield each topic once the file has ended, in the order of their first lines. Raises TooLarge at once."""
+    """Yield all topics at the end of the file, in the order of their first lines.
+
+    Raises TooLarge as soon as a topic has too many lines.
+    """
     held: dict[bytes, _Packed] = {}
     for topic, columns, stretch in _stretches(parts):
         if topic not in held:
@@ -105,7 +111,7 @@ def _check_size(lines: int, limits: Limits) -> None:
 
 
 def _stretches(parts: Iterable[LineColumns]) -> Iterator[tuple[bytes, LineColumns, slice]]:
-    """Yield the lines of each topic that follow one another within the same part."""
+    """Yield each group of successive lines of one topic within a part."""
     for columns in parts:
         start = 0
         for topic, length in topic_lengths(columns.topics):
@@ -114,9 +120,9 @@ def _stretches(parts: Iterable[LineColumns]) -> Iterator[tuple[bytes, LineColumn
 
 
 def topic_lengths(topics: list[bytes]) -> list[tuple[bytes, int]]:
-    """Return each topic in turn, and its number of lines; there is at least one line."""
+    """Return each group of successive equal topics and its length. `topics` must not be empty."""
     first, last = topics[0], topics[-1]
-    # One topic or the end of one and the beginning of the next, as almost always: counted in a quarter of the time.
+    # Almost always there are one or two topics. Counting them takes a quarter of the time of `groupby`.
     leading = topics.count(first)
     if leading == len(topics):
         return [(first, leading)]

@@ -1,4 +1,4 @@
-"""The zstd codec, imported here and nowhere else: a backport until Python 3.14 brings the module itself."""
+"""The zstd codec, imported only here: Python has the module from 3.14 on, and older versions need a backport."""
 
 from __future__ import annotations
 
