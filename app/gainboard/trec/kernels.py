@@ -1,9 +1,11 @@
-"""Reading and joining runs, compiled. Imported by `gainboard.trec.joined` alone, where the `fast` extra is.
+"""Compiled functions that read runs and join them with judgments.
 
-A buffer holds whole lines. `tokenise` finds what each line says, and `join` makes rankings of them, one topic after
-the other. Documents stay where they are in the buffer: a document is the bytes from its start to its stop, and its
-hash. Both give up at whatever the plain reader should see, be it a fault or only rare, and
-then say False first; what they filled is void.
+Only `gainboard.trec.joined` imports this module, if the `fast` extra is installed. A buffer contains complete lines.
+`tokenise` reads the columns of each line. `join` makes a ranking of each topic's lines and joins it with judgments. Ids
+of documents are not copied: a document is its start and stop in the buffer, and its hash.
+
+Both functions give up on input that the plain reader must read, because of a fault or a rare form. Then their first
+result is False, and the arrays that they filled must not be used.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from gainboard.compiled import njit
 from gainboard.trec.judgment_tables import EMPTY, OFFSET_BITS
 from gainboard.trec.judgments import LEVEL_ZERO
 
-MOST_DIGITS = 15  # so many are exact in float64, as the power of ten is by which they are divided
+MOST_DIGITS = 15  # numbers of up to 15 digits, and the powers of ten that divide them, are exact in float64
 RANK_DIGITS = 18
-PROBES_A_LINE = 32  # more of them are no accident: somebody chose the ids so that their hashes collide
+PROBES_A_LINE = 32  # more probes than this are no accident: somebody chose ids whose hashes collide
 
 _TAB, _NEWLINE, _SPACE, _HASH, _LESS = 9, 10, 32, ord("#"), ord("<")
 _PLUS, _MINUS, _POINT, _ZERO = ord("+"), ord("-"), ord("."), ord("0")
@@ -28,7 +30,7 @@ _POWERS = 10.0 ** np.arange(MOST_DIGITS + 1)
 
 @njit
 def _at(data: Any, place: Any) -> Any:
-    return data[np.uint64(place)]  # an index that may be negative costs twice the time
+    return data[np.uint64(place)]  # a signed index takes twice the time, because it may be negative
 
 
 @njit
@@ -52,7 +54,7 @@ def _past(data: Any, at: Any, blank: Any) -> Any:
 
 @njit
 def _continues(data: Any, at: Any, other: Any, start: Any, stop: Any) -> Any:
-    """Where the token at `at` ends if it equals `other[start:stop]`, else -1."""
+    """Return the end of the token at `at` if it equals `other[start:stop]`, else -1."""
     for place in range(start, stop):
         if _at(data, at) != _at(other, place):
             return -1
@@ -72,7 +74,7 @@ def _tag(hashed: Any) -> Any:
 
 @njit
 def _hashed(data: Any, at: Any, seed: Any) -> Any:
-    """The hash of the token at `at`, and where it ends."""
+    """Return the hash of the token at `at`, and the token's end."""
     found = seed
     while _is_text(_at(data, at)):
         found = (found ^ np.uint64(_at(data, at))) * _PRIME
@@ -82,7 +84,7 @@ def _hashed(data: Any, at: Any, seed: Any) -> Any:
 
 @njit
 def _rank(data: Any, at: Any) -> Any:
-    """The integer of the token at `at`, and where it ends; -1 if it is none that `numbers.integer` reads."""
+    """Return the integer of the token at `at`, and the token's end, or -1 if `numbers.integer` does not accept it."""
     negative = _at(data, at) == _MINUS
     if negative or _at(data, at) == _PLUS:
         at += 1
@@ -97,7 +99,7 @@ def _rank(data: Any, at: Any) -> Any:
 
 @njit
 def _score(data: Any, at: Any) -> Any:
-    """The number of the token at `at`, and where it ends; -1 if its digits alone do not say it exactly."""
+    """Return the number of the token at `at`, and the token's end, or -1 if its digits do not give an exact float64."""
     negative = _at(data, at) == _MINUS
     if negative or _at(data, at) == _PLUS:
         at += 1
@@ -135,11 +137,14 @@ def tokenise(
     odd: Any,
     topics: Any,
 ) -> Any:
-    """Reads the lines of `data[:stop]`, which ends in a line feed; `tag` stands on each, and `blank` separates.
+    """Read the lines of `data[:stop]`, which ends in a line feed. Every line must have the run tag `tag`.
 
-    Fills, by line: `documents` int32 [lines, 2], `hashes` uint64, `ranks` int64, `scores` float64; `odd` int32
-    [scores, 3] with line, start and stop of those left to others; `topics` int32 [topics, 3] with first line, start
-    and stop, and the number of lines after the last. Gives whether all is usual, and how many odd scores and topics.
+    `blank` is the byte that separates columns. Fills arrays by line: `documents` int32 [lines, 2] (start and stop),
+    `hashes` uint64, `ranks` int64, `scores` float64. Fills `odd` int32 [scores, 3] with line, start and stop of the
+    scores that the caller must read. Fills `topics` int32 [topics, 3] with first line, start and stop; after the last
+    topic, the first column is the number of lines.
+
+    Returns whether the data is the common case, the number of odd scores, and the number of topics.
     """
     at, line, odds, found = 0, 0, 0, 0
     name, name_end = 0, 0
@@ -181,7 +186,7 @@ def tokenise(
 
 @njit
 def _order(data: Any, documents: Any, one: Any, other: Any) -> Any:
-    """Below, at or above 0 as the first document is before, the same as or after the other, byte by byte."""
+    """Compare two ids byte by byte. Return a number below 0 if `one` is before `other`, 0 if equal, else above 0."""
     start, other_start = documents[one, 0], documents[other, 0]
     length, other_length = documents[one, 1] - start, documents[other, 1] - other_start
     for place in range(min(length, other_length)):
@@ -200,7 +205,7 @@ def _precedes(data: Any, documents: Any, keys: Any, one: Any, other: Any) -> Any
 
 @njit
 def _sort(data: Any, documents: Any, keys: Any, order: Any, aside: Any) -> Any:
-    """Puts the lines in `order` in descending order of (key, document), unless they are: a merge sort."""
+    """Sort the lines in `order` by (key, document), descending, unless they are sorted already: a merge sort."""
     count = len(order)
     width = 1
     for place in range(1, count):
@@ -226,7 +231,11 @@ def _sort(data: Any, documents: Any, keys: Any, order: Any, aside: Any) -> Any:
 
 @njit
 def _have_repetition(data: Any, documents: Any, hashes: Any, first: Any, stop: Any, slots: Any, spare: Any) -> Any:
-    """Whether a document stands on two of the lines; `slots` int32 has more than twice as many, a power of two."""
+    """Return whether a document is on two of the lines, or the hashes collide suspiciously often (`spare` probes).
+
+    `slots` int32 is a buffer for a hash table. Its length must be at least 4, and at least the smallest power of two
+    >= twice the number of lines.
+    """
     size = 4
     while size < 2 * (stop - first):
         size *= 2
@@ -248,10 +257,10 @@ def _have_repetition(data: Any, documents: Any, hashes: Any, first: Any, stop: A
 
 @njit
 def fill(records: Any, begins: Any, topics: Any, starts: Any, bases: Any, seed: Any, slots: Any) -> Any:
-    """Puts judged documents into a hash table for each topic; see `JudgedDocuments` for what the arrays hold.
+    """Put judged documents into a hash table for each topic. `JudgedDocuments` describes the arrays.
 
-    `begins` int64 [documents] are the places of all records, `topics` int64 [topics + 1] those in `begins` at which
-    each topic's begin. `slots` comes filled with EMPTY.
+    `begins` int64 [documents] are the offsets of all records. `topics` int64 [topics + 1] are the indexes in `begins`
+    of each topic's first record. `slots` must be filled with EMPTY before.
     """
     for topic in range(len(topics) - 1):
         mask = starts[topic + 1] - starts[topic] - 1
@@ -289,7 +298,10 @@ def _look_up(
     at: Any,
     sums: Any,
 ) -> Any:
-    """Joins one ranking with the judgments of its topic: rows of `out` from `at` on, and its four `sums`."""
+    """Join one ranking with the judgments of its topic. Fill `out` from row `at` on, and the four `sums`.
+
+    Return the row after the last one filled.
+    """
     out_ranks, out_levels, out_scores = out
     records, starts, bases, slots = table
     start, base = starts[topic], bases[topic]
@@ -298,10 +310,11 @@ def _look_up(
     for place in range(len(order)):
         line = order[place]
         lowest, highest = min(lowest, scores[line]), max(highest, scores[line])
-        # Fetched here, where no access waits for another: from main memory, that is most of the time.
+        # These reads only load the records into the cache. They do not depend on each other, so the processor can do
+        # them at the same time. Reading from main memory takes most of the time. The values are overwritten below.
         found = _at(slots, start + (np.int64(hashes[line]) & mask))
         out_levels[at + place] = _at(records, base + (0 if found == EMPTY else found & ((1 << OFFSET_BITS) - 1)))
-    # As `metrics.distance.min_max` has it, to the bit.
+    # The same computation as `metrics.retrieval.min_max`, to the bit.
     unit = 0.5 if np.isinf(highest - lowest) else 1.0
     spread = highest * unit - lowest * unit
     scaled, absolute = 0.0, 0.0
@@ -344,12 +357,15 @@ def join(
     counts: Any,
     sums: Any,
 ) -> Any:
-    """Orders each topic that `tokenise` found, cuts it at `depth`, and joins it with the judgments of its row.
+    """Sort each topic that `tokenise` found, truncate it at `depth`, and join it with the judgments of its row.
 
-    `keys` float64 [lines] are what scores are compared by, `rows` int64 [topics] the rows in `table`, or -1. `aside`
-    is room to work in: int32 [3, lines] and int32 of four times that. Fills `out` (uint32, int8 and float64 by
-    judged document: rank, level, score), `counts` int64 [topics, 2] (documents, those judged) and `sums` float64
-    [topics, 4] (see `Joined`). Gives whether all is usual, and in how many topics ranks and scores disagree.
+    `keys` float64 [lines] are the scores for sorting. `rows` int64 [topics] are the topics' indexes in `table`, or -1.
+    `ranked` tells to sort by rank. `aside` are two buffers: int32 [2, lines] and int32 [4 * lines + 4].
+
+    Fills `out` by judged document (rank uint32, level int8, score float64), `counts` int64 [topics, 2] (documents,
+    judged documents) and `sums` float64 [topics, 4] (see `Joined`).
+
+    Returns whether the data is the common case, and the number of topics whose ranks and scores disagree.
     """
     places, slots = aside
     at, differing = 0, 0
