@@ -88,5 +88,5 @@ def test_where_one_metric_is_meant_a_preset_is_refused_as_such(preset: Preset, f
 
 
 def test_a_misspelt_preset_is_among_the_nearest_names() -> None:
-    with pytest.raises(BadExpression, match="near it are sakai2006"):
+    with pytest.raises(BadExpression, match="Did you mean sakai2006"):
         resolve("sakai206", Scale(3))

@@ -1,10 +1,11 @@
-"""Effectiveness metrics: judged runs in, one score a topic out. NumPy and the standard library only.
+"""Effectiveness metrics: judged runs in, one score for each topic out.
 
-Start at `precision` for what a metric looks like, at `catalogue` for what it is, at `resolve` for how one is named, at
-`values` for what a formula is made of, and at `score_all` and `plain` for how formulas are worked out.
+Read `precision` for an example of a metric, `catalogue` for the parts of a metric, and `expressions` for its names.
+Read `values` for the parts of a formula, and `scoring` and `plain` for the computation of formulas. All but the
+compiled kernels needs only NumPy and the standard library.
 """
 
-# Importing a family enters its metrics into the catalogue.
+# Importing a module of metrics adds its metrics to the catalogue.
 from gainboard.metrics import blended, cumulative, distance, precision, reciprocal, stopping, weighted  # noqa: F401
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, every_metric, query_parameters
@@ -19,7 +20,7 @@ from gainboard.metrics.scoring import mean_all, mean_of, score_all
 from gainboard.metrics.trec_eval import trec_eval_name
 
 SCORING_VERSION = 2
-"""Counted on whenever a score may come out differently, whatever computes it."""
+"""The version of the scoring. Increase it with every change that may change a score."""
 
 __all__ = [
     "SCORING_VERSION",

@@ -1,4 +1,4 @@
-"""The one array type that passes between kernels and their callers."""
+"""The array type of scores."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ import numpy as np
 from numpy.typing import NDArray
 
 Scores = NDArray[np.float64]
-"""float64, one value for each topic, document found or run and topic, as the docstrings say."""
+"""A float64 array. Each docstring gives its shape: by topic, by document found, or by run and topic."""

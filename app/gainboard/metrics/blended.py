@@ -1,4 +1,4 @@
-"""Metrics of the blended ratio, which counts relevant documents and what they are worth at once."""
+"""Metrics of the blended ratio, which combines the number of relevant documents with their gains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PREFERRED = "Sakai, Give me just one highly relevant document: P-measure, SIGIR
 
 
 def blended_ratio(found: GradedFound, beta: Beta) -> Value:
-    """Return (beta*cg(r) + count(r)) / (beta*cg_I(r) + r) at each document found."""
+    """Return the blended ratio (beta*cg(r) + count(r)) / (beta*cg_I(r) + r) at each document found."""
     return (beta * found.cumulative_gain + found.count) / (beta * found.ideal_cumulative_gain + found.rank)
 
 
@@ -49,9 +49,10 @@ def o_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = No
 
 @metric("P-measure", title="P-measure", reference=_PREFERRED)
 def p_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Value:
-    """P-measure is the blended ratio at the preferred rank.
+    """P-measure is the blended ratio at the preferred rank, or 0 if no relevant document is retrieved.
 
-    The preferred rank is that of the topmost document of the highest level that is retrieved.
+    Take the highest relevance level among the documents retrieved. The preferred rank is the rank of the first document
+    of this level.
     """
     found = rankings.relevant(upto=cutoff)
     return found.at_preferred(blended_ratio(found, beta))
@@ -59,6 +60,9 @@ def p_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = No
 
 @metric("Pplus", aliases=["P+"], title="P-plus", reference=_PREFERRED)
 def p_plus(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Value:
-    """P-plus is the mean of the blended ratio over the relevant documents down to the preferred rank of P-measure."""
+    """P-plus is the mean of the blended ratio over the relevant documents at the preferred rank and above it.
+
+    P-measure defines the preferred rank. P-plus is 0 if no relevant document is retrieved.
+    """
     found = rankings.relevant(upto=rankings.relevant(upto=cutoff).preferred_rank)
     return found.sum(blended_ratio(found, beta)) / maximum(found.number, 1)

@@ -1,4 +1,4 @@
-"""A metric with all its parameters settled: what computes scores and means."""
+"""Metrics with a value for every parameter, ready to be computed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gainboard.metrics.rankings import Scale
 from gainboard.metrics.values import Setting, Space, Value, parameter, spread
 
 _READING: Final = (GAINS.name, REL.name, CONDENSED.name, MEAN.name)
-"""Parameters that say how a run is read and how scores are averaged; no metric's function is called with them."""
+"""Parameters that define how a run is read and how scores are averaged. They are not arguments of metric functions."""
 
 
 class BoundMetric:
-    """A metric, its parameters (typed values by name) and its cut-off (None: the whole ranking).
+    """A metric with its parameters (typed values by name) and its cut-off (None for the whole ranking).
 
-    `label` is the canonical expression: equal labels on equal scales mean equal scores. `formula` is what is computed,
-    and `settings` are the values of what the formula leaves open.
+    `label` is the canonical expression: equal labels on equal scales mean equal scores. `formula` defines the
+    computation, and `settings` are the values for the open settings of the formula, in the same order.
     """
 
     def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> None:
@@ -47,13 +47,13 @@ class BoundMetric:
 
     @property
     def needs_retrieval_scores(self) -> bool:
-        """Whether the retrieval scores of `JudgedRun` must be there."""
+        """True if the metric needs the retrieval scores of `JudgedRun`."""
         return self.metric.needs_retrieval_scores
 
     @property
     def is_bounded(self) -> bool:
-        """Whether all scores lie in [0, 1]."""
-        # The Average Distance Measure does so while it scales; scores taken as they are may be anything.
+        """True if all scores are in [0, 1]."""
+        # The Average Distance Measure is in [0, 1] only if it scales both kinds of scores; raw scores have no range.
         return self.metric.bounded and "raw" not in self.parameters.values()
 
 
@@ -68,7 +68,7 @@ def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, conde
 
 
 def _bind(setting: Setting, parameters: Mapping[str, Any]) -> BoundSetting:
-    """Return what a formula leaves open with its value under these parameters."""
+    """Return an open setting of a formula with its value under these parameters."""
     name, *more = setting
     gains: GainSetting = parameters.get(GAINS.name, FLAT)
     if name == "constant":

@@ -1,4 +1,4 @@
-"""The catalogue of metrics. A metric is a value, made by decorating its kernel; nothing else lists metrics."""
+"""The catalogue of metrics. Decorating a function with `metric` adds it; there is no other list of metrics."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gainboard.metrics.views import BinaryRankings, GradedRankings, ScoredRankin
 
 View = TypeVar("View", bound=BinaryRankings)
 NUMBERED: Final = "_l"
-"""How an alias ends that has the cut-off in place of the l: `map_cut_l` stands for `map_cut_10` and so on."""
+"""The end of an alias that contains the cut-off in place of l: `map_cut_l` stands for `map_cut_10` and so on."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Metric:
-    """An effectiveness metric. What is not given here is read off the kernel.
+    """An effectiveness metric. Its parameters are read from the signature of its function, the kernel.
 
-    `aliases` may hold the cut-off's place (`NUMBERED`); `reference` is the source of the definition. `bounded`:
-    all scores lie in [0, 1] under the default parameters, whatever the gains.
+    `aliases` may contain a placeholder for the cut-off (`NUMBERED`). `reference` is the source of the definition.
+    `bounded` tells that all scores are in [0, 1] under the default parameters, for all gains.
     """
 
     name: str
@@ -34,18 +34,18 @@ class Metric:
 
     @property
     def definition(self) -> str:
-        """What it measures, in prose: the kernel's docstring."""
+        """The definition in prose, which is the kernel's docstring."""
         return inspect.getdoc(self.kernel) or ""
 
     @cached_property
     def reads(self) -> type[BinaryRankings]:
-        """The view of a run that the kernel computes on."""
+        """The view of a run that the kernel takes."""
         view: type[BinaryRankings] = self._hints[next(iter(self._signature))]
         return view
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The metric's own parameters, then those of how a run is read, then that of the mean."""
+        """The metric's own parameters, then those for reading a run, then the one for the mean."""
         own = [
             note if keyword.default is keyword.empty else replace(note, default=keyword.default)
             for name, keyword in self._signature.items()
@@ -55,22 +55,22 @@ class Metric:
 
     @property
     def takes_cutoff(self) -> bool:
-        """Whether `@l` may be given."""
+        """True if an expression may have a cut-off `@l`."""
         return "cutoff" in self._signature
 
     @property
     def needs_cutoff(self) -> bool:
-        """Whether it is always cut: without `@l`, at the depth of the collection."""
+        """True if the metric always has a cut-off. Without `@l`, the cut-off is the depth of the collection."""
         return self.takes_cutoff and self._signature["cutoff"].default is inspect.Parameter.empty
 
     @property
     def graded(self) -> bool:
-        """Whether gains matter to it."""
+        """True if the metric depends on gains."""
         return issubclass(self.reads, GradedRankings)
 
     @property
     def needs_retrieval_scores(self) -> bool:
-        """Whether the run's own scores matter to it."""
+        """True if the metric depends on the run's own scores."""
         return issubclass(self.reads, ScoredRankings)
 
     @cached_property
@@ -88,12 +88,14 @@ _METRICS: list[Metric] = []
 def metric(
     name: str, *, aliases: Sequence[str] = (), title: str, reference: str, bounded: bool = True
 ) -> Callable[[Callable[Concatenate[View, ...], Value]], Metric]:
-    """Enter a kernel into the catalogue.
+    """Add a kernel to the catalogue.
 
-    A kernel takes a view of a judged run and returns float64 [n], which is copied. It need not care for topics
-    without relevant documents (whatever it computes there becomes NaN), nor for topics that the run lacks (0),
-    nor for division by zero on either. Keywords annotated with the types of `parameters` become parameters;
-    `cutoff: Cutoff = None` is a cut-off that may be given, `cutoff: int` one that there always is.
+    A kernel takes a view of a judged run and returns the formula of its score, one number for each ranking. It may
+    ignore topics without relevant documents (their score becomes NaN) and topics that the run lacks (their score
+    becomes 0). It may divide by zero on both.
+
+    Keywords annotated with a type of `parameters` become parameters. `cutoff: Cutoff = None` is an optional cut-off.
+    `cutoff: int` is a cut-off that the metric always has.
     """
 
     def enter(kernel: Callable[Concatenate[View, ...], Value]) -> Metric:
@@ -107,10 +109,10 @@ def metric(
 
 
 def every_metric() -> tuple[Metric, ...]:
-    """All metrics, in the order in which they are defined."""
+    """Return all metrics, in the order of their definitions."""
     return tuple(_METRICS)
 
 
 def query_parameters() -> Mapping[str, Parameter]:
-    """The parameters that may be given as defaults for a whole request: every one that some metric has."""
+    """Return the parameters of all metrics by name. A request may give defaults for them, for all its metrics."""
     return {parameter.name: parameter for metric in reversed(_METRICS) for parameter in metric.parameters}

@@ -1,4 +1,4 @@
-"""Judged rankings as columns: what NumPy computes on, by row and by ranking, worked out when it is first read."""
+"""Judged rankings as NumPy columns, by row and by ranking. Each column is computed when it is first read."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gainboard.metrics.rankings import JudgedRuns
 
 
 class Rankings:
-    """The columns of some runs: by row in their order, and by ranking, the topics of the first run first."""
+    """The columns of some runs: by row, and by ranking (run after run, topic after topic)."""
 
     def __init__(self, runs: JudgedRuns, chosen: NDArray[np.intp]) -> None:
-        """`chosen` intp [chosen] are the runs."""
+        """Choose the runs at the positions `chosen`, intp [chosen]."""
         first = runs.first[chosen]
         self._runs, self._chosen = runs, chosen
         self.classes = runs.judgments.classes
@@ -31,33 +31,33 @@ class Rankings:
 
     @cached_property
     def ranking_class(self) -> NDArray[np.intp]:
-        """The class of each ranking's topic."""
+        """The class of each ranking's topic, intp [rankings]."""
         return np.tile(self.classes.topic_class, len(self._chosen))
 
     @cached_property
     def ranking(self) -> NDArray[np.intp]:
-        """The number of each row's ranking."""
+        """The ranking of each row, as its number: intp [rows]."""
         return np.repeat(np.arange(len(self.size)), self.size)
 
     @cached_property
     def row_class(self) -> NDArray[np.intp]:
-        """The class of each row's topic."""
+        """The class of each row's topic, intp [rows]."""
         return np.repeat(self.ranking_class, self.size)
 
     @cached_property
     def missing(self) -> NDArray[np.intp]:
-        """The rankings that are not there."""
+        """The numbers of the rankings that are missing, because the run lacks the topic."""
         return np.flatnonzero(self._runs.missing[self._chosen])
 
     @cached_property
     def ranks(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The rank of each row, and the same among the judged documents."""
+        """The rank of each row, and its rank among the judged documents: intp [rows] both."""
         ranks = self._runs.rank[:, self.taken].astype(np.intp)
         return ranks[0], ranks[1]
 
     @cached_property
     def float_ranks(self) -> tuple[Scores, Scores]:
-        """The same as float64."""
+        """The two columns of `ranks`, as float64."""
         return self.ranks[0].astype(np.float64), self.ranks[1].astype(np.float64)
 
     @cached_property
@@ -65,11 +65,11 @@ class Rankings:
         return [None, None]
 
     def upto(self, limit: Any, condensed: int) -> Rows:
-        """Return the rows of each ranking at ranks <= `limit`, one number or one for each ranking."""
+        """Return the rows of each ranking at ranks <= `limit`. `limit` is one number, or one for each ranking."""
         keys, ranks = self._keys, self.ranks[condensed]
         spacing = int(ranks.max(initial=0)) + 1
         if (key := keys[condensed]) is None:
-            # Rows lie by ranking, then rank, so that one number for both tells where a rank would stand.
+            # Rows are sorted by ranking, then rank. So one binary search over a key made of both finds all places.
             key = keys[condensed] = self.ranking * spacing + ranks
         wanted = np.arange(len(self.size)) * spacing + np.minimum(limit, spacing - 1).astype(np.intp)
         return Rows(self, np.searchsorted(key, wanted, side="right") - self.start)
@@ -81,7 +81,7 @@ class Rankings:
 
     @cached_property
     def counts(self) -> list[Scores]:
-        """By level from 0 to h: count(r) of the documents of that level or a higher one, float64 [rows]."""
+        """A list by level, 0 to h: count(r) of the documents of this level or a higher one, float64 [rows]."""
         before = self.start.take(self.ranking)
         counts = [(np.arange(1, len(self.level) + 1) - before).astype(np.float64)] * 2
         running = np.zeros(len(self.level) + 1, np.intp)
@@ -95,20 +95,20 @@ class Rankings:
         return {}
 
     def relevant_rows(self, rel: int) -> NDArray[np.intp]:
-        """Return the numbers of the rows of level `rel` or a higher one."""
+        """Return the indexes of the rows of level `rel` or a higher one."""
         if (found := self._tops.get(rel)) is None:
             found = self._tops[rel] = np.flatnonzero(self.level >= rel)
         return found
 
     def system_columns(self, raw: int, condensed: int) -> tuple[Scores, Scores, Scores]:
-        """Return the runs' own scores by row, and by ranking their distance and the documents."""
+        """Return the runs' own scores by row, then distance and documents by ranking, as in `SystemColumns`."""
         columns = self._runs.system_columns(bool(raw), bool(condensed))
         distance, documents = columns.distance[self._chosen], columns.documents[self._chosen]
         return columns.system[self.taken], distance.ravel(), documents.ravel()
 
 
 class Rows:
-    """The first rows of each ranking: `number` intp [rankings] of them."""
+    """The first rows of each ranking. `number` intp [rankings] is how many rows of each ranking are included."""
 
     def __init__(self, rankings: Rankings, number: NDArray[np.intp]) -> None:
         self._rankings = rankings
@@ -116,7 +116,7 @@ class Rows:
 
     @cached_property
     def filled(self) -> NDArray[np.intp]:
-        """The rankings that have rows."""
+        """The numbers of the rankings that have rows."""
         return self.number.nonzero()[0]
 
     @cached_property
@@ -138,11 +138,11 @@ class Rows:
         spans = np.empty((len(self.filled), 2), np.intp)
         spans[:, 0], spans[:, 1] = self.first, self.last + 1
         flat = spans.ravel()
-        # The last span may end where the rows do, which is said by leaving its end out.
+        # `reduceat` accepts no index at the end of the rows. Without it, the last span ends there anyway.
         return flat[:-1] if len(flat) and flat[-1] == len(self._rankings.level) else flat
 
     def reduced(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
-        """Return what the operation makes of the `values` by row, for each ranking that has rows."""
+        """Reduce the `values` by row with the operation: one number for each ranking that has rows."""
         if not len(self.filled):
             return values[:0]
         if self._is_whole:
@@ -150,7 +150,7 @@ class Rows:
         return np.asarray(operation.reduceat(values, self._spans)[::2])
 
     def placed(self, values: Any) -> Scores:
-        """Return the values of the rankings that have rows, and 0 for the others."""
+        """Return an array by ranking: the given values for rankings that have rows, and 0 for the others."""
         if len(self.filled) == len(self.number):
             return np.asarray(values)
         placed = np.zeros(len(self.number))

@@ -1,4 +1,4 @@
-"""Metrics of cumulative gain, discounted or not, normalised or not."""
+"""Metrics of cumulative gain, with and without a discount, with and without normalisation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TOIS = "Jarvelin and Kekalainen, Cumulated gain-based evaluation of IR techniqu
 
 
 def discounted_gain(found: GradedFound, discount: Discount) -> Value:
-    """Return g(r), discounted, of each document found."""
+    """Return the discounted gain g(r) of each document found."""
     return found.gain if discount is NO_DISCOUNT else found.gain * found.discount(discount)
 
 
@@ -23,53 +23,57 @@ def gain_to(rankings: GradedRankings, cutoff: int, discount: Discount) -> Value:
 
 
 def normalised_gain(rankings: GradedRankings, cutoff: int, discount: Discount) -> Value:
-    """Return the discounted gain of the first `cutoff` ranks over that of the ideal ranking's."""
+    """Return the discounted gain of the first `cutoff` ranks divided by that of the ideal ranking."""
     return gain_to(rankings, cutoff, discount) / rankings.ideal.cumulative_gain(cutoff, discount)
 
 
 def averaged_normalised_gain(rankings: GradedRankings, cutoff: int, discount: Discount) -> Value:
     """Return the mean over the ranks r <= `cutoff` of the normalised gain at r."""
-    # A gain at rank i counts at every rank from i on, divided by the ideal gain there: sums of reciprocals suffice.
+    # The gain at rank i counts at every rank r >= i, divided by the ideal gain at r. So sums of reciprocals of ideal
+    # gains are enough, and no table by rank is needed.
     found = rankings.relevant(upto=cutoff)
     return found.sum(discounted_gain(found, discount) * found.reciprocals(discount, cutoff)) / cutoff
 
 
 @metric("CG", title="Cumulative Gain", reference=_TOIS, bounded=False)
 def cumulative_gain(rankings: GradedRankings, *, cutoff: int) -> Value:
-    """CG@l is the gain of the first l documents."""
+    """CG@l is the sum of the gains of the first l documents."""
     return gain_to(rankings, cutoff, NO_DISCOUNT)
 
 
 @metric("DCG", title="Discounted Cumulative Gain", reference=_TOIS, bounded=False)
 def discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: int) -> Value:
-    """DCG@l is the gain of the first l documents, each divided by the logarithm of its rank beyond the rank `base`."""
+    """DCG@l is the sum of the discounted gains of the first l documents.
+
+    The gain at rank r is divided by the logarithm of r to `base`. Gains at ranks up to `base` are not divided.
+    """
     return gain_to(rankings, cutoff, Discount(base))
 
 
 @metric("nCG", aliases=["WP"], title="Normalised Cumulative Gain (weighted precision, sliding ratio)", reference=_TOIS)
 def normalised_cumulative_gain(rankings: GradedRankings, *, cutoff: int) -> Value:
-    """nCG@l is the gain of the first l documents over the gain of the ideal ranking's first l."""
+    """nCG@l is CG@l divided by the CG@l of the ideal ranking."""
     return normalised_gain(rankings, cutoff, NO_DISCOUNT)
 
 
 @metric("nDCG", title="Normalised Discounted Cumulative Gain", reference=_TOIS)
 def normalised_discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: int) -> Value:
-    """nDCG@l is the DCG of the first l documents over the DCG of the ideal ranking's first l.
+    """nDCG@l is DCG@l divided by the DCG@l of the ideal ranking.
 
-    Ranks up to `base` are not discounted; tools that divide by log2(r+1) everywhere compute MSnDCG.
+    Gains at ranks up to `base` are not discounted. Tools that divide by log2(r+1) at every rank compute MSnDCG.
     """
     return normalised_gain(rankings, cutoff, Discount(base))
 
 
 @metric("AnCG", title="Average Normalised Cumulative Gain", reference=_TOIS)
 def average_normalised_cumulative_gain(rankings: GradedRankings, *, cutoff: int) -> Value:
-    """AnCG@l is the mean of nCG over the ranks 1 to l."""
+    """AnCG@l is the mean of nCG@1, nCG@2, ..., nCG@l."""
     return averaged_normalised_gain(rankings, cutoff, NO_DISCOUNT)
 
 
 @metric("AnDCG", title="Average Normalised Discounted Cumulative Gain", reference=_TOIS)
 def average_normalised_discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: int) -> Value:
-    """AnDCG@l is the mean of nDCG over the ranks 1 to l."""
+    """AnDCG@l is the mean of nDCG@1, nDCG@2, ..., nDCG@l."""
     return averaged_normalised_gain(rankings, cutoff, Discount(base))
 
 
@@ -80,5 +84,8 @@ def average_normalised_discounted_cumulative_gain(rankings: GradedRankings, *, b
     reference="Burges et al., Learning to rank using gradient descent, ICML 2005",
 )
 def microsoft_ndcg(rankings: GradedRankings, *, cutoff: int) -> Value:
-    """MSnDCG@l is nDCG with the discount 1/log2(r+1) at every rank r; another base of the logarithm would cancel."""
+    """MSnDCG@l is nDCG with the discount 1/log2(r+1) at every rank r.
+
+    It has no parameter `base`, because another base would not change the score.
+    """
     return normalised_gain(rankings, cutoff, MICROSOFT)

@@ -19,11 +19,15 @@ from gainboard.metrics.rankings import JudgedRuns
 RECALL_STEPS: Final = 10
 """Precision is interpolated at recall 0/10, 1/10, ..., 10/10."""
 _VALUES = 1 << 18
-"""Topics are worked together while topics x ranks stays below it: 2 MB a table."""
+"""The largest table, in topics x ranks (2 MB). More topics are computed in several blocks."""
 
 
 class CurvesOfRun:
-    """One of several judged runs, read with a relevance threshold, condensed or not: what its curves are made of."""
+    """The data for the curves of one judged run.
+
+    `run` is its position in `runs`, `rel` the lowest relevant level. With `condensed`, unjudged documents are removed
+    before ranks are counted.
+    """
 
     def __init__(self, runs: JudgedRuns, run: int, rel: int = 1, condensed: bool = False) -> None:
         rankings = Rankings(runs, np.array([run]))
@@ -37,8 +41,8 @@ class CurvesOfRun:
     def gain(self, setting: GainSetting, base: float, upto: int) -> Mapping[str, Scores]:
         """Return the means of CG, DCG, nCG and nDCG, by name, at every cut-off from 1 to `upto`: float64 [upto] each.
 
-        They are under one gain setting and logarithm base, and as the metrics have it: a topic that the run lacks
-        counts 0, and a topic whose ideal ranking is worth nothing is left out. NaN if none is worth anything.
+        All use one gain setting and one logarithm base. The means are those of the metrics: a topic that the run lacks
+        counts 0, and a topic whose ideal ranking has gain 0 is left out. All means are NaN if every topic is left out.
         """
         with np.errstate(all="ignore"):
             curves = _GainCurves(self, LevelGains.of((setting, self._rel), self._classes), upto)
@@ -50,22 +54,23 @@ class CurvesOfRun:
             }
 
     def precision_recall(self) -> Scores:
-        """Return interpolated precision at recall 0, 0.1, ..., 1, averaged over the topics with relevant documents:
-        float64 [11].
+        """Return the mean interpolated precision at recall 0, 0.1, ..., 1: float64 [11].
 
-        At recall x it is the highest precision at any rank where at least x of the relevant documents, and at least
-        one, have been found; 0 where there is no such rank.
+        The mean is over the topics with relevant documents. Interpolated precision at recall x is the highest precision
+        at a rank where the share x of the relevant documents, and at least one of them, has been found. It is 0 if
+        there is no such rank.
         """
         relevant = self._classes.last[:, self._rel].take(self._classes.topic_class)
         number = np.bincount(self._topic, minlength=len(relevant))
-        # Whole numbers: 0.3 times 10 documents would round up to 4 of them.
+        # In integers, because 0.3 times 10 documents in floating point would be rounded up to 4 documents.
         needed = np.maximum(1, -(-relevant[:, np.newaxis] * np.arange(RECALL_STEPS + 1) // RECALL_STEPS))
         end = np.cumsum(number)[:, np.newaxis]
         start = end - number[:, np.newaxis] + needed - 1
         reached = start < end
         spans = np.stack(np.broadcast_arrays(start, end), axis=-1)[reached].ravel()
         count = np.arange(1, len(self._rank) + 1) - (np.cumsum(number) - number).take(self._topic)
-        # Between the relevant documents precision only falls; the zero lets the last span end where the rows do.
+        # Only ranks of relevant documents matter, because precision falls between them. The zero at the end allows the
+        # last span to end with the rows.
         at_rows = np.append(count / self._rank, 0.0)
         precision = np.zeros(start.shape)
         precision[reached] = np.maximum.reduceat(at_rows, spans)[::2]
@@ -83,7 +88,7 @@ class _GainCurves:
 
     @cached_property
     def _defined(self) -> float:
-        """The number of topics that means are taken over; NaN without any."""
+        """The number of topics in the means, or NaN if there are none."""
         worth = self._gains.worth(self._classes.last).take(self._classes.topic_class)
         return float(np.count_nonzero(worth)) or np.nan
 
@@ -94,7 +99,8 @@ class _GainCurves:
         classes, upto = self._classes, self._upto
         gain = self._gain * discount.at(self._rank)
         shallow = min(upto, classes.deepest)
-        # From there on no ideal ranking gains any more: each document adds its share of the whole, and needs no table.
+        # At deeper ranks, no ideal ranking gains more. There each document adds its gain divided by the total ideal
+        # gain, and no table is needed.
         whole = self._gains.ideal_gain(classes, upto, discount).take(classes.topic_class)
         curve = self._by_rank(_share(gain, whole[self._topic]))
         curve[:shallow] = 0.0
@@ -105,8 +111,8 @@ class _GainCurves:
         return curve / self._defined
 
     def _by_rank(self, values: Scores) -> Scores:
-        """Return the sums over all topics and the first r ranks, for r = 1 to the last rank of the curve."""
-        # Of nothing, bincount makes integers.
+        """Return the sums over all topics and the first r ranks, for r from 1 to the last rank of the curve."""
+        # For empty input, bincount returns integers.
         sums = np.bincount(self._rank - 1, values, self._upto).astype(np.float64, copy=False)
         return np.cumsum(sums, out=sums)
 
@@ -120,7 +126,7 @@ class _GainCurves:
 
 
 def _share(part: Scores, whole: Scores) -> Scores:
-    """Return the quotient, 0 where there is nothing to share."""
+    """Return `part` divided by `whole`; 0 where `whole` is not above 0."""
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 

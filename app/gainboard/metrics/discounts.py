@@ -1,4 +1,4 @@
-"""What a gain is worth at the rank where it is found."""
+"""Discounts: the weight of a gain at each rank."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gainboard.metrics.arrays import Scores
 from gainboard.metrics.values import Number
 
 _SHALLOW: Final = 1 << 16
-"""Ranks below this one are looked up: half a megabyte for a discount. Deeper ranks are computed one by one."""
+"""Weights of ranks below this are looked up in a table (half a megabyte for a discount). Others are computed."""
 
 
 class Discount(NamedTuple):
     """The weight `1 / max(1, log_base(rank + shift))` of a rank >= 1.
 
-    One formula carries all three habits. Base a with shift 0 is Jarvelin and Kekalainen's (TOIS 2002), which leaves
-    ranks up to a alone. Base 2 with shift 1 is the "Microsoft" discount (Burges et al., ICML 2005). An infinite base
-    discounts nothing. In formulas of metrics, `base` may be a parameter; only then is it not a float.
+    The formula covers three discounts. Base a with shift 0 is that of Jarvelin and Kekalainen (TOIS 2002), which does
+    not discount ranks up to a. Base 2 with shift 1 is the "Microsoft" discount (Burges et al., ICML 2005). An infinite
+    base discounts nothing. `base` is a float, except in formulas of metrics, where it may be a parameter.
     """
 
     base: Number
@@ -33,11 +33,11 @@ class Discount(NamedTuple):
         return self.weights(deepest).take(ranks) if deepest < _SHALLOW else self._at(ranks)
 
     def weights(self, deepest: int) -> Scores:
-        """Return the weights of ranks 0 (none), 1, ..., `deepest`, float64."""
+        """Return the weights of ranks 0, 1, ..., `deepest`: float64 [deepest + 1]. Rank 0 has weight 0."""
         return _weights(self, max(10, deepest.bit_length()))[: deepest + 1]
 
     def sums(self, deepest: int) -> Scores:
-        """Return the sums of the weights of the first 0, 1, ..., `deepest` ranks, float64."""
+        """Return the sums of the weights of the first 0, 1, ..., `deepest` ranks: float64 [deepest + 1]."""
         return _sums(self, max(10, deepest.bit_length()))[: deepest + 1]
 
     def _at(self, ranks: NDArray[np.intp]) -> Scores:
@@ -45,7 +45,7 @@ class Discount(NamedTuple):
         return self._of(logs)
 
     def _of(self, logs: Scores) -> Scores:
-        """Return the weights of ranks, the logarithms of which (after the shift) are given."""
+        """Return the weights of ranks from the logarithms of the shifted ranks."""
         weights: Scores = 1.0 / np.maximum(1.0, logs / math.log(cast("float", self.base)))
         return weights
 
@@ -68,5 +68,8 @@ def _sums(discount: Discount, bits: int) -> Scores:
 
 @lru_cache(maxsize=4)
 def _logs(bits: int) -> Scores:
-    """The one table of logarithms, of 0 (as if it were 1), 1, 2, ...: NumPy's own differ between processors."""
+    """Return the logarithms of 0 (taken as 1), 1, 2, ..., 2**bits - 1: float64 [2**bits].
+
+    They are from `math.log`, because NumPy's logarithms differ between processors.
+    """
     return np.fromiter((math.log(max(1, rank)) for rank in range(1 << bits)), np.float64)

@@ -16,8 +16,8 @@ from gainboard.metrics.views import ScoredRankings
 def average_distance(rankings: ScoredRankings, *, urs: UserScores = "scaled", srs: SystemScores = "minmax") -> Value:
     """ADM is one minus the mean distance between user score and system score over the documents judged or retrieved.
 
-    A document that is not retrieved has system score 0; a document that is not relevant has user score 0. ADM looks
-    at scores and not at ranks, so a run that ranks perfectly may lose to one that does not (Sakai, IPSJ, 2004,
+    A document that is not retrieved has system score 0. A document that is not relevant has user score 0. ADM uses
+    scores and not ranks, so a run with a perfect ranking may have a lower ADM than another run (Sakai, IPSJ, 2004,
     section 6).
     """
     found, is_raw = rankings.relevant(), srs == "raw"

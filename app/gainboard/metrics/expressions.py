@@ -1,8 +1,8 @@
-"""From the text of a metric expression to a metric that can be computed.
+"""Metric expressions: reading their text and finding the metric with all its parameters.
 
     expression = NAME [ "(" key "=" value { "," key "=" value } ")" ] [ "@" cutoff ]
 
-Values hold no comma; parentheses nest once, for `adjust(...)`.
+Values cannot contain a comma. Parentheses may be nested once, for `adjust(...)`.
 """
 
 from __future__ import annotations
@@ -39,18 +39,21 @@ class _Parsed(NamedTuple):
 def resolve(
     expression: str, scale: Scale, *, query: Mapping[str, str] = {}, collection: Mapping[str, str] = {}
 ) -> BoundMetric:
-    """The metric that `expression` names, with every parameter settled.
+    """Return the metric that `expression` names, with a value for every parameter.
 
-    A parameter comes from the expression, else from the `query`, else from the `collection`, else it has the
-    metric's default. Defaults for parameters that the metric lacks are not used, but must be in range as well.
-    trec_eval's own spellings (`map`, `P_10`) take no defaults from query and collection: they mean what
-    trec_eval means. Raises BadExpression, or BadGains for a gain setting.
+    A value comes from the first of these that gives it: the expression, `query`, `collection`, the metric's default.
+    Values for parameters that the metric does not have are ignored, but they must be valid. trec_eval's own names
+    (`map`, `P_10`) ignore `query` and `collection`, because they mean what trec_eval computes.
+
+    Raises:
+        BadExpression: the expression or a parameter is invalid.
+        BadGains: a gain setting is invalid.
     """
     return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
 
 
 def without(expression: str, parameter: str) -> str:
-    """The expression without what it says of this parameter, which a default of the request may then settle."""
+    """Return the expression without this parameter, so that a default of the request can set the parameter."""
     parsed = _parse(expression)
     kept = [f"{key}={value}" for key, value in parsed.arguments.items() if key != parameter]
     cutoff = f"@{parsed.cutoff}" if parsed.cutoff else ""
@@ -73,8 +76,8 @@ def _parse(expression: str) -> _Parsed:
     match = _FORM.fullmatch(expression) if len(expression) <= _LONGEST else None
     if match is None:
         raise BadExpression(
-            f"{expression[:80]!r} is no metric expression; one is NAME, NAME@cutoff, NAME(key=value,...) or "
-            "NAME(key=value,...)@cutoff"
+            f"{expression[:80]!r} is not a metric expression. Write NAME, NAME@cutoff, NAME(key=value,...) or "
+            "NAME(key=value,...)@cutoff, for example nDCG(gains=3:2:1)@10"
         )
     return _Parsed(expression, match["name"], _arguments(expression, match["arguments"]), match["cutoff"])
 
@@ -84,7 +87,7 @@ def _arguments(expression: str, text: str | None) -> dict[str, str]:
     for argument in text.split(",") if text is not None else ():
         key, equals, value = (part.strip() for part in argument.partition("="))
         if not (key and equals and value):
-            raise BadExpression(f"{expression}: {argument.strip()!r} is no parameter; one is written key=value")
+            raise BadExpression(f"{expression}: {argument.strip()!r} is not a parameter. Write key=value, as in beta=1")
         if key in arguments:
             raise BadExpression(f"{expression}: {key} is given twice")
         arguments[key] = value
@@ -95,10 +98,10 @@ def _check_keys(parsed: _Parsed, metric: Metric) -> None:
     known = sorted(parameter.name for parameter in metric.parameters)
     for key in parsed.arguments:
         if key not in known:
-            raise BadExpression(f"{parsed.text}: {metric.name} has no parameter {key}; it has {', '.join(known)}")
+            raise BadExpression(f"{parsed.text}: {metric.name} has no parameter {key}. Available: {', '.join(known)}")
 
 
-@lru_cache(maxsize=64)  # the same for every expression of a request
+@lru_cache(maxsize=64)  # all expressions of a request have the same defaults
 def _check_defaults(defaults: _Items, scale: Scale) -> None:
     known = query_parameters()
     for key, text in defaults:
@@ -114,11 +117,11 @@ def _value(parameter: Parameter, texts: Mapping[str, str], scale: Scale) -> Any:
 def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | None:
     text, metric = parsed.cutoff or spelling.cutoff, spelling.metric
     if parsed.cutoff and spelling.cutoff:
-        raise BadExpression(f"{parsed.text} has two cut-offs, {spelling.cutoff} and {parsed.cutoff}")
+        raise BadExpression(f"{parsed.text} has two cut-offs, {spelling.cutoff} and {parsed.cutoff}. Give one cut-off")
     if text is None:
         return scale.depth if metric.needs_cutoff else None
     if not metric.takes_cutoff:
-        raise BadExpression(f"{parsed.text}: {metric.name} takes no cut-off; it needs the whole ranking")
+        raise BadExpression(f"{parsed.text}: {metric.name} takes no cut-off: it needs the whole ranking. Remove the @")
     if len(text) > len(str(_DEEPEST)) or not 1 <= int(text) <= _DEEPEST:
-        raise BadExpression(f"{parsed.text}: a cut-off must be a whole number from 1 to {_DEEPEST}")
+        raise BadExpression(f"{parsed.text}: the cut-off must be a whole number from 1 to {_DEEPEST}, such as @10")
     return int(text)

@@ -1,4 +1,4 @@
-"""Gain settings: what each relevance level is worth."""
+"""Gain settings: the gain of each relevance level."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 from gainboard.errors import BadGains
 from gainboard.metrics.numbers import format_number, read_number
 
-FORMS: Final = "a ratio with one value a level, highest level first (3:2:1), adjust(...) around one, linear or exp"
+FORMS: Final = (
+    "a ratio with one value per level, highest level first (3:2:1), a ratio inside adjust(...), linear or exp"
+)
 _SMALLEST, _LARGEST = 1e-100, 1e100
 _RULES: Final[Mapping[str, Callable[[int], float]]] = {"linear": float, "exp": lambda level: 2.0**level - 1.0}
 
 
 @dataclass(frozen=True, slots=True)
 class GainSetting:
-    """A gain value for each relevance level of one scale.
+    """A gain for each relevance level of one scale.
 
-    `values` are the gains of levels 1, 2, ..., h as they are before any adjustment; level 0 is worth nothing.
-    `label` is the canonical text, from which `parse_gains` makes an equal setting.
+    `values` are the gains of levels 1, 2, ..., h, before adjustment. The gain of level 0 is 0. `label` is the canonical
+    text, from which `parse_gains` makes an equal setting.
     """
 
     label: str
@@ -37,28 +39,30 @@ class GainSetting:
 
     @property
     def highest(self) -> float:
-        """The gain of the scale's highest level, without adjustment: what ERR, RBP and ADM divide by."""
+        """The gain of the scale's highest level, before adjustment. ERR and ADM scale gains by it."""
         return self.values[-1]
 
     def at(self, level: int) -> float:
-        """Return the gain of a level, which may lie beyond the scale where the setting is a rule.
+        """Return the gain of a level, before adjustment. For `linear` and `exp`, the level may be above the scale.
 
-        Raises BadGains where the setting says nothing of the level.
+        Raises BadGains if the setting has no gain for the level.
         """
         if self.label in _RULES:
             return _RULES[self.label](level)
         if level > len(self.values):
             raise BadGains(
-                f"gains={self.label} gives no gain of level {level}; its highest level is {len(self.values)}"
+                f"gains={self.label} has no gain for level {level}: its highest level is {len(self.values)}. "
+                "Use linear or exp"
             )
         return self.values[level - 1]
 
     def by_class(self, counts: NDArray[np.int64], rel: int) -> NDArray[np.float64]:
-        """Return what each level is worth: float64 [1, h+1], or [c, h+1] where topics differ; 0 below level `rel`.
+        """Return the gain of each level: float64 [1, h+1], or [c, h+1] with adjustment. Gains below level `rel` are 0.
 
-        `counts` int64 [c, h+1] holds the documents that classes of topics have at each level. The adjustment takes
-        R(X)/R of the step down to the next level off, so that what is common is worth less (Sakai, Average gain
-        ratio, SIGIR 2003).
+        `counts` int64 [c, h+1] is the number of documents at each level in each class of topics. With adjustment, the
+        gain g(X) of level X becomes g(X) - R(X)/R * (g(X) - g(X-1)), so that levels with many documents are worth
+        less. R(X) is the number of documents at level X, and R is the number of relevant documents. If all relevant
+        documents are at one level, g(X) stays as it is (Sakai, Average gain ratio, SIGIR 2003).
         """
         gains = np.zeros((1, counts.shape[1]))
         gains[0, rel:] = self.values[rel - 1 :]
@@ -71,25 +75,25 @@ class GainSetting:
 
 
 FLAT: Final = GainSetting("1", (1.0,))
-"""The setting of a scale with one level above 0; what metrics without gains are read with."""
+"""The setting of a scale with one level above 0. Metrics without gains are read with it."""
 
 
 def linear_ratio(highest_level: int) -> str:
-    """The usual setting of a scale, 3:2:1 for three levels: each is worth one more than the one below."""
+    """Return the usual setting of a scale, such as 3:2:1 for three levels: the gain of a level is its number."""
     return ":".join(map(str, range(highest_level, 0, -1)))
 
 
 def steep(highest_level: int) -> str:
-    """The setting that comes nearest to the papers' steep one, 10:5:1, which is for three levels."""
+    """Return the steep setting of the papers for three levels, 10:5:1, and for other scales `exp`, which is similar."""
     return "10:5:1" if highest_level == 3 else "exp"
 
 
 @lru_cache(maxsize=256)
 def parse_gains(text: str, highest_level: int) -> GainSetting:
-    """The gain setting that `text` describes on a scale of levels 0 to `highest_level` (>= 1).
+    """Return the gain setting that `text` describes, on a scale of levels 0 to `highest_level` (>= 1).
 
-    Raises BadGains if it describes none, has another number of values than the scale has levels above 0,
-    or gives a higher level less than a lower one.
+    Raises BadGains if `text` is not a gain setting, if its number of values is not the number of levels above 0, if a
+    value is out of range, or if a higher level has a lower value than the level below.
     """
     text = text.strip()
     if text in _RULES:
@@ -105,15 +109,20 @@ def _parse_ratio(ratio: str, text: str, highest_level: int) -> tuple[float, ...]
     values = [read_number(part) for part in ratio.split(":")]
     numbers = [value for value in values if value is not None]
     if len(numbers) < len(values):
-        raise BadGains(f"gains={text} is no gain setting; one is {FORMS}")
+        raise BadGains(f"gains={text} is not a gain setting. Use {FORMS}")
     _check_ratio(numbers, text, highest_level)
     return tuple(numbers)
 
 
 def _check_ratio(values: Sequence[float], text: str, levels: int) -> None:
     if len(values) != levels:
-        raise BadGains(f"gains={text} has {len(values)} values, but there are {levels} levels of relevance")
+        raise BadGains(
+            f"gains={text} has {len(values)} values, but the number of relevance levels above 0 is {levels}. "
+            f"Give one value per level, such as {linear_ratio(levels)}"
+        )
     if any(higher < lower for higher, lower in pairwise(values)):
-        raise BadGains(f"gains={text} gives a higher level less than a lower one: values are written highest first")
+        raise BadGains(
+            f"gains={text} gives a higher level a lower value. Write the value of the highest level first, as in 3:2:1"
+        )
     if any(value < 0 or (value and not _SMALLEST <= value <= _LARGEST) for value in values):
-        raise BadGains(f"gains={text}: each value must be 0, or lie between {_SMALLEST:g} and {_LARGEST:g}")
+        raise BadGains(f"gains={text}: each value must be 0 or between {_SMALLEST:g} and {_LARGEST:g}")

@@ -1,7 +1,7 @@
-"""The ideal ranking of each topic: all its relevant documents, highest gain first, then nothing for ever.
+"""The ideal ranking of each topic: all its relevant documents, highest gain first, then ranks without gain.
 
-Topics of which equally many documents are relevant at each level have like ideal rankings. They are one class, so that
-what the qrels alone decide is worked out once for each class.
+Topics with the same number of documents at each relevance level have equal ideal rankings. They form a class, so that
+values that depend only on the qrels are computed once for each class.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from gainboard.metrics.gains import GainSetting
 
 
 class TopicClasses:
-    """The classes of topics, and where in their ideal rankings the documents of each level end.
+    """The classes of topics, and the last rank of each level in their ideal rankings.
 
-    `topic_class` intp [n] is the class of each topic. `counts` int64 [c, h+1] holds the documents judged at each
-    level, 0 at level 0, which is never relevant. `last` int64 [c, h+1] holds the documents of each level or a higher
-    one: the rank of the level's last document in the ideal ranking.
+    `topic_class` intp [n] is the class of each topic. `counts` int64 [c, h+1] is the number of documents judged at each
+    level; it is 0 at level 0, which is never relevant. `last` int64 [c, h+1] is the number of documents of each level
+    or a higher one. This is the rank of the level's last document in the ideal ranking.
     """
 
     def __init__(self, level_counts: NDArray[np.int64]) -> None:
-        """`level_counts` int64 [n, h+1] is by topic."""
+        """Find the classes of topics. `level_counts` int64 [n, h+1] is the number of documents by topic and level."""
         relevant = level_counts.copy()
         relevant[:, 0] = 0
         self.counts, topic_class = np.unique(relevant, axis=0, return_inverse=True)
@@ -42,23 +42,23 @@ class TopicClasses:
 
     @cached_property
     def deepest(self) -> int:
-        """The largest R; no ideal ranking gains anything below that rank."""
+        """The largest R of all classes. No ideal ranking has gains at deeper ranks."""
         return int(self.last[:, 1:].max(initial=0))
 
     @cached_property
     def best_level(self) -> NDArray[np.intp]:
-        """The highest level at which a document is judged, intp [c]; 0 if none is judged above 0."""
+        """The highest level of a judged document, intp [c]; 0 if no document is judged above 0."""
         levels = np.where(self.counts > 0, np.arange(self.counts.shape[1]), 0)
         return np.asarray(levels.max(axis=1, initial=0), np.intp)
 
     @cached_property
     def harmonic(self) -> Scores:
-        """The sums of 1/r over the first 0, 1, ..., deepest ranks, float64."""
+        """The sums of 1/r over the first 0, 1, ..., deepest ranks: float64 [deepest + 1]."""
         return np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1.0, self.deepest + 1))))
 
     def _ranks(self, upto: int) -> IdealRanks:
         upto = min(upto, self.deepest)
-        # Classes of like R share a table, so that padding at most doubles the work.
+        # Classes with R between the same powers of two share a table, so that padding at most doubles the work.
         depth = np.minimum(self.last[:, 1], upto)
         widths = np.ceil(np.log2(np.maximum(depth, 1))).astype(np.int64)
         starts, size, tables = np.zeros(len(depth), np.int64), 1, []
@@ -71,7 +71,7 @@ class TopicClasses:
         return IdealRanks(tuple(tables), starts, depth, size)
 
     def _starts_of(self, depths: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Of `ranks` to each of these depths: int64 `starts` [depths, c], `depth` [depths, c] and `size` [depths]."""
+        """Return arrays of `IdealRanks` for these depths: int64 `starts` and `depth` [depths, c], `size` [depths]."""
         found, shape = [self.ranks(upto) for upto in depths], (len(depths), len(self.counts))
         starts, depth = ([each.starts for each in found], [each.depth for each in found])
         sizes = np.array([each.size for each in found], np.int64)
@@ -86,8 +86,9 @@ class TopicClasses:
 class RankTable(NamedTuple):
     """The ranks 1 to `width` of the ideal rankings of some `classes`.
 
-    `level` int8 [classes, width] is that of the document at each rank, 0 where there is none. `start` is where what is
-    worked out of these ranks stands among that of all tables; each class has one 0 first.
+    `level` int8 [classes, width] is the level of the document at each rank, 0 if there is none. Values computed from
+    these ranks are stored with those of all tables in one array. `start` is their first index there. The values of
+    each class begin with one 0.
     """
 
     classes: NDArray[np.intp]
@@ -97,15 +98,15 @@ class RankTable(NamedTuple):
 
     @property
     def stop(self) -> int:
-        """Where the next table starts."""
+        """The index at which the values of the next table start."""
         return self.start + len(self.classes) * (self.width + 1)
 
 
 class IdealRanks(NamedTuple):
-    """The first ranks of the ideal rankings in several tables.
+    """The first ranks of the ideal rankings, in several tables.
 
-    Among `size` numbers, those of each class start at `starts` int64 [c]; `depth` int64 [c] is how many ranks the
-    class has there.
+    Values computed from them are an array of `size` numbers. The values of each class start at `starts` int64 [c].
+    `depth` int64 [c] is the number of ranks of each class.
     """
 
     tables: tuple[RankTable, ...]
@@ -115,12 +116,13 @@ class IdealRanks(NamedTuple):
 
 
 class LevelGains(NamedTuple):
-    """What the levels are worth to each class under one gain setting, where levels below `rel` are worth nothing.
+    """The gains of the levels in each class under one gain setting. Levels below `rel` have gain 0.
 
-    `gain` float64 [c, h+1] is that of each level, `step` float64 [c, h+1] what each is worth beyond the level below
-    it, never negative. A gain summed over ranks is the sum over levels, lowest first, of the step times as many of the
-    ranks as hold a document of that level or a higher one: so no table by rank is needed, and nothing is taken off
-    that was added before. Both have one row, [1, h+1], where the classes do not differ.
+    `gain` float64 [c, h+1] is the gain of each level. `step` float64 [c, h+1] is the gain minus the gain of the level
+    below, never negative. Both have one row, [1, h+1], if the classes do not differ.
+
+    The total gain of some ranks is a sum over levels, lowest first: the step of the level times the number of ranks
+    with a document of this level or a higher one. So no table by rank is needed, and no term of the sum is negative.
     """
 
     gain: Scores
@@ -129,7 +131,7 @@ class LevelGains(NamedTuple):
 
     @classmethod
     def of(cls, setting: tuple[GainSetting, int], classes: TopicClasses) -> LevelGains:
-        """Return the gains of this setting, where levels from the one given with it are relevant."""
+        """Return the gains of a setting. `setting` is the gain setting and the lowest relevant level."""
         gains, rel = setting
         gain = gains.by_class(classes.counts, rel)
         step = gain.copy()
@@ -137,8 +139,11 @@ class LevelGains(NamedTuple):
         return cls(gain, step, rel)
 
     def worth(self, counts: NDArray[np.float64] | NDArray[np.int64]) -> Scores:
-        """Return the gain of `counts` [c, h+1] ranks, discounted or not, that hold a document of each level or a
-        higher one: float64 [c]."""
+        """Return the total gain of ranks, float64 [c].
+
+        `counts` [c, h+1] is the number of ranks with a document of each level or a higher one. For discounted gain, it
+        is the sum of the weights of these ranks.
+        """
         total: Scores = self.step[:, self.rel] * counts[:, self.rel]
         for level in range(self.rel + 1, counts.shape[1]):
             total = total + self.step[:, level] * counts[:, level]
@@ -149,16 +154,18 @@ class LevelGains(NamedTuple):
         return self.worth(discount.sums(classes.deepest).take(np.minimum(classes.last, upto)))
 
     def ideal_precisions(self, classes: TopicClasses) -> Scores:
-        """Return the sum over the ranks r = 1..R of cg_I(r)/r, float64 [c]: the denominator of genAP."""
-        # Of x documents of a level or a higher one, the first x ranks count whole, and each rank r beyond counts x/r.
+        """Return the sum of cg_I(r)/r over the ranks r = 1..R, float64 [c]. It is the denominator of genAP."""
+        # If x documents have a level or a higher one, count(r)/r is 1 at the first x ranks and x/r at deeper ranks r.
         sums, last = classes.harmonic, classes.last
         return self.worth(last + last * (sums[last[:, self.rel, np.newaxis]] - sums[last]))
 
     def gain_by_rank(
         self, classes: TopicClasses, chosen: NDArray[np.intp], ranks: NDArray[np.intp], discount: Discount
     ) -> Scores:
-        """Return the discounted gain of the first r ranks of the `chosen` classes, for each r of `ranks`: float64
-        [chosen, ranks]."""
+        """Return the discounted gain of the first r ranks of the ideal ranking: float64 [chosen, ranks].
+
+        Rows are the `chosen` classes, intp [chosen]. Columns are the values of r in `ranks`, intp [ranks].
+        """
         sums = discount.sums(max(classes.deepest, int(ranks.max(initial=0))))
         step = np.broadcast_to(self.step, classes.counts.shape)[chosen]
         gained = np.zeros((len(chosen), len(ranks)))
@@ -169,10 +176,10 @@ class LevelGains(NamedTuple):
 
 
 class ReciprocalSums(NamedTuple):
-    """H(r), the sum of 1/cg_I(i), discounted, over the ranks i = 1..r of each class's ideal ranking.
+    """H(r), the sum of 1/cg_I(i) over the ranks i = 1..r of each class's ideal ranking; cg_I(i) is discounted.
 
-    `table` has it for r = 0 up to the depth of `ranks`; below R the ideal ranking gains nothing more, and each further
-    rank adds `beyond` float64 [c].
+    `table` holds H(r) for r from 0 to the depth of `ranks`. At ranks deeper than R, the ideal gain is constant, and
+    each rank adds `beyond` float64 [c].
     """
 
     ranks: IdealRanks
@@ -181,7 +188,7 @@ class ReciprocalSums(NamedTuple):
 
     @classmethod
     def of(cls, gains: LevelGains, classes: TopicClasses, discount: Discount, upto: int) -> ReciprocalSums:
-        """Return the sums, of use for r <= `upto`."""
+        """Return the sums for r <= `upto`."""
         ranks = classes.ranks(upto)
         values, beyond = np.zeros(ranks.size), np.full(len(ranks.depth), np.inf)
         for table in ranks.tables:

@@ -1,6 +1,6 @@
-"""Programs as arrays of whole numbers, which compiled code reads.
+"""Programs as arrays of integers, which compiled code reads.
 
-Imported by `gainboard.metrics.scoring` alone, with the kernels, whose numbers of operations it writes.
+Only `gainboard.metrics.scoring` imports this module, because it imports the kernels for the codes of operations.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from gainboard.metrics.program import MOST_PROGRAMS, Program, Step
 from gainboard.metrics.values import Space
 
 COMPILED: Final = frozenset({*CODES, "spread", "rank", "count"})
-"""The operations that have a compiled form. A metric that is made of others as well is worked out plainly, alone."""
+"""The operations with a compiled form. `plain` computes the metrics that need another operation."""
 _WIDTH: Final = 9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instructions:
-    """A program for compiled code: int64 [steps, fields] `first` and `rest`, and int64 [spaces + 2] `registers`: how
-    many there are, whether condensed ranks are read, and one more than the highest level whose counts are.
+    """A program for compiled code.
 
-    `recipes` int64 [sums, 2] are the sums of reciprocals that are looked up, by the numbers of gains and discount, and
-    `depths` the deepest rank of each.
-    `scales` are those of the runs' own scores: raw or not, condensed or not.
+    - `first` and `rest` int64 [steps, fields]: the steps.
+    - `registers` int64 [spaces + 2]: the number of registers in each space; then 1 if condensed ranks are read, else 0;
+      then the highest level whose counts are read, plus one.
+    - `recipes` int64 [sums, 2]: the sums of reciprocals that are looked up, as the numbers of their settings for gains
+      and discount. `depths` are their deepest ranks.
+    - `scales`: the scales of the runs' own scores, each as (raw, condensed).
     """
 
     first: NDArray[np.int64]
@@ -43,7 +45,7 @@ class Instructions:
 
 @lru_cache(maxsize=MOST_PROGRAMS)
 def instructions_of(program: Program) -> Instructions:
-    """Return the program as compiled code reads it."""
+    """Return the program in the form for compiled code."""
     steps = (*program.first, *program.rest)
     deepest: dict[tuple[int, ...], int] = {}
     for step in steps:
@@ -73,7 +75,10 @@ def instructions_of(program: Program) -> Instructions:
 
 
 def _without_copies(program: Program) -> Iterator[tuple[Step, Sequence[int]]]:
-    """Yield the steps by ranking and row, but for ranks and counts, and the registers that each reads."""
+    """Yield the steps by ranking and row, except "rank" and "count", with the registers that each step reads.
+
+    Ranks and counts have registers of their own, so the steps read them there, and no copy is needed.
+    """
     behind = program.registers[Space.ROW]
     standing: dict[int, int] = {}
     for step in program.rest:
@@ -97,12 +102,12 @@ def _levels_counted(program: Program) -> int:
 
 
 _AT_RANKS: Final = frozenset(("rank", "weight", "ideal_cumulative_gain", "reciprocals", "rows_upto"))
-"""The operations of which the first fixed number says whether ranks are condensed."""
+"""The operations whose first fixed number tells whether ranks are condensed."""
 _SCALED: Final = frozenset(("system_score", "system_distance", "documents"))
 
 
 def _scales(steps: Sequence[Step]) -> list[tuple[bool, bool]]:
-    """Return the scales, raw or not and condensed or not, that the steps are on."""
+    """Return the scales of the runs' own scores that the steps use, each as (raw, condensed)."""
     found = {(bool(step.fixed[0]), bool(step.fixed[1])) for step in steps if step.operation in _SCALED - {"documents"}}
     scales = sorted(found)
     for step in steps:
@@ -112,5 +117,5 @@ def _scales(steps: Sequence[Step]) -> list[tuple[bool, bool]]:
 
 
 def _is_on(step: Step, scale: tuple[bool, bool]) -> bool:
-    # Documents are counted alike whether scores are raw or not.
+    # The number of documents does not depend on whether scores are raw.
     return scale[1] == step.fixed[0] if step.operation == "documents" else scale == step.fixed

@@ -1,8 +1,8 @@
-"""Programs worked out by one compiled loop, a few rankings after the others, so that all values stay in the cache.
+"""Computation of programs by one compiled loop, for a few rankings at a time, so that all values stay in the cache.
 
-Imported by `gainboard.metrics.scoring` alone, where the `fast` extra is. What each operation means is said in `plain`,
-which gives the same bits: every operation rounds as NumPy's does, and sums are added in the order of
-`np.add.reduceat`. No formula of a metric stands here, so a new metric needs nothing of this.
+Only `gainboard.metrics.scoring` imports this module, if the `fast` extra is installed. `plain` defines the operations
+and computes the same bits: every operation here rounds as NumPy does, and sums have the order of `np.add.reduceat`.
+This module contains no formula of a metric, so a new metric needs no change here.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _OPERATIONS: Final = (
     *("spread number", "spread topic", "spread ranking"),
 )
 CODES: Final = {name: number for number, name in enumerate(_OPERATIONS)}
-"""The numbers of the operations; what is spread is told apart by where it comes from."""
+"""The codes of the operations. "spread" has a code for each space that it spreads from."""
 OPERATION, SPACE, TARGET, OPERAND, SETTING, FIXED = 0, 1, 2, 3, 5, 7
-"""The fields of an instruction; there may be two operands, settings and fixed numbers."""
+"""The first indexes of the fields of an instruction. Operands, settings and fixed numbers have two indexes each."""
 
-# As plain numbers, which the compiler takes as constants. They are made in this file, for what was compiled is only
-# renewed when its own file changes.
+# Codes as module constants, which the compiler treats as constants. They must be defined in this file, because compiled
+# code is renewed only if its own file changes.
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = (CODES[name] for name in ("add", "subtract", "multiply", "divide"))
 _MINIMUM, _MAXIMUM, _ABSOLUTE = (CODES[name] for name in ("minimum", "maximum", "absolute"))
 _NUMBER, _LEVELS, _GAINS = (CODES[name] for name in ("number", "levels", "gains"))
@@ -47,14 +47,17 @@ _SUM, _AT_LAST, _AT_FIRST, _AT_PREFERRED, _SCORE = (
 )
 _LEVEL, _TOPIC, _RANKING, _ROW = 1, 2, 3, 4
 COUNTS: Final = 2
-"""Behind the registers by row are two ranks, retrieved and condensed, and from here on a count for each level."""
+"""The number of ranks after the registers by row: retrieved and condensed. Counts for each level follow them."""
 _TOGETHER = 4096
-"""Rows that are worked on at once, and rankings."""
+"""The largest number of rows, and of rankings, that are computed at once, unless one ranking has more rows."""
 
 
 class Runs(NamedTuple):
-    """The chosen rankings of `JudgedRuns`: by ranking, `first` row, `size`, whether it is `missing`; by row, `rank` [2]
-    and `level`; and by topic its class."""
+    """The chosen rankings of `JudgedRuns`.
+
+    By ranking: the `first` row, the number of rows (`size`), and whether it is `missing`. By row: `rank` [2, rows] and
+    `level`. By topic: its class.
+    """
 
     first: Any
     size: Any
@@ -65,7 +68,7 @@ class Runs(NamedTuple):
 
 
 class Topics(NamedTuple):
-    """The fields of `TopicClasses`."""
+    """Fields of `TopicClasses`."""
 
     last: Any
     best_level: Any
@@ -73,9 +76,16 @@ class Topics(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The settings as arrays: `numbers`; by setting, class and level `gain` and `step`, with the lowest relevant level
-    `rel`; `levels` by level; `weights` of ranks and their `sums`; where each class's ideal ranks start, how many there
-    are, and the `size` of all; the runs' own scores on some scales."""
+    """The settings as arrays. The first index of most of them is the number of the setting.
+
+    - `numbers`: settings that are numbers.
+    - `gain` and `step` [settings, classes, levels], and `rel`, the lowest relevant level: gain settings.
+    - `levels` [settings, levels]: settings by level.
+    - `weights` and `sums` [settings, ranks]: the weights of ranks, and their sums.
+    - `starts`, `depth` [sums, classes] and `sizes` [sums]: the ideal ranks for sums of reciprocals, as in `IdealRanks`.
+    - `recipes`: the settings of sums of reciprocals, as in `Instructions`.
+    - `system`, `distance`, `documents`: the runs' own scores by scale, as in `SystemColumns`.
+    """
 
     numbers: Any
     gain: Any
@@ -95,7 +105,7 @@ class Tables(NamedTuple):
 
 @njit
 def _pairwise(values: Any, start: Any, count: Any) -> Any:
-    """NumPy's sum: one after the other below 8 numbers, in eight sums up to 128, by halves beyond."""
+    """Return the sum in NumPy's order: in turn for less than 8 numbers, in eight sums up to 128, else by halves."""
     if count < 8:
         total = 0.0
         for place in range(start, start + count):
@@ -105,7 +115,7 @@ def _pairwise(values: Any, start: Any, count: Any) -> Any:
         half = count // 2
         half -= half % 8
         return _pairwise(values, start, half) + _pairwise(values, start + half, count - half)
-    # Places as unsigned numbers: the compiler need not ask whether they count from the end.
+    # Unsigned indexes are faster, because they cannot be negative.
     at, whole, end = np.uint64(start), np.uint64(start + count - count % 8), np.uint64(start + count)
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     five, six, seven, eight = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
@@ -131,7 +141,7 @@ def _pairwise(values: Any, start: Any, count: Any) -> Any:
 
 @njit
 def _combine(operation: Any, one: Any, other: Any, out: Any, count: Any) -> None:
-    """Does arithmetic, number by number."""
+    """Compute an arithmetic operation, number by number."""
     if operation == _ADD:
         for place in range(count):
             out[place] = one[place] + other[place]
@@ -157,7 +167,7 @@ def _combine(operation: Any, one: Any, other: Any, out: Any, count: Any) -> None
 
 @njit
 def _worth(step: Any, rel: Any, counts: Any) -> Any:
-    """The gain of so many documents of each level or a higher one, lowest level first."""
+    """Return the gain of `counts` documents of each level or a higher one, added with the lowest level first."""
     total = step[rel] * counts[rel]
     for level in range(rel + 1, len(step)):
         total += step[level] * counts[level]
@@ -187,7 +197,7 @@ def _fill_ideal_precisions(step: Any, rel: Any, topics: Any, out: Any) -> None:
 
 @njit
 def _fill_reciprocals(gain: Any, weights: Any, topics: Any, starts: Any, depth: Any, table: Any, beyond: Any) -> None:
-    """By class from its start on: the running sums over ranks of 1 / ideal gain, and what each further rank adds."""
+    """Fill the sums over ranks of 1 / ideal gain, from the start of each class, and the term of each deeper rank."""
     highest = gain.shape[1] - 1
     for each in range(len(beyond)):
         start, rank, gained, total = starts[each], 1, 0.0, 0.0
@@ -205,7 +215,7 @@ def _fill_reciprocals(gain: Any, weights: Any, topics: Any, starts: Any, depth: 
 def _take_first(
     steps: Any, topics: Any, tables: Any, numbers: Any, levels: Any, classes: Any, table: Any, beyond: Any
 ) -> None:
-    """The steps of single numbers, by level and by class of topics."""
+    """Do the steps for single numbers, by level and by class of topics."""
     count, width = len(topics.last), topics.last.shape[1]
     for recipe in range(len(tables.recipes)):
         gains, discount = tables.recipes[recipe, 0], tables.recipes[recipe, 1]
@@ -263,8 +273,8 @@ def _take_first(
 
 @njit
 def _convert(source: Any, first: Any, out: Any, start: Any, count: Any) -> None:
-    """Copies numbers from one place to another, as numbers of the other's type."""
-    # Places as unsigned numbers: the compiler need not ask whether they count from the end.
+    """Copy numbers to another array, converted to its type."""
+    # Unsigned indexes are faster, because they cannot be negative.
     begin, to = np.uint64(first), np.uint64(start)
     for place in range(np.uint64(count)):
         out[to + place] = source[begin + place]
@@ -278,8 +288,8 @@ def _fill(out: Any, start: Any, stop: Any, number: Any) -> None:
 
 @njit
 def _fill_counts(level: Any, least: Any, number: Any, start: Any, count: Any) -> None:
-    """By row of one ranking: the documents of level `least` or a higher one at this rank and above it."""
-    # Whole numbers, converted afterwards: these additions wait for each other, and conversions need not.
+    """Fill, by row of one ranking, the number of documents of level `least` or a higher one down to this row."""
+    # In integers, which are converted afterwards: each addition waits for the one before, conversions do not.
     so_far, begin = np.int32(0), np.uint64(start)
     for place in range(np.uint64(count)):
         so_far += np.int32(level[begin + place] >= least)
@@ -288,7 +298,7 @@ def _fill_counts(level: Any, least: Any, number: Any, start: Any, count: Any) ->
 
 @njit
 def _fill_gained(step: Any, rel: Any, counts: Any, start: Any, stop: Any, out: Any) -> None:
-    """By row of one ranking: the gain of so many documents of each level or a higher one, lowest level first."""
+    """Fill, by row of one ranking, the gain of `counts` documents of each level or a higher one, lowest level first."""
     for row in range(np.uint64(start), np.uint64(stop)):
         out[row] = step[rel] * counts[rel, row]
     for level in range(rel + 1, len(step)):
@@ -299,7 +309,7 @@ def _fill_gained(step: Any, rel: Any, counts: Any, start: Any, stop: Any, out: A
 
 @njit
 def _fill_ideal_gained(step: Any, rel: Any, last: Any, rank: Any, start: Any, stop: Any, out: Any) -> None:
-    """By row of one ranking: the gain of as many documents of the ideal ranking, lowest level first."""
+    """Fill, by row of one ranking, the ideal gain at the row's rank, added with the lowest level first."""
     worth, end = step[rel], last[rel]
     for row in range(np.uint64(start), np.uint64(stop)):
         out[row] = worth * min(rank[row], end)
@@ -319,7 +329,7 @@ def _look_up(values: Any, places: Any, out: Any) -> None:
 def _fill_product_above(
     values: Any, rel: Any, level: Any, own: Any, at: Any, rankings: Any, powers: Any, out: Any
 ) -> None:
-    """The product of tabulated powers, lowest level first, of the numbers of the documents above."""
+    """Fill the products of the numbers of the documents above each row: powers from a table, lowest level first."""
     width = powers.shape[0]
     above = np.zeros(width, np.int64)
     for ranking in range(rankings):
@@ -346,8 +356,9 @@ def _sum_of_reciprocals(table: Any, start: Any, depth: Any, beyond: Any, rank: A
 
 @njit
 def _count_upto(rank: Any, limit: Any) -> Any:
-    """How many of these rows are at ranks <= the limit."""
-    # No rank is less than its place. To look at all is faster than to search, of which no step could be foreseen.
+    """Return the number of rows at ranks <= `limit`."""
+    # Row i has at least rank i + 1, so `limit` rows are enough. A loop over them is faster than a binary search, whose
+    # branches the processor cannot predict.
     found = 0
     for row in range(min(len(rank), int(limit))):
         found += rank[row] <= limit
@@ -356,7 +367,7 @@ def _count_upto(rank: Any, limit: Any) -> Any:
 
 @njit
 def _place_of(operation: Any, level: Any, rel: Any, begin: Any, found: Any) -> Any:
-    """The row of a ranking that counts, of the first rows found; -1 if there is none."""
+    """Return the row that the operation selects among the first `found` rows of a ranking; -1 if there is none."""
     if operation == _AT_LAST:
         return begin + found - 1 if found else -1
     best = -1
@@ -382,13 +393,13 @@ def _take_rest(
     registers: Any,
     table: Any,
 ) -> None:
-    """The steps by ranking and by row, for a few rankings at a time."""
+    """Do the steps by ranking and by row, for a few rankings at a time."""
     all_rankings, most = len(runs.size), _TOGETHER
     for size in runs.size:
         most = max(most, size)
     width, topic_count = topics.last.shape[1], len(runs.topic_class)
     by_row, by_ranking = np.empty((registers[1] + COUNTS + width, most)), np.empty((registers[0], _TOGETHER))
-    # What these hold is read where it stands, as any other register; only what is read is filled.
+    # Steps read ranks and counts as registers, without a copy. Only those that are read are filled.
     rank, counts = by_row[registers[1] :], by_row[registers[1] + COUNTS :]
     is_condensed, levels_counted = registers[2], min(width, registers[3])
     level, powers = np.empty(most, np.int32), np.empty((width, most + 1))
@@ -479,7 +490,7 @@ def _take_rest(
                     whole = _sum_of_reciprocals(values, start, inside, added, upto)
                     for row in range(at[ranking], at[ranking + 1]):
                         if ranks[row] > upto:
-                            break  # these rows are not summed
+                            break  # the rows from here on are not in the sum
                         above = _sum_of_reciprocals(values, start, inside, added, int(ranks[row]) - 1)
                         by_row[target, row] = whole - above
             elif operation == _RELEVANT_ONLY:
@@ -542,7 +553,10 @@ def score(
     documents: Any,
     table: Any,
 ) -> None:
-    """Fills `table` float64 [metrics, rankings] with the scores of a program, as `instructions` writes it."""
+    """Fill `table` float64 [metrics, rankings] with the scores of a program, which is in the form of `Instructions`.
+
+    The arguments are its steps and registers, then the fields of `Runs`, `Topics` and `Tables`.
+    """
     runs, topics = Runs(first, size, missing, rank, level, topic_class), Topics(last, best_level, harmonic)
     tables = Tables(
         numbers, gain, step, rel, by_level, weights, sums, starts, depth, sizes, recipes, system, distance, documents

@@ -1,4 +1,4 @@
-"""Which metric a name means, among canonical names, aliases and trec_eval's spellings."""
+"""Finding a metric by its name: canonical names, aliases and trec_eval's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gainboard.metrics.presets import every_preset, find_preset
 
 
 class Spelling(NamedTuple):
-    """What a name says by itself: the metric, a cut-off (`P_10`), and whether it is pinned to trec_eval's meaning."""
+    """The meaning of a name: the metric, a cut-off (as in `P_10`), and whether it is pinned to trec_eval's meaning."""
 
     metric: Metric
     cutoff: str | None = None
@@ -21,22 +21,25 @@ class Spelling(NamedTuple):
 
 
 def is_pinned(alias: str) -> bool:
-    """Whether an alias is trec_eval's own name: those with an underscore, and `map`.
+    """Return whether an alias is trec_eval's own name, which is `map` or has an underscore.
 
-    Whoever writes one wants trec_eval's figures, so it means the same whatever defaults a collection has.
+    Users of these names expect trec_eval's scores. So the defaults of a collection do not change their meaning.
     """
     return "_" in alias or alias == "map"
 
 
 def with_cutoff(alias: str, cutoff: int | None) -> str | None:
-    """The alias with the cut-off in its place; as it is if it has no such place; None if it lacks a cut-off."""
+    """Return the alias with the cut-off in place of its placeholder; None if there is a placeholder but no cut-off.
+
+    An alias without a placeholder is returned unchanged.
+    """
     if not alias.endswith(NUMBERED):
         return alias
     return None if cutoff is None else f"{alias.removesuffix(NUMBERED)}_{cutoff}"
 
 
 class _Names:
-    """All spellings of some metrics; first by their exact text, then by their text in lower case."""
+    """All names of some metrics: `exact` by their text, and `folded` by their text in lower case."""
 
     def __init__(self, metrics: tuple[Metric, ...]) -> None:
         self.exact = {name: Spelling(metric) for metric in metrics for name in (metric.name, *metric.aliases)}
@@ -58,31 +61,33 @@ _names = lru_cache(maxsize=1)(_Names)
 
 
 def find(name: str, *, bare: bool) -> Spelling:
-    """The spelling that `name` is: matched exactly if possible, else without regard to case.
+    """Return the meaning of `name`. An exact match comes before a match in another case.
 
-    `bare` says that the name is the whole expression. Raises BadExpression with the nearest names, or for a preset.
+    `bare` tells that the name is the whole expression. Raises BadExpression with the nearest names if there is no such
+    metric, or if `name` is a preset.
     """
     known = _names(every_metric())
     if preset := find_preset(name):
         raise BadExpression(
-            f"{preset.name} is a preset, the name of several metrics: it stands by itself among metrics that are "
-            "listed, not where one is meant"
+            f"{preset.name} is a preset, the name of several metrics. Use it by itself in a list of metrics, or give "
+            "one metric here, such as nDCG@10"
         )
     _check_plus(name, bare, known)
     numbered = re.fullmatch(r"(.*_)([0-9]+)", name, re.DOTALL)
     found = known.get(f"{numbered[1]}l" if numbered else name)
     if found is None or name.lower().endswith(NUMBERED):
         nearest = ", ".join(known.nearest(name))
-        raise BadExpression(f"there is no metric {name!r}" + (f"; near it are {nearest}" if nearest else ""))
+        hint = f"Did you mean {nearest}?" if nearest else "GET /v1/metrics lists all metrics."
+        raise BadExpression(f"there is no metric {name!r}. {hint}")
     return found._replace(cutoff=numbered[2]) if numbered else found
 
 
 def _check_plus(name: str, bare: bool, known: _Names) -> None:
-    """Refuse what is left of a name such as P+ once a URL parser has read its + as a blank."""
+    """Refuse what remains of a name such as P+ after a URL parser has read its + as a space."""
     blank = re.search(r"\s", name)
     meant = known.get(re.sub(r"\s", "+", name) if blank else f"{name}+")
     written = f"{meant.metric.name}, or %2B for the +" if meant else "%2B for a +"
     if blank:
-        raise BadExpression(f"{name!r} has a blank in it; in an address, write {written}")
+        raise BadExpression(f"{name!r} contains a space. In a URL, write {written}")
     if bare and meant:
-        raise BadExpression(f"{name} needs a cut-off, as in {name}@10; if {name}+ was meant, write {written}")
+        raise BadExpression(f"{name} needs a cut-off, such as {name}@10. If you mean {name}+, write {written}")

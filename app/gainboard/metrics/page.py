@@ -1,4 +1,4 @@
-"""The catalogue as a section of docs/metrics.md; `python -m gainboard.metrics.page docs/metrics.md` renews it there."""
+"""The catalogue as a section of docs/metrics.md; `python -m gainboard.metrics.page docs/metrics.md` renews it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gainboard.metrics.names import is_pinned
 BEGIN: Final = "<!-- catalogue: begin; to renew it: python -m gainboard.metrics.page docs/metrics.md -->\n"
 END: Final = "<!-- catalogue: end -->\n"
 _SCALE: Final = Scale(3)
-"""NTCIR's three levels: what defaults are shown for that depend on the scale."""
+"""NTCIR's three levels. The page shows the defaults for this scale."""
 
 
 def catalogue_page() -> str:
-    """Markdown: every parameter in a table, then every metric with its names, definition and source; then presets."""
+    """Return the catalogue in Markdown: the parameters as a table, the metrics with definitions, and the presets."""
     metrics = (line for metric in every_metric() for line in _section(metric))
     presets = (line for preset in every_preset() for line in _preset(preset))
     return "\n".join([*_table(), *metrics, *_about_presets(), *presets])
 
 
 def renewed(page: str) -> str:
-    """The page with what stands between its two markers made anew. Raises ValueError where they are not there."""
+    """Return the page with a new section between its two markers. Raises ValueError if a marker is missing."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -33,13 +33,13 @@ def renewed(page: str) -> str:
 
 
 def _table() -> Iterator[str]:
-    yield "| parameter | default | must be | of | what it is |"
+    yield "| parameter | default | valid values | metrics | meaning |"
     yield "| --- | --- | --- | --- | --- |"
     for parameter in query_parameters().values():
         name = f"`{parameter.name}`" + ("*" if parameter.always_shown else "")
         limits, owners = parameter.limits, _owners(parameter)
         yield f"| {name} | `{_default(parameter)}` | {limits} | {owners} | {parameter.description} |"
-    yield "\n\\* stands in every label; the others only where they differ from the default.\n"
+    yield "\n\\* is part of every label. The other parameters are part of a label if they differ from the default.\n"
 
 
 def _owners(parameter: Parameter) -> str:
@@ -74,9 +74,9 @@ def _aliases(metric: Metric) -> str:
 
 def _about_presets() -> Iterator[str]:
     yield "## Presets\n"
-    yield "A preset is a name for several metrics, which take its place wherever metrics are listed. Where one metric"
-    yield "is meant (`by`, `against`, a baseline) it is refused; it takes neither parameters nor a cut-off. The"
-    yield "expressions below are those for three levels.\n"
+    yield "A preset is a name for several metrics. Use it in a list of metrics. It is refused where one metric is"
+    yield "expected (`by`, `against`, a baseline). It takes neither parameters nor a cut-off. The expressions below are"
+    yield "those for three levels.\n"
 
 
 def _preset(preset: Preset) -> Iterator[str]:

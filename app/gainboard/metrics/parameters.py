@@ -1,6 +1,7 @@
-"""The parameters of metric expressions: how each is written, limited and explained, once for every surface.
+"""The parameters of metric expressions: their text, limits and explanations, for the API, the commands and the docs.
 
-A kernel's keyword annotated with one of the types at the end has that parameter; its default is the kernel's own.
+A metric has a parameter if a keyword of its function is annotated with one of the types at the end of this module. The
+default of the keyword is the default of the parameter.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ _HIGHEST_LEVEL = 127
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of one metric.
+    """A parameter of a metric.
 
-    `default` is a JSON value, None where it depends on the scale; `limits` says in words what values are right,
-    `schema` in JSON Schema as far as it can without the scale. `always_shown` puts it into every label, because
-    tools disagree about it; the others are shown when they differ from the default.
+    `default` is a JSON value, or None if the default depends on the scale. `limits` describes the valid values in
+    words. `schema` describes them in JSON Schema, as far as possible without the scale. `always_shown` adds the
+    parameter to every label, because tools use different defaults. Other parameters are added to a label if they differ
+    from the default.
     """
 
     name: str
@@ -33,31 +35,34 @@ class Parameter:
     limits: str
     schema: Mapping[str, Any]
     read_text: Callable[[str, Scale], Any]
-    """The typed value, or None if the text is none; it may raise an error of its own that says more."""
+    """Returns the typed value of a text, or None if the text is invalid. It may raise a more specific error instead."""
     write: Callable[[Any], str]
     always_shown: bool = False
     default: str | float | bool | None = None
     default_on: Callable[[Scale], Any] | None = None
     space: Space | None = None
-    """Of the value that formulas have in its place; None where a metric's function is called with the parameter's own
-    value, which then decides what the formula is."""
+    """The space of the formula value that stands for the parameter. None if the metric's function gets the parameter's
+    own value, which then determines the formula."""
 
     def read(self, text: str, scale: Scale) -> Any:
-        """The typed value of `text`. Raises BadExpression (BadGains for gains) with the limits."""
+        """Return the typed value of `text`. Raises BadExpression (BadGains for gains) with the limits."""
         value = self.read_text(text, scale)
         if value is None:
             raise BadExpression(f"{self.name}={text}: must be {self.limits}")
         return value
 
     def default_value(self, scale: Scale) -> Any:
-        """The typed value where nobody gives one."""
+        """Return the typed default."""
         if self.default_on is not None:
             return self.default_on(scale)
         return self.read(self.default, scale) if isinstance(self.default, str) else self.default
 
 
 def number(name: str, description: str, *, least: float | None = None, above: float = 0) -> Parameter:
-    """A real parameter that is always shown: >= `least` if that is given, else > `above`; at most 1e100."""
+    """Return a parameter whose values are numbers: >= `least` if given, else > `above`; at most 1e100.
+
+    The parameter is always shown in labels.
+    """
 
     def read(text: str, scale: Scale) -> float | None:
         value = read_number(text)
@@ -82,7 +87,7 @@ def number(name: str, description: str, *, least: float | None = None, above: fl
 
 
 def choice(name: str, description: str, *values: str) -> Parameter:
-    """A parameter with a few named values, the first of them the default; shown when it is another."""
+    """Return a parameter with a few named values. The first value is the default."""
     return Parameter(
         name=name,
         description=description,
@@ -97,7 +102,9 @@ def choice(name: str, description: str, *values: str) -> Parameter:
 def _read_rel(text: str, scale: Scale) -> int:
     level = int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else 0
     if not 1 <= level <= scale.highest_level:
-        raise BadExpression(f"rel={text}: must be a whole number from 1 to {scale.highest_level}")
+        raise BadExpression(
+            f"rel={text}: must be a whole number from 1 to {scale.highest_level}, the highest relevance level"
+        )
     return level
 
 
@@ -119,7 +126,7 @@ def _write_penalties(values: tuple[float, ...]) -> str:
 
 REL: Final = Parameter(
     name="rel",
-    description="The lowest relevance level that counts as relevant; lower ones are worth nothing.",
+    description="The lowest relevance level that counts as relevant; lower levels have gain 0.",
     limits="a whole number from 1 to h, the highest level",
     schema={"type": "integer", "minimum": 1, "maximum": 127},
     read_text=_read_rel,
@@ -128,7 +135,7 @@ REL: Final = Parameter(
 )
 CONDENSED: Final = Parameter(
     name="condensed",
-    description="Whether unjudged documents are removed from the ranking before ranks are counted (Sakai 2007).",
+    description="If true, unjudged documents are removed from the ranking before ranks are counted (Sakai 2007).",
     limits="true or false",
     schema={"type": "boolean"},
     read_text=lambda text, scale: {"true": True, "false": False}.get(text),
@@ -137,13 +144,13 @@ CONDENSED: Final = Parameter(
 )
 MEAN: Final = choice(
     "mean",
-    "How scores are averaged over topics; geometric is exp of the mean of log(max(score, 1e-5)), as in GMAP.",
+    "The mean over topics; geometric is exp of the mean of log(max(score, 1e-5)), as in GMAP.",
     "arithmetic",
     "geometric",
 )
 GAINS: Final = Parameter(
     name="gains",
-    description="What the relevance levels are worth, highest level first.",
+    description="The gains of the relevance levels, highest level first.",
     limits=FORMS,
     schema={"type": "string", "examples": ["3:2:1", "adjust(10:5:1)", "linear", "exp"]},
     read_text=lambda text, scale: parse_gains(text, scale.highest_level),
@@ -153,7 +160,7 @@ GAINS: Final = Parameter(
 )
 _PENALTIES: Final = Parameter(
     name="b",
-    description="Penalty of each relevance level, highest level first; by default 2, 3, 4 and so on.",
+    description="The penalty of each relevance level, highest level first; by default 2, 3, 4 and so on.",
     limits="one number > 1 for each level, highest level first, not decreasing (2:3:4 for three levels)",
     schema={"type": "string", "examples": ["2:3:4"]},
     read_text=_read_penalties,
@@ -165,7 +172,7 @@ _PENALTIES: Final = Parameter(
 
 _STOP_SCALE: Final = Parameter(
     name="stop_scale",
-    description="The level h' whose gain H would stop a user with probability H/(H+1); by default the highest level.",
+    description="The level h' whose gain H stops a user with probability H/(H+1); by default the highest level.",
     limits="a whole number from h, the highest level of the collection, to 127",
     schema={"type": "integer", "minimum": 1, "maximum": _HIGHEST_LEVEL},
     read_text=_read_stop_scale,
@@ -174,29 +181,29 @@ _STOP_SCALE: Final = Parameter(
 )
 
 Beta = Annotated[
-    Number, number("beta", "How much cumulative gain counts against the number of relevant documents.", least=0)
+    Number, number("beta", "The weight of cumulative gain compared with the number of relevant documents.", least=0)
 ]
 Base = Annotated[
     Number,
-    number("base", "The logarithm base of the discount; ranks up to it are not discounted.", above=1),
+    number("base", "The logarithm base of the discount; gains at ranks up to the base are not discounted.", above=1),
 ]
 Penalties = Annotated[Value, _PENALTIES]
 RecallBase = Annotated[
     str,
     choice(
         "recall_base",
-        "What the sum is divided by: the relevant documents of the topic, or no more of them than the cut-off.",
+        "The divisor: R, the topic's number of relevant documents, or the smaller of R and the cut-off.",
         "relevant",
         "cutoff",
     ),
 ]
 UserScores = Annotated[
-    str, choice("urs", "User scores: gains over the highest gain of the scale, or as they are.", "scaled", "raw")
+    str, choice("urs", "User scores: gains divided by the highest gain of the scale, or raw gains.", "scaled", "raw")
 ]
 SystemScores = Annotated[
     str,
-    choice("srs", "System scores: scaled to [0, 1] within the topic's ranking, or as they are.", "minmax", "raw"),
+    choice("srs", "System scores: scaled to [0, 1] within the topic's ranking, or raw scores.", "minmax", "raw"),
 ]
 StopScale = Annotated[int, _STOP_SCALE]
 Cutoff = int | None
-"""`cutoff: Cutoff = None` is a metric of the whole ranking unless cut; `cutoff: int` one that always is."""
+"""The type of an optional cut-off: `cutoff: Cutoff = None`. A metric that always has a cut-off uses `cutoff: int`."""

@@ -1,7 +1,7 @@
-"""Programs worked out by NumPy, one operation on whole arrays after the other.
+"""Computation of programs by NumPy, one operation on whole arrays after the other.
 
-This is what each operation means; `kernels` gives the same bits. Sums over the documents of a ranking are added in
-the order of `np.add.reduceat`: the first number, plus NumPy's pairwise sum of the rest.
+This module defines the operations. `kernels` computes the same bits. A sum over the documents of a ranking has the
+order of `np.add.reduceat`: the first number, plus NumPy's pairwise sum of the rest.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gainboard.metrics.rankings import JudgedRuns
 from gainboard.metrics.values import Space
 
 MOST_ROWS: Final = 1 << 15
-"""Rows that are worked on at once, as long as one run has no more: a quarter of a megabyte for each value."""
+"""Most rows computed at once, unless one run has more. Each value of that many rows takes a quarter of a megabyte."""
 
 
 def work_out(
@@ -41,7 +41,7 @@ def work_out(
 
 
 def _pieces(runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[tuple[int, int]]:
-    """Yield where successive chosen runs begin and end that have few enough rows together."""
+    """Yield the begin and end of groups of successive chosen runs, each with at most MOST_ROWS rows or one run."""
     rows = np.cumsum(runs.first[chosen, -1] - runs.first[chosen, 0])
     begin, before = 0, 0
     while begin < len(rows):
@@ -51,7 +51,7 @@ def _pieces(runs: JudgedRuns, chosen: NDArray[np.intp]) -> Iterator[tuple[int, i
 
 
 class _Work:
-    """The registers by space, what they are of, and where scores go."""
+    """The registers by space, the rankings that they belong to, and the table for the scores."""
 
     rankings: Rankings
     scores: Scores
@@ -68,18 +68,18 @@ class _Work:
         self._gains: dict[int, LevelGains] = {}
 
     def take(self, steps: Sequence[_Prepared]) -> None:
-        """Take the steps, one after the other."""
+        """Do the steps, one after the other."""
         registers = self._registers
         for operation, step, operands, target in steps:
             values = [registers[operand] for operand in operands]
             registers[target] = operation(*values) if step is None else operation(self, step, *values)
 
     def note(self, metric: int, worth: Scores) -> None:
-        """Remember what must not be 0 for the scores of a metric to be defined."""
+        """Remember the value by topic that is not 0 where the scores of a metric are defined."""
         self._worths.setdefault(id(worth), (worth, []))[1].append(metric)
 
     def settle(self) -> None:
-        """Let the scores of rankings that are missing be 0, and those of topics that are not defined be NaN."""
+        """Set the scores of missing rankings to 0, and undefined scores to NaN."""
         self.scores[:, self.rankings.missing] = 0.0
         for worth, metrics in self._worths.values():
             if len(nothing := np.flatnonzero(worth.take(self.rankings.ranking_class) == 0.0)):
@@ -87,14 +87,14 @@ class _Work:
         self._worths.clear()
 
     def gains(self, step: Step) -> LevelGains:
-        """Return the gains under the step's first setting."""
+        """Return the gains for the step's first setting."""
         number = step.settings[0]
         if (found := self._gains.get(number)) is None:
             found = self._gains[number] = LevelGains.of(self.settings[number], self.classes)
         return found
 
     def reciprocals(self, step: Step) -> ReciprocalSums:
-        """Return the sums of reciprocals to the deepest cut-off of all steps under the same settings."""
+        """Return the sums of reciprocals up to the deepest cut-off of all steps with the same settings."""
         if (found := self._tables.get(step.settings)) is None:
             discount = self.settings[step.settings[1]]
             upto = min(self._deepest[step.settings], self.classes.deepest)
@@ -112,7 +112,7 @@ def _levels(work: _Work, step: Step) -> Any:
 
 def _spread(work: _Work, step: Step, values: Any) -> Any:
     if step.operand_spaces[0] is Space.NUMBER:
-        return values  # arithmetic with one number needs no array of it
+        return values  # NumPy broadcasts a single number
     if step.space is Space.RANKING:
         return values.take(work.rankings.ranking_class)
     if step.operand_spaces[0] is Space.TOPIC:
@@ -172,7 +172,10 @@ def _ideal_cumulative_gain(work: _Work, step: Step) -> Any:
 
 
 def _gained(work: _Work, gains: LevelGains, counts: Any) -> Any:
-    """Return the gain of `counts` documents of each level or a higher one, by row; whole counts, lowest level first."""
+    """Return the total gain of documents by row. `counts` are the numbers of documents of each level or a higher one.
+
+    The sum is over levels, lowest first, so that `kernels` rounds in the same way.
+    """
     steps = gains.step if len(gains.step) == 1 else gains.step.take(work.rankings.row_class, axis=0)
     total = steps[:, gains.rel] * counts[gains.rel]
     for level in range(gains.rel + 1, work.classes.highest_level + 1):
@@ -250,7 +253,7 @@ def _at_first(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
 
 
 def _at_preferred(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
-    # The higher the level and, of one level, the fewer the rows above, the greater the number.
+    # One number orders rows by descending level, and rows of the same level by ascending position.
     level = work.rankings.level
     preference = level.astype(np.intp) * len(level) - np.arange(len(level))
     place = -rows.reduced(np.maximum, preference) % max(len(level), 1)
@@ -278,7 +281,7 @@ _ARITHMETIC: Final[Mapping[str, Callable[..., Any]]] = {
     "maximum": np.maximum,
     "absolute": np.abs,
 }
-"""What each operation of arithmetic does: it is handed its operands alone."""
+"""The functions of arithmetic operations, by name. Their arguments are only the operands."""
 _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "number": _number,
     "levels": _levels,
@@ -309,17 +312,17 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "at_preferred": _at_preferred,
     "score": _score,
 }
-"""What each other operation does, by name: it is handed the work, the step and its operands."""
+"""The functions of all other operations, by name. Their arguments are the work, the step and the operands."""
 OPERATIONS: Final = frozenset((*_ARITHMETIC, *_OTHERS))
-"""The operations that there are."""
+"""The names of all operations."""
 
 _Prepared = tuple[Callable[..., Any], Step | None, Sequence[tuple[int, int]], tuple[int, int]]
-"""A step with what it does, the registers that it reads and the one that it writes; no step for arithmetic."""
+"""A step, prepared: its function, the step (None for arithmetic), the registers that it reads and the one it writes."""
 
 
 @lru_cache(maxsize=MOST_PROGRAMS)
 def _prepared(program: Program) -> tuple[list[_Prepared], list[_Prepared], Mapping[tuple[int, ...], int]]:
-    """Return the steps, ready to be taken, and the deepest cut-off of sums of reciprocals by their settings."""
+    """Return the two lists of prepared steps, and the deepest cut-offs of sums of reciprocals by their settings."""
     deepest: dict[tuple[int, ...], int] = {}
     for step in (*program.first, *program.rest):
         if step.operation == "reciprocals":
@@ -328,7 +331,7 @@ def _prepared(program: Program) -> tuple[list[_Prepared], list[_Prepared], Mappi
 
 
 def _prepare(step: Step) -> _Prepared:
-    # Spaces as plain numbers, which are looked up faster than members of an enumeration.
+    # Spaces as integers, because dictionaries find them faster than members of an enumeration.
     operands = [(int(space), place) for space, place in zip(step.operand_spaces, step.operands, strict=True)]
     target = int(step.space), step.target
     arithmetic = _ARITHMETIC.get(step.operation)

@@ -9,7 +9,7 @@ from gainboard.metrics.views import BinaryRankings
 
 
 def recall_divisor(rankings: BinaryRankings, recall_base: str, cutoff: Cutoff) -> Value:
-    """Return what a sum over relevant documents is divided by: R, or min(l, R) if so wished and there is a cut-off."""
+    """Return the divisor of a sum over relevant documents: R, or min(l, R) for recall base "cutoff" and a cut-off l."""
     if recall_base == "cutoff" and cutoff is not None:
         return minimum(rankings.relevant_count, cutoff)
     return rankings.relevant_count
@@ -47,9 +47,9 @@ def r_precision(rankings: BinaryRankings) -> Value:
     reference="van Rijsbergen, Information Retrieval, 1979",
 )
 def precision(rankings: BinaryRankings, *, cutoff: int) -> Value:
-    """P@l is the share of the first l ranks that hold a relevant document.
+    """P@l is the share of the first l ranks with a relevant document.
 
-    A ranking of fewer than l documents holds nothing at the ranks that it lacks.
+    If the ranking has fewer than l documents, the missing ranks count as nonrelevant.
     """
     return rankings.relevant(upto=cutoff).number / cutoff
 

@@ -1,5 +1,7 @@
-"""Presets: several metrics under one name, as a paper recommends them. A preset is a value, made by decorating what
-lists its expressions; nothing else lists presets."""
+"""Presets: several metrics under one name, as recommended by a paper.
+
+Decorating a function with `preset` adds it; there is no other list of presets.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from gainboard.metrics.gains import linear_ratio, steep
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Preset:
-    """A set of metrics. `expressions` lists them for a scale, by its highest level; `reference` is their source."""
+    """A list of metrics. `expressions` returns them for the highest level of a scale. `reference` is their source."""
 
     name: str
     title: str
@@ -21,16 +23,19 @@ class Preset:
 
     @property
     def definition(self) -> str:
-        """What it is for, in prose: the docstring of its expressions."""
+        """The definition in prose, which is the docstring of `expressions`."""
         return inspect.getdoc(self.expressions) or ""
 
 
 _PRESETS: dict[str, Preset] = {}
-"""By name in lower case, which no two share."""
+"""All presets by name in lower case."""
 
 
 def preset(name: str, *, title: str, reference: str) -> Callable[[Callable[[int], Sequence[str]]], Preset]:
-    """Enter a set of metrics into the catalogue. Its name is that of no metric; its expressions say their gains."""
+    """Add a list of metrics to the catalogue. `name` must not be the name of a metric.
+
+    The expressions of graded metrics must give their gains, so that defaults of a collection do not change them.
+    """
 
     def enter(expressions: Callable[[int], Sequence[str]]) -> Preset:
         entry = Preset(name=name, title=title, reference=reference, expressions=expressions)
@@ -41,17 +46,17 @@ def preset(name: str, *, title: str, reference: str) -> Callable[[Callable[[int]
 
 
 def every_preset() -> tuple[Preset, ...]:
-    """All presets, in the order in which they are defined."""
+    """Return all presets, in the order of their definitions."""
     return tuple(_PRESETS.values())
 
 
 def find_preset(name: str) -> Preset | None:
-    """The preset of this name, in upper or lower case; None if there is none."""
+    """Return the preset of this name, in upper or lower case; None if there is no such preset."""
     return _PRESETS.get(name.lower())
 
 
 def expand(expressions: Iterable[str], highest_level: int) -> list[str]:
-    """The expressions, with those of a preset in the place of its name."""
+    """Return the expressions, with each preset replaced by its expressions."""
     expanded: list[str] = []
     for expression in expressions:
         found = find_preset(expression)
@@ -66,11 +71,12 @@ def expand(expressions: Iterable[str], highest_level: int) -> list[str]:
     "evaluation with graded relevance, 2006, section 6",
 )
 def sakai2006(highest_level: int) -> list[str]:
-    """Q-measure with beta 1 and 10 and nDCG with log base 2, under linear gains and under steep ones, and AP, to which
-    Q-measure comes down with beta 0.
+    """AP, and three graded metrics with linear gains and with steep gains.
 
-    Linear is 3:2:1 for three levels, and steep 10:5:1; for other numbers of levels they are h:...:2:1 and `exp`, and
-    with binary levels one and the same. nDCG is cut at the depth of the collection.
+    The graded metrics are Q-measure with beta 1, Q-measure with beta 10, and nDCG with log base 2. AP equals Q-measure
+    with beta 0. For three levels, linear gains are 3:2:1 and steep gains are 10:5:1. For h levels, they are h:...:2:1
+    and `exp`. With binary levels, both are the same and are listed once. The cut-off of nDCG is the depth of the
+    collection.
     """
     linear = linear_ratio(highest_level)
     settings = [linear] if highest_level == 1 else [linear, steep(highest_level)]

@@ -1,7 +1,7 @@
-"""Metrics that are scored together, as a list of steps: each value that they are made of is worked out once.
+"""Programs: metrics that are scored together, as a list of steps. Each value that they share is computed once.
 
-A program depends on the formulas alone, not on gains, beta or base; what differs from request to request are its
-`settings`. So programs are kept, and a request under new parameters needs none of this.
+A program depends only on the formulas. Gains, beta and base are its settings, which may differ between requests. So
+programs are kept, and a request with other values of these parameters uses the same program.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ from typing import Any, Final, NamedTuple
 from gainboard.metrics.values import Setting, Space, Value
 
 MOST_PROGRAMS: Final = 64
-"""Programs that are kept: one of 200 metrics is about a megabyte."""
+"""The number of programs kept in memory. A program of 200 metrics takes about one megabyte."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundSetting:
-    """A setting that is filled in. Equal ones are one object, so that they are quickly told apart.
+    """A setting with its value. Equal settings are one object, so that comparing them is fast.
 
-    By `kind`, the value is: "number", a float; "levels", the numbers of levels 1 to h; "gains", a GainSetting and the
-    relevance threshold; "discount", a Discount.
+    The type of `value` depends on `kind`:
+
+    - "number": a float.
+    - "levels": one number for each level, 1 to h.
+    - "gains": a GainSetting and the lowest relevant level.
+    - "discount": a Discount.
     """
 
     kind: str
@@ -38,10 +42,10 @@ def bound_setting(kind: str, value: Hashable) -> BoundSetting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Formula:
-    """How one metric is computed: its score by ranking, and what is not 0 by topic where the score is defined.
+    """The formula of a metric: its `score` by ranking, and a value by topic, `worth`.
 
-    `settings` are all that the two leave open, in the order in which they first come up; `operations` are all that
-    they are made of.
+    A score is defined where the topic's `worth` is not 0. `settings` are all open settings of both values, in the order
+    of their first use. `operations` are the names of all their operations.
     """
 
     score: Value
@@ -58,7 +62,7 @@ class Formula:
 
 
 class Step(NamedTuple):
-    """One operation: what it reads and where it writes. Places are numbers of registers; each space has its own."""
+    """One operation, with the registers that it reads and the one that it writes. Each space has its own registers."""
 
     operation: str
     space: Space
@@ -71,10 +75,15 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """Steps in order. `first` are those by level and by class of topics, which are taken once; `rest` are those by
-    ranking and by row, which may be taken for some of the rankings after the others. The last step of each metric is
-    `score`, with the number of the metric. `registers` is how many each space needs. `operations` are those of all
-    formulas."""
+    """A list of steps, in two parts.
+
+    - `first`: the steps by level and by class of topics, which are done once.
+    - `rest`: the steps by ranking and by row, which may be done for one group of rankings after the other.
+    - `registers`: the number of registers that each space needs.
+    - `operations`: the names of the operations of all formulas.
+
+    The last step of each metric is `score`, with the number of the metric.
+    """
 
     first: tuple[Step, ...]
     rest: tuple[Step, ...]
@@ -83,7 +92,7 @@ class Program:
 
 
 def _values(roots: Sequence[Value]) -> Iterator[Value]:
-    """Yield all values that the roots are made of, each once, operands before what is made of them."""
+    """Yield the roots and all their operands, each value once, operands before the values that use them."""
     seen: set[Value] = set()
 
     def visit(each: Value) -> Iterator[Value]:
@@ -108,7 +117,10 @@ class _Node(NamedTuple):
 def program_of(
     formulas: Sequence[Formula], settings: Sequence[Sequence[BoundSetting]]
 ) -> tuple[Program, Sequence[BoundSetting]]:
-    """Return the program of formulas, each with its settings as they are bound, and the distinct settings."""
+    """Return the program of the formulas, and the distinct settings, to which the program refers by number.
+
+    `settings` are the bound settings of each formula.
+    """
     given = list(chain.from_iterable(settings))
     distinct = dict(zip(dict.fromkeys(given), count()))
     return _assembled(tuple(formulas), tuple(map(distinct.__getitem__, given))), tuple(distinct)
@@ -116,9 +128,9 @@ def program_of(
 
 @lru_cache(maxsize=MOST_PROGRAMS)
 def _assembled(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Program:
-    """Return the program of some formulas; `settings` are the numbers of all that they leave open, one after the other.
+    """Return the program of the formulas. `settings` are the numbers of their settings, formula after formula.
 
-    Values of several formulas are one if they are the same operation on the same values under the same settings.
+    Equal operations on equal values with equal settings become one step, even in different formulas.
     """
     numbers: dict[_Node, int] = {}
     given = iter(settings)
@@ -136,8 +148,10 @@ def _assembled(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Prog
 
 
 def _allocated(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
-    """Return the steps of these nodes. A register by ranking or row is used again once nothing reads it any more, so
-    that what is worked on stays in the processor's cache."""
+    """Return the program of these nodes, and assign registers to them.
+
+    A register by ranking or by row is used again after its last use, so that the data stays in the processor's cache.
+    """
     last_use = {operand: place for place, node in enumerate(nodes) for operand in node.operands}
     free: list[list[int]] = [[] for _ in Space]
     used = [0] * len(Space)
@@ -146,7 +160,7 @@ def _allocated(nodes: Sequence[_Node], operations: frozenset[str]) -> Program:
     rest: list[Step] = []
     for place, node in enumerate(nodes):
         if node.operation == "score":
-            target = -1  # it goes into the table, not into a register
+            target = -1  # a score is written to the table, not to a register
         elif free[node.space]:
             target = free[node.space].pop()
         else:

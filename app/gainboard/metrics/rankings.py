@@ -1,7 +1,7 @@
-"""Qrels and runs as the metrics see them: arrays by topic, without any document.
+"""Qrels and runs in the form that metrics use: arrays by topic, without document ids.
 
-Topics are rows. All arrays of one qrels version, and of the runs joined with it, have the same n topics in the same
-order. Documents are gone: of each one that is both judged and retrieved, a rank and a level are left.
+All arrays of a qrels version, and of the runs joined with it, have the same n topics in the same order. For each
+document that is both judged and retrieved, only its rank and its level are kept.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ UNJUDGED: Final = -128
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a metric expression is resolved against: the levels of a collection and the depth of its runs.
+    """The properties of a collection that metric expressions depend on: its levels and the depth of its runs.
 
-    `highest_level` h >= 1; `depth` >= 1 is the rank to which runs were truncated.
+    `highest_level` is h >= 1. `depth` >= 1 is the rank to which runs were truncated.
     """
 
     highest_level: int
@@ -34,11 +34,11 @@ class Scale:
 
 
 class Judgments:
-    """What one qrels version says of its topics.
+    """The numbers of judged documents in a qrels version, by topic.
 
-    `level_counts` int64 [n, h+1] holds the documents judged at level 0, 1, ..., h; `negative_counts` int64 [n] those
-    judged below 0, which count as judged and as nonrelevant. It keeps what depends on the qrels alone, so share one
-    object among all runs of a version; threads may share it too.
+    `level_counts` int64 [n, h+1] is the number of documents judged at level 0, 1, ..., h. `negative_counts` int64 [n]
+    is the number of documents judged below 0. These count as judged and as nonrelevant. The object caches values that
+    depend only on the qrels, so use one object for all runs of a version. Threads may share it.
     """
 
     def __init__(self, level_counts: NDArray[np.int64], negative_counts: NDArray[np.int64]) -> None:
@@ -58,17 +58,19 @@ class Judgments:
 
     @cached_property
     def classes(self) -> TopicClasses:
-        """The topics by what is judged of them."""
+        """The classes of topics with equal ideal rankings."""
         return TopicClasses(self.level_counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RetrievalScores:
-    """The run's own scores, as far as the Average Distance Measure needs them.
+    """The run's own scores, in the form that the Average Distance Measure needs.
 
-    `judged` float64 [rows] is parallel to the rows of the run. By topic, float64 [n]: `lowest` and `highest` over all
-    retrieved documents; `unjudged_scaled`, the sum over retrieved unjudged documents of their score scaled to [0, 1]
-    by those two (1 where the two are equal); `unjudged_absolute`, the sum of their |score|.
+    - `judged` float64 [rows]: the score of each row of the run, that is, of each judged document retrieved.
+    - `lowest` and `highest` float64 [n]: the lowest and the highest score of the topic, over all retrieved documents.
+    - `unjudged_scaled` float64 [n]: the sum of the scores of retrieved unjudged documents, scaled to [0, 1] by `lowest`
+      and `highest`. A scaled score is 1 if these two are equal.
+    - `unjudged_absolute` float64 [n]: the sum of |score| over the same documents.
     """
 
     judged: Scores
@@ -80,11 +82,12 @@ class RetrievalScores:
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """One run joined with one qrels version: a row for every judged document retrieved, by topic, then rank.
+    """A run joined with a qrels version. It has a row for each judged document retrieved, by topic, then rank.
 
-    `starts` int64 [n+1]: topic t owns rows starts[t] to starts[t+1]. `rank` uint16 or uint32 [rows] is 1-based and
-    counts the unjudged too. `level` int8 [rows] may be negative, but is never UNJUDGED. `retrieved` int64 [n] is L,
-    after truncation; 0 says that the run lacks the topic.
+    - `starts` int64 [n+1]: topic t has the rows from starts[t] to starts[t+1], without the last.
+    - `rank` uint16 or uint32 [rows]: the rank from 1, which also counts unjudged documents.
+    - `level` int8 [rows]: the level, which may be negative but is never UNJUDGED.
+    - `retrieved` int64 [n]: L, the number of documents retrieved, after truncation. It is 0 if the run lacks the topic.
     """
 
     starts: NDArray[np.int64]
@@ -94,7 +97,7 @@ class JudgedRun:
     retrieval_scores: RetrievalScores | None = None
 
     def system_columns(self, judgments: Judgments, row: NDArray[np.intp], raw: bool, condensed: bool) -> SystemColumns:
-        """Return the run's own scores on one scale; `row` intp [m] are the rows of relevant documents.
+        """Return the run's own scores on one scale. `row` intp [m] are the rows of relevant documents.
 
         Raises ValueError if the scores were not loaded.
         """
@@ -115,11 +118,14 @@ class JudgedRun:
 
 
 class JudgedRuns:
-    """The judged rankings of m runs, one behind the other: what all of them are scored from in one call.
+    """The judged rankings of m runs, one run after the other, so that one call can score all of them.
 
-    Rows are the relevant documents retrieved (level >= 1), by run, topic, then rank. `first` int64 [m, n+1]: topic t
-    of run i owns rows first[i, t] to first[i, t+1]. `rank` uint16 [2, rows] is the rank, and the rank among the judged
-    documents (uint32 if a rank does not fit). `level` int8 [rows]. `missing` bool [m, n]: the run lacks the topic.
+    Rows are the relevant documents retrieved (level >= 1), by run, topic, then rank.
+
+    - `first` int64 [m, n+1]: topic t of run i has the rows from first[i, t] to first[i, t+1], without the last.
+    - `rank` uint16 [2, rows]: the rank, and the rank among the judged documents (uint32 if a rank does not fit).
+    - `level` int8 [rows]: the level.
+    - `missing` bool [m, n]: true if the run lacks the topic.
     """
 
     def __init__(
@@ -131,8 +137,7 @@ class JudgedRuns:
         missing: NDArray[np.bool_],
         scored: Sequence[tuple[JudgedRun, NDArray[np.intp]]] = (),
     ) -> None:
-        """`scored` are the runs with their retrieval scores, and which of their rows are relevant; none if they lack
-        scores."""
+        """Create the object. `scored` has each run and the indexes of its relevant rows; empty without scores."""
         self.judgments = judgments
         self.first = first
         self.rank = rank
@@ -143,7 +148,7 @@ class JudgedRuns:
 
     @classmethod
     def of(cls, runs: Sequence[JudgedRun], judgments: Judgments) -> JudgedRuns:
-        """Return the runs, all of which are joined with these judgments."""
+        """Return the judged rankings of runs that are joined with these judgments."""
         parts = [_of_one(run, judgments) for run in runs]
         return cls.joined(parts, judgments)
 
@@ -172,17 +177,19 @@ class JudgedRuns:
 
     @property
     def nbytes(self) -> int:
-        """What they take in memory, their retrieval scores left out."""
+        """The number of bytes in memory, without retrieval scores."""
         return self.first.nbytes + self.rank.nbytes + self.level.nbytes + self.missing.nbytes
 
     @cached_property
     def deepest(self) -> int:
-        """The lowest place in a ranking at which a relevant document was retrieved; 0 without any."""
+        """The largest rank of a relevant document retrieved, or 0 if there is none."""
         return int(self.rank[0].max(initial=0))
 
     def spans(self, places: NDArray[np.intp] | None) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Return of each ranking of the runs at these places, or of all, its first row, how many it has, and if it is
-        missing."""
+        """Return three arrays by ranking: its first row, its number of rows, and whether it is missing.
+
+        The rankings are those of the runs at these places, or of all runs if `places` is None.
+        """
         if places is None:
             return self._spans
         first = self.first[places]
@@ -193,7 +200,7 @@ class JudgedRuns:
         return self.first[:, :-1].ravel(), np.diff(self.first).ravel(), self.missing.ravel()
 
     def system_columns(self, raw: bool, condensed: bool) -> SystemColumns:
-        """Return the runs' own scores on one scale. Raises ValueError if the scores of one were not loaded."""
+        """Return the runs' own scores on one scale. Raises ValueError if the scores of a run were not loaded."""
         if len(self._scored) < len(self):
             raise ValueError("this metric needs the run's retrieval scores: see BoundMetric.needs_retrieval_scores")
         if (found := self._columns.get((raw, condensed))) is None:
@@ -208,7 +215,7 @@ def _of_one(run: JudgedRun, judgments: Judgments) -> JudgedRuns:
     rank = np.empty((2, len(row)), run.rank.dtype)
     rank[0] = run.rank.take(row)
     rank[1] = row - np.repeat(run.starts[:-1], np.diff(first)) + 1
-    # Retrieval scores are kept only where they are there: they take more memory than all else.
+    # Scores are loaded only for metrics that need them, because they take more memory than everything else.
     scored = [(run, row)] if run.retrieval_scores is not None else ()
     return JudgedRuns(
         *(judgments, first[np.newaxis].astype(np.int64), rank, run.level.take(row)),

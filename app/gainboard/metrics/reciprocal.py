@@ -1,4 +1,4 @@
-"""Weighted reciprocal ranks: how far down the first relevant document is, and how relevant it is."""
+"""Weighted reciprocal ranks, which use the rank and the level of the first relevant document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WEB = "Eguchi et al., Overview of the Web retrieval task at the third NTCIR wor
 def weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None) -> Value:
     """WRR is 1/(r - 1/b(X)) for the first relevant document, of level X at rank r, or 0 if none is retrieved.
 
-    The higher the level, the smaller its penalty b(X), and the more is taken off the rank.
+    Higher levels have smaller penalties b(X), so more is subtracted from the rank.
     """
     found = rankings.relevant(upto=cutoff)
     return found.at_first(1.0 / (found.rank - found.by_level(1.0 / b)))
@@ -22,7 +22,7 @@ def weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: 
 
 @metric("NWRR", title="Normalised Weighted Reciprocal Rank", reference=_WEB)
 def normalised_weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None) -> Value:
-    """NWRR is WRR over the WRR of a document of the topic's highest level at rank 1."""
+    """NWRR is WRR divided by the highest possible WRR: that of a document of the topic's highest level at rank 1."""
     found = rankings.relevant(upto=cutoff)
     weighted = found.at_first(1.0 / (found.rank - found.by_level(1.0 / b)))
     return weighted * rankings.at_highest_level(1.0 - 1.0 / b)

@@ -1,4 +1,4 @@
-"""The scores that a run gave its documents, as far as metrics look at them."""
+"""The scores that a run gave its documents, in the form that metrics use."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from gainboard.metrics.arrays import Scores
 class SystemColumns(NamedTuple):
     """Retrieval scores on one scale: raw, or scaled to [0, 1] over the topic's ranking.
 
-    `system` float64 [rows] has those of the relevant documents retrieved. By ranking, float64: `distance`, the sum of
-    |score| over all documents retrieved (over the judged ones, where rankings are condensed), which is how far off
-    scores are if no document is worth anything; and `documents`, how many are judged or retrieved.
+    - `system` float64 [rows]: the scores of the relevant documents retrieved.
+    - `distance` float64, by ranking: the sum of |score| over all documents retrieved. In condensed rankings, it is over
+      the judged documents retrieved. This is the distance to the user scores if no document has a gain.
+    - `documents` float64, by ranking: the number of documents judged or retrieved.
     """
 
     system: Scores
@@ -32,14 +33,19 @@ class SystemColumns(NamedTuple):
         unjudged: Scores | float,
         documents: NDArray[np.int64],
     ) -> SystemColumns:
-        """Return the columns of `scores` float64 [judged] of one run, of which topics have `counts` int64 [n]."""
+        """Return the columns of one run.
+
+        `scores` float64 [judged] are those of the judged documents retrieved, `counts` int64 [n] of them in each topic.
+        `row` intp [m] are the indexes of the relevant ones. `unjudged` is the sum of |score| over unjudged documents,
+        on the same scale. `documents` int64 [n] is the number of documents judged or retrieved.
+        """
         with np.errstate(over="ignore"):
             distance = _by_topic(np.add, np.abs(scores), counts) + unjudged
         return cls(scores.take(row), distance, documents.astype(np.float64))
 
     @classmethod
     def joined(cls, columns: Sequence[SystemColumns], topics: int) -> SystemColumns:
-        """Return the columns of several runs, one behind the other; those by ranking are float64 [runs, topics]."""
+        """Return the columns of runs, one run after the other. Columns by ranking are float64 [runs, topics]."""
         system = np.concatenate([each.system for each in columns]) if columns else np.zeros(0)
         shape = (len(columns), topics)
         distance = np.array([each.distance for each in columns]).reshape(shape)
@@ -54,13 +60,13 @@ def ranked_scaling(scores: Scores, counts: NDArray[np.int64], lowest: Scores, hi
 
 
 def condensed_scaling(scores: Scores, counts: NDArray[np.int64]) -> Scores:
-    """Return the scores scaled by each topic's extremes among them: those of a ranking of judged documents alone."""
+    """Return `scores` float64 [judged] scaled to [0, 1] by the lowest and highest judged score of each topic."""
     lowest, highest = _by_topic(np.minimum, scores, counts), _by_topic(np.maximum, scores, counts)
     return ranked_scaling(scores, counts, lowest, highest)
 
 
 class Scaling(NamedTuple):
-    """What scores are multiplied by, what is then taken off and what that is divided by."""
+    """The numbers of the scaling (score * unit - shift) / spread."""
 
     unit: Scores
     shift: Scores
@@ -68,9 +74,12 @@ class Scaling(NamedTuple):
 
     @classmethod
     def between(cls, lowest: Scores | float, highest: Scores | float) -> Scaling:
-        """Return the scaling from `lowest` to `highest`, finite both, to 0 and 1; where they are equal, all to 1."""
+        """Return the scaling of `lowest` to 0 and `highest` to 1. If they are equal, all scores become 1.
+
+        Both must be finite.
+        """
         with np.errstate(over="ignore"):
-            # Two finite scores may be further apart than the largest number; their halves are not.
+            # The difference of two finite scores may be infinite. The difference of their halves is finite.
             unit = np.where(np.isinf(np.subtract(highest, lowest)), 0.5, 1.0)
         shift = lowest * unit
         spread = highest * unit - shift
@@ -79,17 +88,17 @@ class Scaling(NamedTuple):
 
 
 def scaled(scores: Scores, scaling: Scaling) -> Scores:
-    """Return the scores, each by its scaling."""
+    """Return the scaled scores."""
     return (scores * scaling.unit - scaling.shift) / scaling.spread
 
 
 def min_max(scores: Scores, lowest: float, highest: float) -> Scores:
-    """Return `scores` float64 [m] scaled so that `lowest` becomes 0 and `highest` 1; all 1 where the two are equal."""
+    """Return `scores` float64 [m] scaled so that `lowest` becomes 0 and `highest` 1; all 1 if the two are equal."""
     return scaled(scores, Scaling.between(lowest, highest))
 
 
 def _by_topic(operation: np.ufunc, values: Scores, counts: NDArray[np.int64]) -> Scores:
-    """Return what the operation makes of the values of each topic, float64 [n]; 0 of none."""
+    """Reduce the values of each topic with the operation: float64 [n], 0 for a topic without values."""
     reduced = np.zeros(len(counts))
     filled = counts.nonzero()[0]
     if len(filled):

@@ -20,22 +20,23 @@ if TYPE_CHECKING:
     from gainboard.metrics.instructions import Instructions
 
 _FLOOR: Final = 1e-5
-"""What a score below it counts as in a geometric mean, as in trec_eval's gm_map."""
+"""The lowest score in a geometric mean: lower scores are replaced by it, as in trec_eval's gm_map."""
 
 
 def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence[int] | None = None) -> Scores:
-    """Return the scores of the runs, or of those at the `chosen` places: float64 [metrics, runs, n].
+    """Return the scores of all runs, or of those at the positions `chosen`: float64 [metrics, runs, n].
 
-    A score is 0 where the run lacks the topic, and NaN where the metric is undefined, because no document is relevant
-    or, for graded metrics, because the ideal ranking is worth nothing. A score has the same bits whichever runs and
-    metrics are scored with it, compiled or not. Raises ValueError where a metric needs retrieval scores that were not
-    loaded.
+    A score is 0 if the run lacks the topic. It is NaN if the metric is undefined for the topic: no document is
+    relevant or, for graded metrics, the gain of the ideal ranking is 0. The bits of a score do not depend on the other
+    runs and metrics in the call, nor on compilation.
+
+    Raises ValueError if a metric needs retrieval scores that were not loaded.
     """
     every = np.arange(len(runs))
     places = every if chosen is None else np.array(chosen, np.intp)
     table = np.empty((len(metrics), len(places), runs.judgments.topics))
     kernels = SCORING.get()
-    # Ranks below 65,536 take two bytes; for deeper runs nothing is compiled.
+    # The kernels are compiled for ranks of two bytes. Runs with a rank above 65,535 have larger ranks.
     if kernels is None or runs.rank.dtype != np.uint16:
         _score_plainly(metrics, runs, places, table)
         return table
@@ -58,13 +59,17 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
 
 
 def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
-    """Return the means of each metric's scores, float64 [metrics, ..., n], over the topics for which it is defined:
-    float64 [metrics, ...], NaN where it is defined for none."""
+    """Return the means over topics of each metric's scores: float64 [metrics, ...].
+
+    `table` float64 [metrics, ..., n] are the scores. Topics for which the metric is undefined (NaN) are left out. The
+    mean is NaN if no topic is left.
+    """
     geometric = [row for row, metric in enumerate(metrics) if metric.is_geometric]
     if geometric:
         table = table.copy()
         table[geometric] = np.log(np.maximum(table[geometric], _FLOOR))
-    # Along the last axis of a contiguous table, so that one run's means do not depend on the others.
+    # NumPy's order of additions depends on the layout of the table. In a contiguous table, the mean of one run does not
+    # depend on the other runs.
     table = np.ascontiguousarray(table)
     with np.errstate(invalid="ignore"):
         means = np.asarray(table.sum(axis=-1) / np.float64(table.shape[-1]))
@@ -78,7 +83,7 @@ def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:
 
 
 def mean_of(metric: BoundMetric, scores: Scores) -> Scores:
-    """Return the means of one metric's scores, float64 [..., n], as `mean_all` takes them: float64 [...]."""
+    """Return the means of one metric's scores as `mean_all` does: float64 [...], from `scores` float64 [..., n]."""
     return np.asarray(mean_all([metric], scores[np.newaxis])[0])
 
 
@@ -98,7 +103,7 @@ def _score_compiled(
     places: NDArray[np.intp] | None,
     table: Scores,
 ) -> None:
-    """Fill the table with the scores of the runs at these places, or of all of them."""
+    """Fill the table with the scores of the runs at these places, or of all runs if `places` is None."""
     instructions, classes = kernels.written(program), runs.judgments.classes
     kernels.score(
         *(instructions.first, instructions.rest, instructions.registers),
@@ -113,11 +118,11 @@ def _score_compiled(
 
 
 def _settings(settings: Sequence[BoundSetting], classes: TopicClasses, deepest: int) -> tuple[NDArray[Any], ...]:
-    """Return the settings as arrays, each under its number."""
+    """Return the settings as arrays, whose first index is the number of the setting."""
     count, shape = len(settings), classes.counts.shape
     numbers, by_level, rel = np.zeros(count), np.zeros((count, shape[1])), np.zeros(count, np.int64)
     gain, step = np.empty((count, *shape)), np.empty((count, *shape))
-    # Of the ranks of the runs and of the ideal rankings, whichever reach deeper.
+    # Weights are needed for the ranks of the runs and for those of the ideal rankings.
     deepest = max(deepest, classes.deepest)
     weights, sums = np.empty((count, deepest + 1)), np.empty((count, classes.deepest + 1))
     for number, setting in enumerate(settings):
@@ -136,7 +141,7 @@ def _settings(settings: Sequence[BoundSetting], classes: TopicClasses, deepest: 
 def _scales(
     instructions: Instructions, runs: JudgedRuns, places: NDArray[np.intp] | None
 ) -> tuple[Scores, Scores, Scores]:
-    """Return the runs' own scores by row on each scale, and by chosen ranking the distances and documents."""
+    """Return, for each scale, the runs' own scores by row, and distances and documents by chosen ranking."""
     columns = [runs.system_columns(*scale) for scale in instructions.scales]
     if not columns:
         return _NONE, _NONE, _NONE
@@ -152,7 +157,10 @@ _NONE: Final = np.empty((0, 0))
 
 
 class _Kernels(NamedTuple):
-    """What is compiled: `score` takes a program as it is `written`, made of these `operations`."""
+    """The compiled functions. `score` takes a program in the form that `written` returns.
+
+    `operations` are the names of the operations with a compiled form.
+    """
 
     score: Callable[..., None]
     written: Callable[[Program], Instructions]
@@ -170,4 +178,4 @@ def _load() -> _Kernels:
 
 
 SCORING: Final = Twin("scoring", _load, kernels="gainboard.metrics.kernels")
-"""What is compiled of this, if it is."""
+"""The compiled functions, if the `fast` extra is installed."""

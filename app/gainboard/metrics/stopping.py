@@ -1,4 +1,4 @@
-"""Metrics of a user who stops at a document with the probability that it satisfies."""
+"""Metrics that model a user who stops at a document with a probability that depends on its gain."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from gainboard.metrics.views import GradedRankings
     reference="Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009",
 )
 def expected_reciprocal_rank(rankings: GradedRankings, *, stop_scale: StopScale, cutoff: Cutoff = None) -> Value:
-    """ERR is the mean of one over the rank at which a user stops who goes down the ranking and may stop anywhere.
+    """ERR is the expected value of 1/r, where r is the rank at which a user stops.
 
-    A document of gain g stops the user with probability g/(H+1), where H is the gain of the scale's highest level, or
-    of level h' where `stop_scale` is h'. gdeval takes gains 2^level - 1 and h' = 4, whatever the scale is.
+    The user reads the ranking from the top. A document with gain g stops the user with probability g/(H+1). H is the
+    gain of level h', which is set by `stop_scale` and is the highest level of the scale by default. If the user does
+    not stop, the value is 0. gdeval uses gains 2^level - 1 and h' = 4 for every scale.
     """
     found = rankings.relevant(upto=cutoff)
     stop = rankings.gains / (rankings.highest_gain(stop_scale) + 1.0)

@@ -1,4 +1,4 @@
-"""The names under which trec_eval prints what Gainboard defines alike."""
+"""trec_eval's names for metrics that Gainboard defines in the same way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gainboard.metrics.rankings import Scale
 
 
 def trec_eval_name(metric: BoundMetric, scale: Scale) -> str | None:
-    """trec_eval's own name for exactly this metric under these parameters; None where it has none."""
+    """Return trec_eval's own name for this metric with these parameters, or None if trec_eval has no name for it."""
     for alias in filter(is_pinned, metric.metric.aliases):
         name = with_cutoff(alias, metric.cutoff)
         if name is not None and resolve(name, scale).label == metric.label:

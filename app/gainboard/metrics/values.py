@@ -1,11 +1,11 @@
-"""Values as formulas: what a metric is made of.
+"""Values: the parts of a metric's formula.
 
-A metric's function is called once, with values that stand for numbers not known yet, and returns the formula of its
-score. Formulas are worked out elsewhere, in one of two ways that give the same bits: operation by operation on whole
-arrays (`plain`), or by one compiled loop that reads the same operations (`kernels`). So each formula is written once.
+A metric's function is called once, with values that stand for numbers that are not known yet. It returns the formula of
+its score. Formulas are computed in one of two ways, which give the same bits: operation by operation on whole arrays
+(`plain`), or by one compiled loop that reads the same operations (`kernels`). So each formula is written only once.
 
-A value belongs to a `Space`, which says how many numbers it stands for. Values are made of others by arithmetic;
-where two spaces meet, the coarser value is spread over the finer space.
+A value belongs to a `Space`, which defines how many numbers the value stands for. Arithmetic makes new values. If two
+values belong to different spaces, the coarser value is spread over the finer space.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from typing import Any, Final, TypeAlias
 
 
 class Space(IntEnum):
-    """How many numbers a value stands for, from coarse to fine."""
+    """The spaces of values, from coarse to fine. A value has one number for each member of its space."""
 
     NUMBER = 0
     """One number: a parameter or a constant."""
     LEVEL = 1
-    """A number for each relevance level, of each class of topics with the same judgments."""
+    """A number for each relevance level, in each class of topics with equal ideal rankings."""
     TOPIC = 2
-    """A number for each class of topics with the same judgments."""
+    """A number for each class of topics with equal ideal rankings."""
     RANKING = 3
-    """A number for each ranking: each topic of each run."""
+    """A number for each ranking, that is, for each topic of each run."""
     ROW = 4
     """A number for each relevant document retrieved."""
 
 
 Setting: TypeAlias = tuple[Any, ...]
-"""What a formula leaves open until a metric is bound: ("beta",), ("gains", rel), ("discount", base, shift)."""
+"""A setting that is open until a metric is bound: ("beta",), ("gains", rel) or ("discount", base, shift)."""
 
 
 class Value:
     """A number for each member of a space, as an operation on other values.
 
-    `fixed` are whole numbers that are part of the operation, as a cut-off is; `open` are settings, which the bound
-    metric fills in. Equal values are one object, which is why metrics share what they have in common.
+    `fixed` are integers that are part of the operation, such as a cut-off. `open` are settings, whose values are in the
+    bound metric. Equal values are one object, so that metrics share the values that they have in common.
     """
 
     __slots__ = ("fixed", "open", "operands", "operation", "space")
@@ -93,17 +93,17 @@ Number: TypeAlias = Value | float
 
 
 def minimum(one: Number, other: Number) -> Value:
-    """Return the smaller of the two, number by number."""
+    """Return the smaller of two values, number by number."""
     return _combined("minimum", one, other)
 
 
 def maximum(one: Number, other: Number) -> Value:
-    """Return the larger of the two, number by number."""
+    """Return the larger of two values, number by number."""
     return _combined("maximum", one, other)
 
 
 _MOST_VALUES: Final = 1 << 14
-"""Values that are remembered, so that equal ones are one object."""
+"""The number of values kept in memory, so that equal values are one object."""
 
 
 @lru_cache(maxsize=_MOST_VALUES)
@@ -120,7 +120,10 @@ def parameter(name: str, space: Space = Space.NUMBER) -> Value:
 
 
 def spread(number: Number, space: Space) -> Value:
-    """Return the value in a finer space, whose members each have the number of the coarser member they belong to."""
+    """Return the value in a finer space. Each member has the number of the coarser member that it belongs to.
+
+    Raises TypeError if the space is coarser, or if a value by level would be spread.
+    """
     coarse = number if isinstance(number, Value) else value("number", Space.NUMBER, open=(("constant", float(number)),))
     if coarse.space is space:
         return coarse

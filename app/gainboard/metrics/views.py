@@ -1,5 +1,8 @@
-"""What a metric may look at: a judged run as values. A metric says by the type of its first parameter which view it
-wants: relevant or not (`BinaryRankings`), with gains (`GradedRankings`), or with the run's own scores as well."""
+"""Views of a judged run: the values that a metric can use.
+
+The type of the first parameter of a metric's function is its view: `BinaryRankings` (relevant or not), `GradedRankings`
+(with gains) or `ScoredRankings` (with gains and the run's own scores).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from gainboard.metrics.values import Number, Setting, Space, Value, spread, valu
 
 
 class BinaryRankings:
-    """A run as metrics of binary relevance see it: documents are relevant (level >= `rel`) or not."""
+    """The view for metrics of binary relevance: documents are relevant (level >= `rel`) or not."""
 
     def __init__(self, rel: int, condensed: bool) -> None:
         self.rel = rel
@@ -16,12 +19,12 @@ class BinaryRankings:
 
     @property
     def relevant_count(self) -> Value:
-        """R, the relevant documents of each topic, retrieved or not."""
+        """R, the number of relevant documents of each topic, retrieved or not."""
         return value("relevant_count", Space.TOPIC, fixed=(self.rel,))
 
     @property
     def worth(self) -> Value:
-        """What must not be 0 for a topic's score to be defined: R."""
+        """R. The score of a topic is defined if this value is not 0."""
         return self.relevant_count
 
     def relevant(self, *, upto: Number | None = None) -> Found:
@@ -29,7 +32,7 @@ class BinaryRankings:
         return Found(self, self._rows(upto))
 
     def at_highest_level(self, by_level: Value) -> Value:
-        """Return, of a value by level, the number of the highest level at which a document of the topic is judged."""
+        """Return the number of `by_level` for the highest level at which a document of the topic is judged."""
         return value("at_highest_level", Space.TOPIC, by_level)
 
     def _rows(self, upto: Number | None) -> Value:
@@ -39,7 +42,7 @@ class BinaryRankings:
 
 
 class GradedRankings(BinaryRankings):
-    """A run as metrics of graded relevance see it: each relevant document is worth a gain."""
+    """The view for metrics of graded relevance: each relevant document has a gain."""
 
     @property
     def ideal(self) -> IdealRankings:
@@ -48,16 +51,16 @@ class GradedRankings(BinaryRankings):
 
     @property
     def worth(self) -> Value:
-        """What must not be 0 for a topic's score to be defined: the gain of the whole ideal ranking."""
+        """The gain of the whole ideal ranking. The score of a topic is defined if this value is not 0."""
         return self.ideal.total
 
     @property
     def gains(self) -> Value:
-        """The gain of each level; levels below the relevance threshold are worth 0."""
+        """The gain of each level. It is 0 for levels below `rel`."""
         return value("gains", Space.LEVEL, open=(gains_above(self.rel),))
 
     def highest_gain(self, level: int | None = None) -> Value:
-        """Return H, the gain before any adjustment of the scale's highest level, or of the level that is given."""
+        """Return H, the gain of `level` before adjustment; if `level` is None, of the scale's highest level."""
         return value("number", Space.NUMBER, open=(("highest_gain", level),))
 
     def relevant(self, *, upto: Number | None = None) -> GradedFound:
@@ -66,19 +69,19 @@ class GradedRankings(BinaryRankings):
 
 
 class ScoredRankings(GradedRankings):
-    """A run as a metric sees it that needs the run's own retrieval scores too."""
+    """The view for metrics that also need the run's own retrieval scores."""
 
     def system_scores(self, *, raw: bool) -> Value:
         """Return the run's score of each relevant document retrieved, `raw` or scaled to [0, 1] over its ranking."""
         return value("system_score", Space.ROW, fixed=self._scale(raw))
 
     def system_distance(self, *, raw: bool) -> Value:
-        """Return the sum of |score| over the documents retrieved, in a condensed ranking over the judged ones."""
+        """Return the sum of |score| over the documents retrieved. In a condensed ranking, only judged ones count."""
         return value("system_distance", Space.RANKING, fixed=self._scale(raw))
 
     @property
     def documents(self) -> Value:
-        """The number of documents judged or retrieved; where rankings are condensed, of documents judged."""
+        """The number of documents judged or retrieved. In a condensed ranking, only judged documents count."""
         return value("documents", Space.RANKING, fixed=(int(self.condensed),))
 
     def _scale(self, raw: bool) -> tuple[int, int]:
@@ -86,7 +89,7 @@ class ScoredRankings(GradedRankings):
 
 
 class Found:
-    """The relevant documents of a ranking retrieved at some rank or above it: values by document, and sums of them."""
+    """The relevant documents of a ranking, retrieved at a given rank or above: values by document, and their sums."""
 
     def __init__(self, rankings: BinaryRankings, rows: Value) -> None:
         self._rankings = rankings
@@ -94,20 +97,20 @@ class Found:
 
     @property
     def rank(self) -> Value:
-        """r, from 1; in a condensed ranking, among the judged documents."""
+        """The rank r, from 1. In a condensed ranking, it is the rank among the judged documents."""
         return value("rank", Space.ROW, fixed=(int(self._rankings.condensed),))
 
     @property
     def count(self) -> Value:
-        """count(r), the relevant documents at this rank and above it."""
+        """count(r), the number of relevant documents at this rank and above it."""
         return value("count", Space.ROW, fixed=(self._rankings.rel,))
 
     def by_level(self, by_level: Value) -> Value:
-        """Return, of a value by level, the number of the document's level."""
+        """Return the number of `by_level` for the level of each document."""
         return value("by_level", Space.ROW, by_level)
 
     def product_above(self, by_level: Value) -> Value:
-        """Return the product, over the documents retrieved above this one, of the numbers of their levels.
+        """Return the product of the numbers of `by_level` for the documents above this document.
 
         Documents that are not relevant count as 1.
         """
@@ -115,7 +118,7 @@ class Found:
 
     @property
     def number(self) -> Value:
-        """How many there are in each ranking."""
+        """The number of these documents in each ranking."""
         return value("at_last", Space.RANKING, self.count, self._rows)
 
     def sum(self, by_document: Value) -> Value:
@@ -123,26 +126,26 @@ class Found:
         return value("sum", Space.RANKING, self._relevant_only(by_document), self._rows)
 
     def at_first(self, by_document: Value) -> Value:
-        """Return the number of each ranking's topmost relevant document, 0 if there is none."""
+        """Return the number of `by_document` for each ranking's first relevant document; 0 if there is none."""
         return value("at_first", Space.RANKING, by_document, self._rows, fixed=(self._rankings.rel,))
 
     def at_preferred(self, by_document: Value) -> Value:
-        """Return the number of the topmost document among those of the highest level found, 0 if there is none."""
+        """Return the number of `by_document` for the first document of the highest level found; 0 if there is none."""
         return value("at_preferred", Space.RANKING, by_document, self._rows, fixed=(self._rankings.rel,))
 
     @property
     def preferred_rank(self) -> Value:
-        """The rank of the topmost document among those of the highest level found, 0 if there is none."""
+        """The rank of the first document of the highest level found; 0 if there is none."""
         return self.at_preferred(self.rank)
 
     def _relevant_only(self, by_document: Value) -> Value:
-        # Documents below the threshold stay among the rows, where they add nothing.
+        # Rows are all documents of level >= 1. Those below `rel` must not add to a sum.
         rel = self._rankings.rel
         return by_document if rel == 1 else value("relevant_only", Space.ROW, by_document, fixed=(rel,))
 
 
 class GradedFound(Found):
-    """The relevant documents of a ranking retrieved at some rank or above it, with what they are worth."""
+    """The relevant documents of a ranking, retrieved at a given rank or above it, with their gains."""
 
     def __init__(self, rankings: GradedRankings, rows: Value) -> None:
         super().__init__(rankings, rows)
@@ -150,7 +153,7 @@ class GradedFound(Found):
 
     @property
     def gain(self) -> Value:
-        """g(r)."""
+        """g(r), the gain of the document."""
         return self.by_level(self._graded.gains)
 
     @property
@@ -165,18 +168,18 @@ class GradedFound(Found):
         return value("ideal_cumulative_gain", Space.ROW, fixed=(condensed,), open=(gains_above(rel),))
 
     def discount(self, discount: Discount) -> Value:
-        """Return the weight of the rank under the discount."""
+        """Return the weight that the discount gives to the rank."""
         condensed = int(self._graded.condensed)
         return value("weight", Space.ROW, fixed=(condensed,), open=(weights_of(discount),))
 
     def reciprocals(self, discount: Discount, upto: int) -> Value:
-        """Return the sum of 1/cg_I(i), discounted, over the ranks i from this document's to `upto`."""
+        """Return the sum of 1/cg_I(i) over the ranks i from this document's rank to `upto`; cg_I(i) is discounted."""
         settings = (gains_above(self._graded.rel), weights_of(discount))
         return value("reciprocals", Space.ROW, fixed=(int(self._graded.condensed), upto), open=settings)
 
 
 class IdealRankings:
-    """The ideal ranking of each topic, all its relevant documents with the highest gain first: values by topic."""
+    """The ideal ranking of each topic: all its relevant documents, highest gain first. It has values by topic."""
 
     def __init__(self, rel: int) -> None:
         self._rel = rel
@@ -198,12 +201,12 @@ class IdealRankings:
 
 
 def gains_above(rel: int) -> Setting:
-    """Return the setting of the gains where levels from `rel` up are relevant."""
+    """Return the setting for gains, with `rel` as the lowest relevant level."""
     return ("gains", rel)
 
 
 def weights_of(discount: Discount) -> Setting:
-    """Return the setting of the weights of ranks; the base may be a parameter."""
+    """Return the setting for the weights of ranks. The base of the discount may be a parameter."""
     base = discount.base
     named = base.open[0] if isinstance(base, Value) else ("constant", base)
     return ("discount", named, discount.shift)

@@ -1,4 +1,4 @@
-"""Weighted precision and its kin: cumulative gain in the place of the count of relevant documents."""
+"""Weighted precision and similar metrics, which use cumulative gain instead of the number of relevant documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _NTCIR = "Kando, Kuriyama and Yoshioka, Information retrieval system evaluation 
 def average_weighted_precision(rankings: GradedRankings, *, cutoff: Cutoff = None) -> Value:
     """AWP is weighted precision, cg(r)/cg_I(r), at each relevant document retrieved, averaged over all relevant ones.
 
-    Below rank R it does not tell ranks apart, because the ideal gain has stopped growing; Q-measure does.
+    At ranks deeper than R, the ideal gain is constant. So AWP does not change if a document moves between these ranks.
+    Q-measure does.
     """
     found = rankings.relevant(upto=cutoff)
     return found.sum(found.cumulative_gain / found.ideal_cumulative_gain) / rankings.relevant_count
@@ -22,7 +23,7 @@ def average_weighted_precision(rankings: GradedRankings, *, cutoff: Cutoff = Non
 
 @metric("RWP", aliases=["R-WP"], title="R-Weighted Precision", reference=_NTCIR)
 def r_weighted_precision(rankings: GradedRankings) -> Value:
-    """RWP is weighted precision at rank R, where the ideal ranking has gained all there is."""
+    """RWP is weighted precision at rank R, where the ideal ranking has retrieved all relevant documents."""
     found = rankings.relevant(upto=rankings.relevant_count)
     return found.sum(found.gain) / rankings.ideal.total
 
@@ -34,7 +35,7 @@ def r_weighted_precision(rankings: GradedRankings) -> Value:
     reference="Kishida, Property of average precision and its generalization, NII-2005-014E, 2005",
 )
 def generalised_average_precision(rankings: GradedRankings, *, cutoff: Cutoff = None) -> Value:
-    """genAP is the average gain cg(r)/r at each relevant document retrieved, summed, over the ideal ranking's sum."""
+    """genAP is the sum of cg(r)/r over the relevant documents retrieved, divided by this sum for the ideal ranking."""
     found = rankings.relevant(upto=cutoff)
     return found.sum(found.cumulative_gain / found.rank) / rankings.ideal.generalised_precision_sum
 
@@ -46,6 +47,6 @@ def generalised_average_precision(rankings: GradedRankings, *, cutoff: Cutoff = 
     bounded=False,
 )
 def generalised_precision(rankings: GradedRankings, *, cutoff: int) -> Value:
-    """genP@l is the average gain of the first l ranks."""
+    """genP@l is the mean gain of the first l ranks. Ranks without a relevant document have gain 0."""
     found = rankings.relevant(upto=cutoff)
     return found.sum(found.gain) / cutoff
