@@ -106,7 +106,7 @@ def test_a_setting_out_of_range_ends_the_start_with_its_name() -> None:
     [
         ("nonsense", "postgresql+psycopg://user:password@host/name"),
         ("mysql://host/name", "not on 'mysql'"),
-        ("postgresql://host:port/name", "The address of the database is none"),
+        ("postgresql://host:port/name", "The address of the database is invalid"),
         ("postgresql+psycopg://somebody:secret@127.0.0.1:1/name", "Connection refused"),
     ],
 )

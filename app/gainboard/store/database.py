@@ -1,4 +1,4 @@
-"""Engine and transactions: one place that knows which database it is talking to."""
+"""The engine and the transactions of the database. Only this module treats SQLite and PostgreSQL differently."""
 
 from __future__ import annotations
 
@@ -25,43 +25,45 @@ _HURRIES = {**_WRITES, "gainboard_hurries": True}
 _POOLED = 10
 _READS = {"postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}}
 _ADVISORY_LOCK = 0x6761696E
-"""Any number will do, as long as nobody else on the same PostgreSQL database takes it."""
+"""The key of the advisory lock. No other program on the same PostgreSQL database may use the same number."""
 
 log = logging.getLogger("gainboard")
 
 Transaction = Connection
-"""What the functions of this ring take first. Other rings pass it on and never look inside."""
+"""The first argument of the functions in `store`. Other packages only pass it on."""
 
 
 class Database:
     """A database and its two kinds of transaction.
 
-    What holds on every database: a reading transaction sees one consistent state; a writing transaction is
-    atomic, and two of them that touch the same collection do not overlap (`collections.lock`).
+    On every database, a reading transaction sees one consistent state, and a writing transaction is atomic. Writing
+    transactions on the same collection run one after the other (`collections.lock`).
     """
 
     def __init__(self, url: str, busy_seconds: float = BUSY_SECONDS) -> None:
         try:
             self.engine = _pooled_engine(url, busy_seconds)
         except ModuleNotFoundError as error:
-            raise BadSetting(f"No driver for PostgreSQL: pip install 'gainboard[postgres]' ({error})") from error
+            raise BadSetting(
+                f"The driver for PostgreSQL is missing ({error}). Install it: pip install 'gainboard[postgres]'"
+            ) from error
         self._reads = self.engine.execution_options(**_READS.get(self.engine.dialect.name, {}))
         self._writes = self.engine.execution_options(**_WRITES)
         self._hurries = self.engine.execution_options(**_HURRIES)
-        # An engine of its own, for each statement of one that has listeners on transactions takes a quarter longer.
-        # It must not share the pool: an engine's isolation level becomes that of every new connection of its pool.
+        # A separate engine, because listeners on transactions make each statement of an engine a quarter slower. It
+        # must not share the pool: an engine's isolation level applies to every new connection of its pool.
         self._plain = _engine(url, 0, NullPool, isolation_level="AUTOCOMMIT")
         self._had_file = False
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """A transaction that changes nothing."""
+        """Open a transaction that only reads."""
         with self.translated(), self._reads.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """A transaction that is committed on leaving, and rolled back by any error."""
+        """Open a transaction that is committed at the end of the block, or rolled back after an error."""
         self._require_file()
         with self.translated(), self._writes.begin() as connection:
             last: list[Callable[[Transaction], None]] = []
@@ -72,14 +74,14 @@ class Database:
 
     @contextmanager
     def hurrying(self) -> Iterator[Transaction]:
-        """A writing transaction that waits for nobody, for what may as well stay unwritten.
+        """Open a writing transaction that does not wait for others. Use it for data that may be lost.
 
-        Raises DatabaseBusy, which is not logged, where others are writing, or have all the connections.
+        Raises DatabaseBusy, without a log entry, if others are writing or use all connections.
         """
         self._require_file()
         pool = self.engine.pool
         if isinstance(pool, QueuePool) and pool.checkedout() >= _POOLED:
-            raise DatabaseBusy("Nothing was written, for others are.")
+            raise DatabaseBusy("Nothing was written, because others are writing.")
         try:
             with self._hurries.begin() as connection:
                 if connection.dialect.name == "postgresql":
@@ -87,37 +89,37 @@ class Database:
                     connection.execute(text("SET LOCAL synchronous_commit = off"))
                 yield connection
         except (DBAPIError, TimeoutError) as error:
-            raise DatabaseBusy("Nothing was written, for others are.") from error
+            raise DatabaseBusy("Nothing was written, because others are writing.") from error
 
     def connected(self) -> Connection:
-        """Return a connection for whoever keeps it: without transactions, each statement sees the newest state.
+        """Return a connection that the caller keeps. It has no transactions, so each statement sees the newest state.
 
-        On SQLite it waits for nobody, as all who wait for its holder would wait too.
+        On SQLite, its statements do not wait for locks, because others may be waiting for the caller.
         """
         with self.translated():
             return self._plain.connect()
 
     @property
     def path(self) -> Path | None:
-        """The file of a SQLite database that has one."""
+        """The file of a SQLite database; None for PostgreSQL or a database in memory."""
         name = self.engine.url.database
         return Path(name) if self.engine.dialect.name == "sqlite" and name and name != ":memory:" else None
 
     @property
     def url(self) -> str:
-        """Its address, password included: for another process of ours, and never for a log."""
+        """The database's address, with its password. Pass it only to other processes of Gainboard, and never log it."""
         return self.engine.url.render_as_string(hide_password=False)
 
     def _require_file(self) -> None:
-        # An open file outlives its name: a deleted SQLite database goes on answering, and keeps nothing.
+        # A deleted file stays usable while it is open: the database would answer, but its data would be lost.
         if (path := self.path) is not None:
             is_there = path.exists()
             if self._had_file and not is_there:
-                raise DatabaseBusy("The file of the database is gone; nothing was stored.")
+                raise DatabaseBusy("The file of the database was deleted or moved. Nothing was stored.")
             self._had_file = is_there
 
     def ping(self) -> None:
-        """Raises DatabaseBusy where the database does not answer, or is no longer there."""
+        """Raise DatabaseBusy if the database does not answer or its file was deleted."""
         self._require_file()
         with self.reading() as connection:
             connection.execute(text("SELECT version_num FROM alembic_version"))
@@ -125,52 +127,58 @@ class Database:
     @staticmethod
     @contextmanager
     def translated() -> Iterator[None]:
-        """What the driver says, as errors of ours."""
+        """Raise the driver's errors as errors of Gainboard."""
         try:
             yield
         except (OperationalError, TimeoutError) as error:
-            # What a driver says may name hosts and users: it is for the log, not for whoever asked.
+            # The driver's message may contain hosts and users. It belongs into the log, not into an answer.
             log.warning("the database did not answer: %s", getattr(error, "orig", error))
-            raise DatabaseBusy("The database did not answer; nothing was stored. Try again shortly.") from error
+            raise DatabaseBusy("The database did not answer. Nothing was stored. Try again shortly.") from error
         except DBAPIError as error:
             if error.connection_invalidated:
-                raise DatabaseBusy("The connection to the database was lost; nothing was stored.") from error
+                raise DatabaseBusy("The connection to the database was lost. Nothing was stored. Try again.") from error
             raise
 
     def close(self) -> None:
-        """Gives all connections back; the object is not used again."""
+        """Close all connections. Do not use the object afterwards."""
         self.engine.dispose()
 
 
 def exclude_others(tx: Transaction, key: int = _ADVISORY_LOCK) -> None:
-    """Until the writing transaction ends, no other of any process is beyond this call (with the same key).
+    """Take a lock until the writing transaction ends. Other transactions wait here, in all processes, for the same key.
 
-    SQLite's writers exclude each other anyway.
+    On SQLite this does nothing, because only one writing transaction can be open.
     """
     if tx.dialect.name == "postgresql":
         tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
 
 
 def at_the_end(tx: Transaction, act: Callable[[Transaction], None]) -> None:
-    """Does this as the last thing of the writing transaction, after all that its caller has yet to do in it.
+    """Call `act` at the end of the writing transaction, after everything else in the transaction.
 
-    For locks that many wait for: whoever holds one should wait for nothing else, or two of them wait for each other.
+    Use it to take locks that many transactions need. A transaction that holds such a lock must not wait for another
+    lock, because two transactions could wait for each other forever.
     """
     tx.get_execution_options()["gainboard_last"].append(act)
 
 
 def insert_for(tx: Transaction) -> Callable[[Table], Any]:
-    """The database's own INSERT, for ON CONFLICT: ask it for RETURNING, since psycopg counts no rows for it."""
+    """Return the database's own INSERT, which has ON CONFLICT.
+
+    Use RETURNING to find out what was inserted, because psycopg does not count the rows.
+    """
     return sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
 
 
 def _is_sqlite(url: str) -> bool:
     try:
         backend = make_url(url).get_backend_name()
-    except (ArgumentError, ValueError) as error:  # the latter where the port is no number
-        raise BadSetting(f"The address of the database is none; one is {ADDRESS}") from error
+    except (ArgumentError, ValueError) as error:  # ValueError if the port is not a number
+        raise BadSetting(f"The address of the database is invalid. A valid address is {ADDRESS}") from error
     if backend not in ("sqlite", "postgresql"):
-        raise BadSetting(f"Gainboard runs on SQLite and PostgreSQL, not on {backend!r}; an address is {ADDRESS}")
+        raise BadSetting(
+            f"The database {backend!r} is not supported. Use SQLite or PostgreSQL; a valid address is {ADDRESS}"
+        )
     return backend == "sqlite"
 
 
@@ -182,9 +190,9 @@ def _pooled_engine(url: str, busy_seconds: float) -> Engine:
 
 
 def _engine(url: str, busy_seconds: float, pool: type[Pool], **options: Any) -> Engine:
-    # Parameters of statements are what people uploaded: they stay out of error texts, and so out of the log.
+    # Parameters of statements contain uploaded data. Hiding them keeps the data out of error texts and the log.
     if not _is_sqlite(url):
-        # A host that vanishes closes no connection: without a bound of ours, TCP waits for a quarter of an hour.
+        # If a host disappears, its connections stay open. Without these limits, TCP waits for 15 minutes.
         patience = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": int(BUSY_SECONDS * 1000)}
         return create_engine(
             url, poolclass=pool, pool_pre_ping=True, connect_args=patience, hide_parameters=True, **options
@@ -195,8 +203,8 @@ def _engine(url: str, busy_seconds: float, pool: type[Pool], **options: Any) -> 
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, record: Any) -> None:
-    # The driver must not open transactions by itself: a deferred one that turns into a writer fails with
-    # SQLITE_BUSY in spite of the timeout, so writers say BEGIN IMMEDIATE below.
+    # The driver must not open transactions by itself. It would open deferred transactions, which fail with SQLITE_BUSY
+    # at their first write, in spite of the timeout. So writing transactions use BEGIN IMMEDIATE below.
     connection.isolation_level = None
     for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
@@ -205,7 +213,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, record: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     options = connection.get_execution_options()
     if not options.get("gainboard_writes"):
-        # It takes no lock and cannot fail, and past SQLAlchemy a quarter of the time.
+        # This statement takes no lock and cannot fail. Without SQLAlchemy, it takes a quarter of the time.
         connection.connection.cursor().execute("BEGIN")
         return
     if not options.get("gainboard_hurries"):

@@ -1,4 +1,4 @@
-"""How things stand, each read in one statement: for a request, and for an answer that may be given again."""
+"""Reading the current state in one statement: for a new request, and to check whether a kept answer is still valid."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _record(record: type[R], values: Sequence[Any]) -> R | None:
 
 
 class Opened(NamedTuple):
-    """A live collection, the record of a token (valid or not), and a qrels version."""
+    """A collection that is not deleted, the record of a token (valid or not), and a qrels version."""
 
     collection: Collection
     token: Token | None
@@ -69,7 +69,10 @@ class Opened(NamedTuple):
 
 
 def find(tx: Transaction, name: str, token: str | None, version: int | None) -> Opened | None:
-    """Return the live collection of this name with this token, and its version of this number or the newest."""
+    """Return the collection with this name, the token's record, and a qrels version; None for a missing collection.
+
+    If `version` is None, the qrels version is the one published last.
+    """
     query, asked = (_BY_VERSION, {"version": version}) if version else (_BY_NEWEST, {})
     row = tx.execute(query, {"name": name, "hash": digest(token) if token is not None else None, **asked}).first()
     if row is None:
@@ -79,7 +82,7 @@ def find(tx: Transaction, name: str, token: str | None, version: int | None) -> 
 
 
 class Checked(NamedTuple):
-    """What an answer depends on: the name of a collection, a token, and the id of a job."""
+    """The things that an answer depends on: the name of a collection, a token, and the id of a job."""
 
     collection: str
     token: str | None
@@ -87,7 +90,10 @@ class Checked(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A live collection's id and revision, the state of a job, and the record of a token (valid or not)."""
+    """The current state of these things: the collection's id and revision, the job's state, and the token's record.
+
+    The collection is not deleted. The token may be invalid.
+    """
 
     collection_id: int
     revision: int
@@ -96,10 +102,10 @@ class Standing(NamedTuple):
 
 
 class Standings:
-    """Reads how things stand on a connection of its own, for one thread at a time.
+    """A reader of the current state, with its own connection. One thread at a time can read.
 
-    There is no transaction around the statement, and so no way into it and out of it: the database is asked once, by
-    a statement that PostgreSQL has prepared.
+    There is no transaction around the statement, so no time is spent on BEGIN and COMMIT. The database gets one
+    statement, which PostgreSQL has prepared.
     """
 
     def __init__(self, database: Database) -> None:
@@ -110,11 +116,14 @@ class Standings:
 
     @property
     def is_quick(self) -> bool:
-        """Return whether an answer takes microseconds, for which no thread is worth its price."""
+        """True if reading takes only microseconds, so that using another thread would cost more."""
         return self._database.engine.dialect.name == "sqlite"
 
     def find(self, asked: Iterable[Checked]) -> dict[Checked, Standing | None]:
-        """Return how each of these stands now; None where there is no such collection. Raises DatabaseBusy."""
+        """Return the current state of each of these; None if the collection does not exist.
+
+        Raises DatabaseBusy if the database does not answer.
+        """
         with self._use:
             try:
                 with Database.translated():
@@ -126,7 +135,7 @@ class Standings:
     def _find(self, asked: Checked) -> Standing | None:
         if self._connection is None:
             if self._is_over:
-                raise DatabaseBusy("The server is stopping.")
+                raise DatabaseBusy("The server is stopping. Try again shortly.")
             self._connection = self._database.connected()
         hashed = digest(asked.token) if asked.token is not None else None
         row = self._connection.execute(_CHECK, {"name": asked.collection, "hash": hashed, "job": asked.job}).first()
@@ -136,7 +145,7 @@ class Standings:
         return Standing(identity, revision, job_state, _record(Token, of_token))
 
     def close(self) -> None:
-        """Give the connection up for good, once nobody reads on it."""
+        """Close the connection for good, after the current reading has ended."""
         with self._use:
             self._is_over = True
             self._disconnect()
