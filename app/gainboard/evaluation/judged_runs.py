@@ -1,10 +1,9 @@
-"""Judged rankings of stored runs, kept in memory in slices: what runs are scored from.
+"""Judged rankings of stored runs, kept in memory in slices for scoring.
 
-The runs of a collection, as they are joined with one qrels version, stand behind each other in a few slices, so that
-one call scores all runs of a slice. All slices together take no more memory than `GAINBOARD_SCORING_MEMORY`. Where
-there is no room, the slices longest unused make room, but none that the same request has used: of a collection larger
-than the memory, and of collections that are asked for in turn, as much stays as there is room for, and only the rest
-is read again.
+The runs of a collection, joined with one qrels version, are stored in a few slices, so that one call scores all runs of
+a slice. All slices together take at most `GAINBOARD_SCORING_MEMORY`. If there is no room, the least recently used
+slices are removed, but never slices that the same request has used. So a part of a collection that is larger than the
+memory stays in memory, and only the rest is read again. The same is true for collections that are used in turn.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from gainboard.store import runs
 from gainboard.store.records import Collection, Run
 
 SLICE_BYTES: Final = 8 << 20
-"""What a slice grows to before the next one is begun."""
+"""The largest size of a slice, in bytes, unless a single addition is larger."""
 _AT_ONCE: Final = 16
-"""Runs that are read from the database at once."""
+"""The number of runs that are read from the database at once."""
 
 
 class Slice(NamedTuple):
-    """Some of the runs that were asked for: their positions among all of them, and where in `runs` they are."""
+    """Some of the requested runs: their positions among all requested runs, and their `places` in `runs`."""
 
     positions: Sequence[int]
     runs: JudgedRuns
@@ -40,7 +39,10 @@ class Slice(NamedTuple):
 def judged_slices(
     workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
 ) -> Iterator[Slice]:
-    """Yield the runs joined with the version; `exact`: with their retrieval scores, which are not kept in memory."""
+    """Yield the chosen runs in slices, joined with the version.
+
+    With `exact`, they include their retrieval scores. Such slices are not kept in memory.
+    """
     position = {run.id: number for number, run in enumerate(chosen)}
     memory, found, used = _memory(workspace), set[int](), set[int]()
     for kept in memory.find(version.qrels.id, position) if not exact else ():
@@ -61,7 +63,7 @@ def judged_slices(
 def judged_runs(
     workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
 ) -> Iterator[JudgedRun]:
-    """Yield the runs joined with the version, in the order given; `exact`: with their retrieval scores."""
+    """Yield the chosen runs in this order, joined with the version; with `exact`, with their retrieval scores."""
     for start in range(0, len(chosen), _AT_ONCE):
         some = chosen[start : start + _AT_ONCE]
         ids = [run.id for run in some]
@@ -72,7 +74,7 @@ def judged_runs(
             if run.id in packed:
                 yield unpack_run(packed[run.id], scores.get(run.id))
             else:
-                # Runs that came after an older version was replaced were not judged by it until somebody asks.
+                # A run uploaded after a version was replaced is joined with that version only when it is requested.
                 yield _judge_late(workspace, collection, run, version)
 
 
@@ -84,7 +86,7 @@ def _judge_late(workspace: Workspace, collection: Collection, run: Run, version:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A slice of one version: where each run is, by its id."""
+    """A slice of one version. `places` maps the id of each run to its place in `runs`."""
 
     number: int
     version: int
@@ -93,7 +95,7 @@ class _Kept:
 
 
 class _Memory:
-    """The slices, the longest unused first. None is ever changed, so that they are read without a lock."""
+    """The slices, least recently used first. A slice never changes, so that it can be read without a lock."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -103,7 +105,7 @@ class _Memory:
         self._lock = Lock()
 
     def find(self, version: int, run_ids: dict[int, int]) -> list[_Kept]:
-        """Return the version's slices that hold some of these runs."""
+        """Return the version's slices that contain at least one of these runs."""
         with self._lock:
             found = [
                 kept
@@ -115,13 +117,15 @@ class _Memory:
             return found
 
     def keep(self, version: JudgedVersion, run_ids: Sequence[int], part: JudgedRuns, used: set[int]) -> int:
-        """Keep the runs, in the version's last slice or in a new one, if there is room beside the slices `used`; return
-        the number of the slice, -1 if there is no room."""
+        """Keep the runs in the version's last slice or in a new slice, and return the number of the slice.
+
+        Return -1 if there is no room. Slices in `used` are never removed to make room.
+        """
         with self._lock:
             own = [kept for kept in self._slices.values() if kept.version == version.qrels.id]
             for kept in own:
                 if not kept.places.keys().isdisjoint(run_ids):
-                    return kept.number  # another request has kept them meanwhile
+                    return kept.number  # another request has kept these runs in the meantime
             last = max(own, key=lambda kept: kept.number, default=None)
             if last is not None and last.runs.nbytes + part.nbytes <= SLICE_BYTES:
                 return self._extend(last, run_ids, part, used)
@@ -163,6 +167,6 @@ class _Memory:
 def _memory(workspace: Workspace) -> _Memory:
     found: _Memory | None = workspace.kept.get(_Memory)
     if found is None:
-        # Of two threads that come first at once, one finds what the other has put in.
+        # If two threads come here at the same time, both get the object of the faster one.
         found = workspace.kept.setdefault(_Memory, _Memory(workspace.scoring_memory))
     return found

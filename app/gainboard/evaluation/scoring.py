@@ -1,4 +1,4 @@
-"""Scores of stored runs: judged rankings in, one score a run, metric and topic out."""
+"""Scores of stored runs: judged rankings in, one score for each metric, run and topic out."""
 
 from __future__ import annotations
 
@@ -26,15 +26,22 @@ from gainboard.store.records import Collection, Qrels, Run
 
 Floats = NDArray[np.float64]
 MOST_METRICS = 200
-"""Expressions in one request."""
+"""The largest number of expressions in one request."""
 MOST_SCORES = 20_000_000
-"""Metrics x runs x topics in one request, in memory at once: 160 MB, or 43 metrics of 66 runs on 6,980 topics."""
+"""The largest number of scores in one request: metrics x runs x topics.
+
+All are in memory at once: 160 MB, for example 43 metrics of 66 runs on 6,980 topics.
+"""
 
 
 @dataclass(frozen=True)
 class ScoredRuns:
-    """Runs under some metrics: `scores` float64 [metrics, runs, topics], NaN where a metric is undefined, their
-    `means` float64 [metrics, runs], and how many topics each run lacks, int64 [runs]."""
+    """The scores of runs under some metrics.
+
+    - `scores` float64 [metrics, runs, topics]: NaN where a metric is undefined.
+    - `means` float64 [metrics, runs]: the means of the scores over topics.
+    - `topics_missing` int64 [runs]: the number of topics that each run lacks.
+    """
 
     scores: Floats
     means: Floats
@@ -42,7 +49,7 @@ class ScoredRuns:
 
     @cached_property
     def intervals(self) -> tuple[Floats, Floats]:
-        """The lower and upper ends of the intervals of the means, float64 [metrics, runs] both."""
+        """The lower and the upper ends of the confidence intervals of the means, float64 [metrics, runs] both."""
         return mean_intervals(self.scores)
 
 
@@ -50,35 +57,41 @@ MOST_SCORED_BYTES = 32 << 20
 SCORED_RUNS: Cache[tuple[int, bytes], ScoredRuns] = Cache(
     MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + (1 << 10)
 )
-"""By the id of the qrels version, and the runs and metrics asked for (`_key`): 43 metrics of 45 runs on 50 topics some
-40 times."""
+"""Scores by the id of the qrels version, and by runs and metrics (`_key`).
+
+There is room for about 40 requests with 43 metrics of 45 runs on 50 topics.
+"""
 STORED_RUNS: Cache[tuple[int, int], Sequence[Run]] = Cache(50_000, lambda runs: len(runs) + 1)
-"""All runs of a collection, by its id and its revision: some kilobytes a run, warnings included."""
+"""All runs of a collection, by its id and its revision. A run takes a few kilobytes, with its warnings."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: expressions (the collection's, if none), runs (all, if None), defaults for parameters."""
+    """A request for scores.
+
+    `metrics` are expressions; if empty, those of the collection are used. `runs` are names; None means all runs.
+    `defaults` are values for parameters of metrics, and `qrels` is the version; None means the newest.
+    """
 
     metrics: Sequence[str] = ()
     runs: Sequence[str] | None = None
     defaults: Mapping[str, str] = field(default_factory=dict)
     qrels: int | None = None
     also: Sequence[str] = ()
-    """Further expressions, each of one metric, after those asked for or standing in for them."""
+    """More expressions, each of one metric, which are added to `metrics` or to the metrics used in their place."""
     per_topic: bool = False
-    """Whether scores of single topics are wanted, beside their means."""
+    """True if the scores of single topics are requested as well as the means."""
     most: int = MOST_SCORES
-    """Scores in the answer; more are refused before any is counted."""
+    """The largest number of scores in the answer. Larger requests are refused before anything is computed."""
     one_run: bool = False
-    """Whether the answer has a form for one run only."""
+    """True if the format of the answer allows only one run."""
     as_many_as_may: bool = False
-    """Whether runs for which the team's budget is too small are left out, rather than all refused."""
+    """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
 
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The answer, as precise as it may be shown in `means` and `by_topic`."""
+    """The answer to a request for scores. Its methods `means` and `by_topic` round hidden scores as required."""
 
     collection: Collection
     qrels: Qrels
@@ -88,11 +101,11 @@ class ScoreTable:
     topics: Sequence[str]
     topics_missing: Sequence[int | None]
     undefined: NDArray[np.bool_]
-    """[metrics, topics]: where no run has a score, for the topic has nothing to find."""
+    """bool [metrics, topics]: true if the metric is undefined for the topic, so that no run has a score."""
     scored: ScoredRuns
-    """The numbers, as precise as they are."""
+    """The scores in full precision."""
     disclosure: Disclosure | None = None
-    """How much of it is shown, where the judgments are hidden."""
+    """The limits on what is shown if the judgments are hidden, else None."""
 
     @property
     def shown_version(self) -> int | None:
@@ -100,38 +113,50 @@ class ScoreTable:
         return self.qrels.version if self.disclosure is None else None
 
     def labels(self) -> list[str]:
-        """The metrics, each with all its parameters."""
+        """Return the labels of the metrics, which contain the parameters."""
         return [metric.label for metric in self.metrics]
 
     def topics_undefined(self) -> dict[str, list[str]] | None:
-        """By label: the topics left out of the mean; None where the judgments, of which this is one, are hidden."""
+        """Return the topics left out of the mean, by label. Return None if the judgments are hidden.
+
+        These topics would reveal judgments.
+        """
         if self.disclosure is not None:
             return None
         rows = zip(self.labels(), self.undefined, strict=True)
         return {label: [self.topics[topic] for topic in row.nonzero()[0]] for label, row in rows}
 
     def topics_scored(self) -> dict[str, int] | None:
-        """By label: how many topics the mean is taken over; None where the judgments are hidden."""
+        """Return the number of topics in the mean, by label. Return None if the judgments are hidden."""
         if self.disclosure is not None:
             return None
         return dict(zip(self.labels(), np.count_nonzero(~self.undefined, axis=1).tolist(), strict=True))
 
     @property
     def withheld(self) -> Mapping[str, str]:
-        """By name of a run: why it has no score while the judgments are hidden."""
+        """The runs without scores because the judgments are hidden: the reason, by name of the run."""
         return self.disclosure.withheld if self.disclosure else {}
 
     def means(self) -> NDArray[np.float64]:
-        """[metrics, runs]: over the defined topics, NaN where there are none; as precise as they may be shown."""
+        """Return the means over the defined topics, in the precision that may be shown: float64 [metrics, runs].
+
+        A mean is NaN if there are no defined topics.
+        """
         return self.disclosure.shown(self.scored.means) if self.disclosure else self.scored.means
 
     def by_topic(self) -> NDArray[np.float64]:
-        """[metrics, runs, topics]: NaN where a topic has no defined score; as precise as they may be shown."""
+        """Return the scores in the precision that may be shown: float64 [metrics, runs, topics].
+
+        A score is NaN if the metric is undefined for the topic.
+        """
         return self.disclosure.shown(self.scored.scores) if self.disclosure else self.scored.scores
 
 
 def score(workspace: Workspace, sender: Sender, name: str, question: Question) -> ScoreTable:
-    """Scores runs of a collection; raises what the sender may not see, and BadInput on what is asked."""
+    """Score runs of a collection.
+
+    Raises Refused if the sender may not see the scores, and BadInput if the request is invalid.
+    """
     with opened(workspace, sender, name, question.qrels) as (tx, view, found):
         view.require_scores()
         bound, asked = bind(view.collection, question, presets(view))
@@ -147,7 +172,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
     judged = JudgedVersion(version, topics)
     scored = score_stored(workspace, view.collection, judged, chosen, bound)
-    # Where one run has no score, no run has: the topic has nothing to find.
+    # Whether a score is undefined depends on the topic and not on the run, so the first run tells it for all runs.
     nowhere = np.isnan(scored.scores[:, 0]) if chosen else undefined(bound, topics)
     return ScoreTable(
         collection=view.collection,
@@ -172,9 +197,9 @@ def score_stored(
     chosen: Sequence[Run],
     bound: Sequence[BoundMetric],
 ) -> ScoredRuns:
-    """Return the scores of the runs, from memory where the same were asked for lately.
+    """Return the scores of the runs. Recent requests are answered from memory.
 
-    Neither a run, nor a qrels version, nor what a label means for them ever changes.
+    Kept scores stay valid, because runs, qrels versions and the meaning of labels never change.
     """
     kept, key = SCORED_RUNS.of(workspace), (version.qrels.id, _key(chosen, bound))
     if (found := kept.find(key)) is None:
@@ -185,7 +210,7 @@ def score_stored(
 
 
 def _key(chosen: Sequence[Run], bound: Sequence[BoundMetric]) -> bytes:
-    """Return the runs and metrics as keys have them: of one length, for labels are the client's choice."""
+    """Return a key for runs and metrics. It is a hash, because clients choose the labels, which may be long."""
     ids = np.array([run.id for run in chosen], np.int64)
     return sha256(ids.tobytes() + "\n".join(metric.label for metric in bound).encode()).digest()
 
@@ -209,12 +234,15 @@ def _score(
 def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
     if len(chosen) != 1:
         withheld = "".join(f" {name}: {why}" for name, why in (disclosure.withheld if disclosure else {}).items())
-        message = f"trec_eval's text is of exactly one run; this would be {len(chosen)}: `run=NAME`.{withheld}"
+        message = (
+            f"The format of trec_eval is for exactly one run, but the request selects {len(chosen)}. "
+            f"Name one run: `run=NAME`.{withheld}"
+        )
         raise InvalidRequest.at("query.run", "one-run", message)
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
-    """Raises InvalidRequest where so many scores would be more than `most`."""
+    """Raise InvalidRequest if the number of scores is larger than `most`."""
     if (asked := metrics * runs * topics) > most:
         raise InvalidRequest.at(
             "query",
@@ -227,22 +255,28 @@ def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
 def bind(
     collection: Collection, question: Question, presets: Sequence[str] = ()
 ) -> tuple[list[BoundMetric], dict[str, str]]:
-    """The distinct metrics asked for, in the order asked for, and the label that each expression became.
+    """Return the distinct metrics of the request, in its order, and the label of each expression.
 
-    Where none are named: the presets, if there are any, or the collection's, or the usual ones.
+    If the request names no metrics, the first of these that exist are used: the presets, the metrics of the collection,
+    the default metrics.
     """
     named = question.metrics or presets or collection.metrics or DEFAULT_METRICS
     expressions = [*expand(named, collection.highest_level), *question.also]
     if len(expressions) > MOST_METRICS:
         raise InvalidRequest.at(
-            "query.metric", "too-many", f"{len(expressions)} metrics in one request; at most {MOST_METRICS}."
+            "query.metric",
+            "too-many",
+            f"{len(expressions)} metrics in one request; at most {MOST_METRICS} are allowed. Send several requests.",
         )
     scale = Scale(collection.highest_level, collection.depth)
     return bind_all(expressions, scale, question.defaults, collection.gains)
 
 
 def choose(workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None) -> list[Run]:
-    """The runs of these names, or all that are seen; raises NotFound where there is none of a name."""
+    """Return the runs with these names, or all visible runs if `names` is None.
+
+    Raises NotFound if a run does not exist or is not visible.
+    """
     here = view.collection
     of_all = STORED_RUNS.of(workspace).get((here.id, here.revision), lambda: runs.page(tx, here.id))
     stored = [run for run in of_all if view.sees_run(run)]
@@ -250,5 +284,5 @@ def choose(workspace: Workspace, tx: Transaction, view: View, names: Sequence[st
         return stored
     by_name = {run.name: run for run in stored}
     if absent := [name for name in names if name not in by_name]:
-        raise NotFound(f"There is no run {absent[0]!r} in {view.collection.name!r} here.")
+        raise NotFound(f"There is no run {absent[0]!r} in {view.collection.name!r}, or this token may not see it.")
     return [by_name[name] for name in dict.fromkeys(names)]

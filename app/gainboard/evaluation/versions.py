@@ -1,4 +1,4 @@
-"""Qrels versions in use: chosen, and kept ready for scoring and for the join."""
+"""Choosing a qrels version, and keeping versions in memory for scoring and for the join."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ from gainboard.store.records import Collection, Qrels
 from gainboard.trec import read_qrels
 
 JUDGED_TOPICS: Cache[int, JudgedTopics] = Cache(64)
-"""By the id of the version."""
+"""Topics and counts, by the id of the version."""
 INDEXES: Cache[int, QrelsIndex] = Cache(1_000_000, lambda index: index.judged)
-"""By the id of the version, a million judgments in all: of 25 bytes each, of 130 once runs were joined plainly."""
+"""Indexes for the join, by the id of the version, for a million judgments in total.
+
+A judgment takes 25 bytes, or 130 bytes after a run was joined without the compiled functions.
+"""
 
 
 @dataclass(frozen=True)
 class JudgedVersion:
-    """A version with its topics, and how many documents are judged of each."""
+    """A version with its topics and the number of judged documents of each topic."""
 
     qrels: Qrels
     topics: JudgedTopics
 
     @classmethod
     def of(cls, workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedVersion:
-        """The version, its counts from memory where they were used lately."""
+        """Return the version with its topics and counts, which are kept in memory."""
         return cls(found, judged_topics(workspace, tx, found))
 
 
@@ -41,8 +44,10 @@ class JudgedVersion:
 def opened(
     workspace: Workspace, sender: Sender, name: str, number: int | None
 ) -> Iterator[tuple[Transaction, View, Qrels | None]]:
-    """A reading transaction, and what one statement tells in it: the sender's view of the collection of this name, and
-    the version of this number or the newest, for `require`. Raises as `open_collection`.
+    """Open a reading transaction, and yield it with the sender's view of the collection and a qrels version.
+
+    The version is the one with this number, or the newest if `number` is None. It may be None or a draft, so check it
+    with `require`. One statement reads everything. Raises the same errors as `open_collection`.
     """
     principal = Principal("anonymous")
     try:
@@ -60,31 +65,33 @@ def opened(
 
 
 def select(tx: Transaction, view: View, number: int | None) -> Qrels:
-    """The version asked for, or the one published last; raises as `require`."""
+    """Return the version with this number, or the one published last if `number` is None. Raises as `require`."""
     return require(view, qrels.find(tx, view.collection.id, number), number)
 
 
 def require(view: View, found: Qrels | None, number: int | None) -> Qrels:
-    """The version that was found under this number, or as the newest; raises NotFound or NoQrels.
+    """Return the version that was found for this number, or as the newest if `number` is None.
 
-    A draft is there for organisers who name it; to everybody else it is absent.
+    Raises NotFound if there is no version with the number, and NoQrels if there is no published version. A draft exists
+    only for organisers, who must give its number.
     """
     name = view.collection.name
     if found is not None and found.published_at is None and not view.organises:
         found = None
     if found is None and number is not None:
-        raise NotFound(f"{name!r} has no qrels version {number}.")
+        raise NotFound(f"{name!r} has no qrels version {number}, or this token may not see it.")
     if found is None:
-        raise NoQrels(f"{name!r} has no qrels yet, so its runs cannot be scored.")
+        raise NoQrels(f"{name!r} has no published qrels yet, so its runs cannot be scored.")
     return found
 
 
 def published_versions(
     workspace: Workspace, tx: Transaction, collection: Collection, named: Mapping[str, int]
 ) -> dict[int, JudgedVersion]:
-    """By number: the versions that a job's parameters name beside its own, each at a place in them.
+    """Return the other versions that a job's parameters name, by number. `named` maps each parameter to a number.
 
-    No drafts, for the job is shown to all who see the judgments. Raises NotFound with the place of one that is absent.
+    Drafts are not allowed, because everyone who sees the judgments sees the job. Raises NotFound, with the parameter,
+    if a version does not exist or is a draft.
     """
     found: dict[int, JudgedVersion] = {}
     for place, number in named.items():
@@ -98,12 +105,12 @@ def published_versions(
 
 
 def judged_topics(workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedTopics:
-    """The topics and counts of a version, from memory where they were used lately."""
+    """Return the topics and counts of a version. They are kept in memory."""
     return JUDGED_TOPICS.of(workspace).get(found.id, lambda: JudgedTopics.unpacked(qrels.counts(tx, found.id)))
 
 
 def index_of(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
-    """A version ready for the join, from memory where it was used lately."""
+    """Return a version in the form for the join. It is kept in memory."""
     return INDEXES.of(workspace).get(found.id, lambda: _read_index(workspace, collection, found))
 
 
