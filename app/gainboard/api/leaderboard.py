@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/leaderboard`"""
+"""`/v1/collections/{collection}/leaderboard`: the runs of a collection, ranked."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], respo
 
 
 class AskedLeaderboard(Asked):
-    """What a request for a leaderboard may say."""
+    """The query of a request for a leaderboard."""
 
-    by: Annotated[str | None, Field(description="The metric that ranks; the first one if none")] = None
+    by: Annotated[str | None, Field(description="The metric that ranks the runs. The default is the first metric")] = (
+        None
+    )
 
 
 @router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING))
@@ -35,7 +37,7 @@ def read_leaderboard(
     sender: SenderDep,
     asked: Annotated[AskedLeaderboard, Query()],
 ) -> Response:
-    """All runs ranked by their mean under one metric, with those under others beside it."""
+    """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
     question = Question(asked.metric, None, asked.given(), asked.qrels)
     found = leaderboard(workspace, sender, collection, question, asked.by)
     grouping = groups_job(workspace, found)

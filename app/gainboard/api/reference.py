@@ -1,7 +1,7 @@
-"""The interface as a page, docs/api.md; `python -m tests.api.test_openapi` renews it.
+"""The API as a page, docs/api.md; `python -m tests.api.test_openapi` renews it.
 
-The page is made of the OpenAPI description, and holds all that it promises: a change of the interface shows as a change
-of the page, which a test asks for.
+The page contains everything in the OpenAPI description. A test compares them, so each change of the API also shows as a
+change of the page.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _STRUCTURE: Final = ("$ref", "anyOf", "oneOf", "allOf", "type", "items", "prefix
 _ELSEWHERE: Final = ("title", "description", "default", "examples", "discriminator", "properties", "required")
 _PREFACE: Final = """# API
 
-Every request and answer of the HTTP interface. The page is made of the server's OpenAPI description, which is served at
-`/openapi.json`, and as a page to try requests on at `/docs`.
+Every request and answer of the HTTP API. This page is generated from the server's OpenAPI description, which is served
+at `/openapi.json`. The page `/docs` of the server lets you try requests.
 
-An error is `application/problem+json`. Its `type` is one of the [errors](#errors) below; the faults of files are
-described in [Formats](formats.md).
+An error is `application/problem+json`. Its `type` is one of the [errors](#errors) below. [Formats](formats.md)
+describes the faults of files.
 
-Any request may be answered with these errors; a request lists those that it has besides.
+Any request may be answered with these errors. Each request below lists only its other errors.
 
 {everywhere}
 
@@ -66,7 +66,7 @@ def _error(error: type[GainboardError]) -> Iterator[str]:
 
 
 def _distinct(operations: Iterable[tuple[str, Description]]) -> list[Description]:
-    """Return the parameters of queries, each name once."""
+    """Return the parameters of all requests, each name once."""
     found = {each["name"]: each for _, operation in operations for each in operation.get("parameters", ())}
     return [found[name] for name in sorted(found)]
 
@@ -142,7 +142,7 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[s
 
 
 def _type(schema: Description) -> str:
-    """Return a schema's type with all of its bounds."""
+    """Return the type of a schema with all its limits, such as maxLength."""
     for several in ("anyOf", "oneOf", "allOf"):
         if several in schema:
             return " or ".join(dict.fromkeys(map(_type, schema[several])))
