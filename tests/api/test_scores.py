@@ -54,7 +54,7 @@ def test_scores_under_several_gains_come_in_one_answer(shared: Service) -> None:
         ("Q(beta=1,beta=2)", "bad-expression", "twice"),
         ("Q(beta=-1)", "bad-expression", "beta"),
         ("nDCG(base=1)@5", "bad-expression", "base"),
-        ("Q(gains=1:2)", "bad-gains", "highest first"),
+        ("Q(gains=1:2)", "bad-gains", "highest level first"),
         ("Q(gains=1:2:3)", "bad-gains", "2 levels"),
         ("AP(rel=3)", "bad-expression", "2"),
         ("Nonsense", "bad-expression", "Nonsense"),

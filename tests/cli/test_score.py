@@ -125,7 +125,7 @@ def test_other_tools_spellings_are_read(
 
 def test_a_bad_expression_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     score("run.txt", "-m", "Q(beta=1", code=1)
-    assert "no metric expression" in capsys.readouterr().err
+    assert "not a metric expression" in capsys.readouterr().err
 
 
 def test_a_faulty_run_is_reported_and_the_others_are_scored(

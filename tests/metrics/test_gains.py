@@ -49,8 +49,8 @@ def test_a_label_reads_back_as_the_same_setting(values: list[float], adjusted: b
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("3:2", "has 2 values, but the number of relevance levels above 0 is 3"),
-        ("4:3:2:1", "has 4 values, but the number of relevance levels above 0 is 3"),
+        ("3:2", "has 2 values, but there are 3 levels above level 0"),
+        ("4:3:2:1", "has 4 values, but there are 3 levels above level 0"),
         ("1:2:3", "gains=1:2:3 gives a higher level a lower value. Write the value of the highest level first"),
         ("3:2:-1", "each value must be 0 or between 1e-100 and 1e"),
         ("1e200:2:1", "each value must be 0 or between"),

@@ -117,12 +117,13 @@ def _parse_ratio(ratio: str, text: str, highest_level: int) -> tuple[float, ...]
 def _check_ratio(values: Sequence[float], text: str, levels: int) -> None:
     if len(values) != levels:
         raise BadGains(
-            f"gains={text} has {len(values)} values, but the number of relevance levels above 0 is {levels}. "
+            f"gains={text} has {len(values)} values, but there are {levels} levels above level 0. "
             f"Give one value per level, such as {linear_ratio(levels)}"
         )
     if any(higher < lower for higher, lower in pairwise(values)):
         raise BadGains(
-            f"gains={text} gives a higher level a lower value. Write the value of the highest level first, as in 3:2:1"
+            f"gains={text} gives a higher level a lower value. Write the value of the highest level first, "
+            f"such as {linear_ratio(levels)}"
         )
     if any(value < 0 or (value and not _SMALLEST <= value <= _LARGEST) for value in values):
         raise BadGains(f"gains={text}: each value must be 0 or between {_SMALLEST:g} and {_LARGEST:g}")
