@@ -86,7 +86,10 @@ def test_a_job_whose_processes_die_three_times_fails_and_may_be_asked_for_again(
 
     until(killed_to_the_end)
     over = busy.job(job)
-    assert (over.state, over.error) == ("failed", "The process that computed it ended (signal 9). (3 attempts)")
+    assert (over.state, over.error) == (
+        "failed",
+        "The process that computed this part ended unexpectedly (signal 9). (3 attempts)",
+    )
     assert busy.ask(seed=3, chunk_seconds=8).state == "queued"
     busy.result(job)
 

@@ -30,7 +30,7 @@ def test_the_longest_job_there_may_be_has_few_enough_chunks(count: int) -> None:
 
 
 def test_a_job_that_costs_too_much_is_refused_with_the_bound() -> None:
-    with pytest.raises(InvalidRequest, match=r"5\.0 hours of one core; at most 4 in one job") as refused:
+    with pytest.raises(InvalidRequest, match=r"5\.0 hours of one core; the limit is 4") as refused:
         sizes_of_chunks([3600.0] * 5)
     assert refused.value.details["errors"][0]["location"] == "body.params"
     assert refused.value.details["errors"][0]["code"] == "too-costly"

@@ -193,7 +193,7 @@ def test_the_runs_of_the_figures_may_be_chosen(laboratory: Laboratory, curves: A
 def test_the_original_judgments_may_be_named(laboratory: Laboratory) -> None:
     named, unnamed = (tables(laid(laboratory, NAME, original=each)) for each in ({"grove": 1}, {}))
     assert named["Table 3"] == unnamed["Table 3"]
-    with pytest.raises(InvalidRequest, match="is of qrels version 2"):
+    with pytest.raises(InvalidRequest, match="is about qrels version 2"):
         laid(laboratory, NAME, original={"grove": 2})
     with pytest.raises(NotFound, match="no published qrels version 9") as raised:
         laid(laboratory, NAME, original={"grove": 9})
