@@ -118,21 +118,27 @@ class BadGains(BadInput):
 
 
 class FaultyFile(BadInput):
-    """A qrels or run file with faults. The first 100 are kept, and all are counted."""
+    """A qrels or run file with faults. The first 100 are kept, and all are counted.
+
+    `is_minimum` says that reading ended at the last of `total` faults, so that the rest of the file may have more.
+    """
 
     slug, title = "faulty-file", "Faulty file"
 
-    def __init__(self, faults: Sequence[Fault], total: int) -> None:
+    def __init__(self, faults: Sequence[Fault], total: int, *, is_minimum: bool = False) -> None:
         first = faults[0]
         where = f"line {first.line}: " if first.line is not None else ""
         more = f" (and {total - 1} more)" if total > 1 else ""
+        if is_minimum:
+            more = f" (at least {total:,} faults; the rest of the file was not read)"
         super().__init__(
             f"{where}{first.message}{more}",
             errors=[fault.as_json() for fault in faults[:FAULTS_SHOWN]],
             errors_total=total,
+            **({"errors_total_is_minimum": True} if is_minimum else {}),
         )
         self.faults = tuple(faults[:FAULTS_SHOWN])
-        self.total = total
+        self.total, self.is_minimum = total, is_minimum
 
 
 class TooLarge(BadInput):

@@ -102,6 +102,13 @@ def test_all_faults_of_a_file_are_told_and_nothing_is_stored(campaign: Campaign)
     assert campaign.get("/runs").json()["items"] == []
 
 
+def test_a_file_of_faults_is_not_read_to_its_end(campaign: Campaign) -> None:
+    for answer in (campaign.submit("a\n" * 5000), campaign.put_qrels("a\n" * 5000)):
+        assert refused(answer) == (422, "faulty-file")
+        assert (answer.json()["errors_total"], answer.json()["errors_total_is_minimum"]) == (1000, True)
+        assert "at least 1,000 faults; the rest of the file was not read" in answer.json()["detail"]
+
+
 def test_faults_are_looked_for_beyond_the_depth_to_which_a_run_is_cut(shared: Service) -> None:
     campaign = Campaign(shared, depth=2)
     ranked = run_text({"1": ["a", "b", "c", "d"]})

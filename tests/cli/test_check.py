@@ -191,3 +191,11 @@ def test_what_ends_at_once_shows_no_progress(monkeypatch: pytest.MonkeyPatch) ->
     with Progress("scoring", stream=terminal) as shown:
         shown.at(1, 2)
     assert terminal.getvalue() == ""
+
+
+def test_after_a_thousand_faults_the_number_is_a_minimum(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "faulty").write_bytes(b"short\n" * 1001)
+    (found,) = checked(capsys, "faulty", code=1)
+    assert (found["errors_total"], found["errors_total_is_minimum"]) == (1000, True)
+    assert main(["check", "faulty"]) == 1
+    assert "faulty: at least 1,000 faults; these are the first 100" in capsys.readouterr().out

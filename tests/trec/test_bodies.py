@@ -83,7 +83,7 @@ def test_a_body_that_drips_in_is_read_all_the_same(form: str) -> None:
 @FORMATS
 def test_chunks_are_at_most_one_mebibyte(form: str) -> None:
     body = SQUEEZED[form](bytes(5 * MIB))
-    sizes = [len(chunk) for chunk in decompressed(io.BytesIO(body), None, Limits())]
+    sizes = [len(chunk) for chunk in decompressed(io.BytesIO(body), None, Limits(ratio=50_000))]
     assert max(sizes) <= MIB
     assert sum(sizes) == 5 * MIB
 
@@ -91,7 +91,7 @@ def test_chunks_are_at_most_one_mebibyte(form: str) -> None:
 @FORMATS
 @pytest.mark.parametrize("length", [MIB, MIB - 1, 3 * MIB])
 def test_a_body_that_ends_where_a_chunk_does_is_whole(form: str, length: int) -> None:
-    assert len(read(SQUEEZED[form](bytes(length)))) == length
+    assert len(read(SQUEEZED[form](bytes(length)), ratio=50_000)) == length
 
 
 @FORMATS
@@ -190,10 +190,20 @@ def test_the_decompressed_size_is_limited_however_it_was_sent(squeeze: Callable[
 
 def test_a_high_ratio_is_no_matter_in_a_small_file() -> None:
     body = gzip.compress(bytes(MIB))
-    assert len(read(body, ratio=2, ratio_after=MIB)) == MIB
-    with pytest.raises(TooLarge, match="times 2 "):
-        read(body, ratio=2, ratio_after=MIB - 1)
+    free = MIB - 2 * len(body)
+    assert len(read(body, ratio=2, ratio_after=free)) == MIB
+    with pytest.raises(TooLarge, match=f"{free - 1:,} bytes and its size times 2 "):
+        read(body, ratio=2, ratio_after=free - 1)
+
+
+@FORMATS
+def test_a_small_bomb_ends_after_a_mebibyte_and_two_hundred_times_its_bytes(form: str) -> None:
+    body = SQUEEZED[form](b"a\n" * 10_000_000)
+    chunks: list[bytes] = []
+    with pytest.raises(TooLarge, match="GAINBOARD_MAX_RATIO"):
+        chunks.extend(decompressed(io.BytesIO(body), None, Limits()))
+    assert 0 < sum(map(len, chunks)) <= MIB + 200 * len(body)
 
 
 def test_the_limits_are_those_that_the_service_promises() -> None:
-    assert Limits() == Limits(256 * MIB, 1024 * MIB, 20_000_000, 1_000_000, 4096, 200, 16 * MIB)
+    assert Limits() == Limits(256 * MIB, 1024 * MIB, 20_000_000, 1_000_000, 4096, 200, MIB, 100_000, 1000)

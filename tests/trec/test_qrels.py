@@ -158,6 +158,34 @@ def test_limits_hold_for_qrels() -> None:
         read("1 0 a 1", "1 0 b 1", limits=Limits(lines=1))
 
 
+@pytest.mark.parametrize("line", ["short", "1 0 d 9", "1 0 d x", "a\x00 b", "1 B d 1 2"])
+@pytest.mark.parametrize("columns", [None, "trec", "topic-level-document"])
+def test_after_a_thousand_faults_in_every_layout_the_rest_is_not_read(line: str, columns: str | None) -> None:
+    endless = iter(lambda: f"1 0 a 1\n1 a B\n1 B c\n{line}\n".encode() * 99, None)
+    with pytest.raises(FaultyFile) as refused:
+        read_qrels(endless, levels=BAS, columns=columns)
+    assert refused.value.is_minimum or refused.value.faults[0].code == "ambiguous-columns"
+
+
+def test_a_file_is_not_given_up_while_it_fits_one_layout() -> None:
+    found = read(*(f"{topic} B d" for topic in range(5000)), levels=BAS, limits=Limits(faults=2))
+    assert (found.columns, len(found.judgments)) == ("topic-level-document", 5000)
+
+
+def test_conflicts_end_the_reading_as_other_faults_do() -> None:
+    with pytest.raises(FaultyFile, match="at least 1,000 faults") as refused:
+        read(*(f"1 0 d{number} {level}" for level in (1, 2) for number in range(3000)))
+    assert refused.value.faults[0].lines == (1, 3001)
+
+
+def test_skipped_lines_are_limited_in_qrels() -> None:
+    limits = Limits(skipped_lines=2)
+    assert read("#", "", "1 0 a 1", "#", limits=limits).judgments == {"1": {b"a": 1}}
+    for lines in (["#", "", "#", "1 0 a 1"], ["1 0 a 1", "", "", "", ""]):
+        with pytest.raises(TooLarge, match="blank lines and comments"):
+            read(*lines, limits=limits)
+
+
 JUDGED = st.dictionaries(
     st.sampled_from(["1", "2", "é"]),
     st.dictionaries(st.text("dxé\u2028", min_size=1, max_size=3), st.integers(0, 3), min_size=1),

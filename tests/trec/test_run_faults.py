@@ -107,8 +107,9 @@ def test_duplicates_are_found_among_lines_with_other_faults() -> None:
 def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines() -> None:
     data = GOOD + line(score=b"x") * 1500 + b"short\n" * 1500
     with pytest.raises(FaultyFile) as refused:
-        list(RunReader([data]))
+        list(RunReader([data], limits=Limits(faults=10_000)))
     assert refused.value.total == 1500 + 1499 + 1500
+    assert "errors_total_is_minimum" not in refused.value.details
     shown = refused.value.faults
     assert [(fault.line, fault.code) for fault in shown[:3]] == [
         (3, "bad-number"),
@@ -116,6 +117,34 @@ def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines
         (4, "duplicate-document"),
     ]
     assert len(shown) == 100
+
+
+def test_after_a_thousand_faults_the_rest_is_not_read() -> None:
+    endless = iter(lambda: b"short\n" * 100, None)
+    with pytest.raises(FaultyFile, match="at least 1,000 faults; the rest of the file was not read") as refused:
+        list(RunReader(endless))
+    assert refused.value.details["errors_total"] == 1000
+    assert refused.value.details["errors_total_is_minimum"] is True
+    assert [fault.line for fault in refused.value.faults] == list(range(1, 101))
+
+
+@pytest.mark.parametrize("score", [b"x", b"1"])
+@pytest.mark.parametrize("gather", [False, True])
+def test_the_faults_within_one_topic_end_the_reading_too(score: bytes, gather: bool) -> None:
+    data = [line(score=score) * 2000, line(topic=b"302") * 2000]
+    with pytest.raises(FaultyFile) as refused:
+        list(RunReader(data, gather=gather))
+    assert (refused.value.total, refused.value.is_minimum) == (1000, True)
+
+
+@pytest.mark.parametrize("skipped", [b"\n", b" \t\r\n", b"# comment\n", b"<SYSDESC>\n"])
+def test_what_is_skipped_may_exceed_the_lines_of_data_by_so_much(skipped: bytes) -> None:
+    limits = Limits(skipped_lines=10)
+    allowed = skipped * 10 + GOOD + skipped * 2 + b"301 Q0 c 3 7 tag\n" + skipped
+    assert len(list(RunReader([allowed], limits=limits))) == 1
+    for data in (skipped * 11 + GOOD * 9, allowed + skipped + line(b"z"), allowed + skipped):
+        with pytest.raises(TooLarge, match="more than 10 blank lines and comments beyond its lines of data"):
+            list(RunReader([data], limits=limits))
 
 
 def test_faults_beyond_depth_are_faults() -> None:

@@ -189,7 +189,7 @@ def describe_faults(problem: Problem) -> Iterator[str]:
         place = each.get("line") or each.get("location") or ""
         yield printable(": ".join(str(part) for part in (place, each.get("code"), each.get("message")) if part))
     if (hidden := problem.errors_total - len(problem.errors)) > 0:
-        yield f"and {hidden} more"
+        yield f"and {'at least ' if _is_minimum(problem) else ''}{hidden} more"
 
 
 def tell_of_refusal(file: str, refusal: GainboardError) -> None:
@@ -204,9 +204,14 @@ def tell_of_warnings(file: str, warnings: Sequence[Warned]) -> None:
         print(printable(line), file=sys.stderr)
 
 
-def _file_faults(refusal: GainboardError) -> tuple[list[Fault], int]:
+def _file_faults(refusal: GainboardError) -> tuple[list[Fault], int, bool]:
     if not isinstance(refusal, Problem):
-        return [Fault("unreadable", refusal.message)], 1
+        return [Fault("unreadable", refusal.message)], 1, False
     if refusal.type != "faulty-file":
-        return [Fault(refusal.type, refusal.detail)], 1
-    return [Fault(each["code"], each["message"], each["line"]) for each in refusal.errors], refusal.errors_total
+        return [Fault(refusal.type, refusal.detail)], 1, False
+    faults = [Fault(each["code"], each["message"], each["line"]) for each in refusal.errors]
+    return faults, refusal.errors_total, _is_minimum(refusal)
+
+
+def _is_minimum(problem: Problem) -> bool:
+    return problem.details.get("errors_total_is_minimum") is True

@@ -191,21 +191,21 @@ class Warned(Protocol):
     def count(self) -> int | None: ...
 
 
-def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int]:
-    """Return the stored faults of a refused file, and the number of all its faults."""
+def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int, bool]:
+    """Return the stored faults of a refused file, the number of its faults, and whether that is only a minimum."""
     if isinstance(error, FaultyFile):
-        return error.faults, error.total
+        return error.faults, error.total, error.is_minimum
     code = "unreadable" if isinstance(error, BadSetting) else error.slug
-    return [Fault(code, error.message)], 1
+    return [Fault(code, error.message)], 1, False
 
 
-def fault_lines(name: str, faults: Sequence[Fault], total: int) -> Iterator[str]:
+def fault_lines(name: str, faults: Sequence[Fault], total: int, is_minimum: bool = False) -> Iterator[str]:
     """Yield the faults of a file, in the format of compilers."""
     for fault in faults:
         place = name if fault.line is None else f"{name}:{fault.line}"
         yield f"{place}: {fault.code}: {fault.message}"
     if total > len(faults):
-        yield f"{name}: {total:,} faults; these are the first {len(faults)}"
+        yield f"{name}: {'at least ' if is_minimum else ''}{total:,} faults; these are the first {len(faults)}"
     for code in sorted({fault.code for fault in faults} & _HINTS.keys()):
         yield f"{name}: note: {code}: {_HINTS[code]}"
 

@@ -62,7 +62,8 @@ class FileScoring:
             file = self.reading.run(name, self.index, count)
             warnings = [*file.warnings, *check_topics(file, self.index, self.qrels)]
         except GainboardError as error:
-            return RefusedFile(*list_faults(error))
+            faults, total, _ = list_faults(error)
+            return RefusedFile(faults, total)
         assert file.joined is not None
         runs = JudgedRuns.of([file.joined.run], self.index.topics.judgments)
         scores = score_all(self.metrics, runs)[:, 0]

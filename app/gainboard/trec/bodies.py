@@ -119,8 +119,9 @@ class _Body:
             out += len(chunk)
             if out > limits.decompressed_bytes:
                 raise limits.exceeded("decompressed_bytes", "The file has more bytes than")
-            if out > limits.ratio_after and out > limits.ratio * self.taken:
-                raise limits.exceeded("ratio", "The decompressed body has more bytes than the compressed body times")
+            if out > limits.ratio_after + limits.ratio * self.taken:
+                what = f"The body decompresses to more than {limits.ratio_after:,} bytes and its size times"
+                raise limits.exceeded("ratio", what)
             yield chunk
 
 

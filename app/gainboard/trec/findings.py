@@ -1,6 +1,6 @@
 """Faults, warnings and limits of files. A file with faults is refused; a file with warnings is accepted.
 
-Every limit is an environment variable of the service.
+A limit is an environment variable of the service, unless its text says otherwise.
 """
 
 from __future__ import annotations
@@ -30,9 +30,13 @@ class Limits:
     line_bytes: int = 4096
     """Bytes of one line, without its line feed."""
     ratio: int = 200
-    """Decompressed bytes for each byte sent. Not checked for the first `ratio_after` bytes."""
-    ratio_after: int = 16 * MIB
-    """Decompressed bytes from which on `ratio` is checked."""
+    """Decompressed bytes for each byte sent, beyond the first `ratio_after` bytes."""
+    ratio_after: int = MIB
+    """Decompressed bytes that any body may have. No setting."""
+    skipped_lines: int = 100_000
+    """Blank lines and comments that a file may have beyond its lines of data, at any point. No setting."""
+    faults: int = 1000
+    """Faults after which the rest of a file is not read. No setting."""
 
     def exceeded(self, limit: str, what: str) -> TooLarge:
         """Return the error for the field `limit`. `what` is the beginning of its sentence, up to the number."""
@@ -71,11 +75,13 @@ def quoted(token: bytes) -> str:
 class Faults:
     """The faults of one file: their total, and the first faults in line order.
 
-    The order in which faults are added does not change the error. Memory use is bounded for any number of faults.
+    The order in which faults are added does not change the error. Memory use is bounded. The fault number `most` raises
+    the error at once: each fault costs time, and nobody reads more of them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         self.total = 0
+        self.most = most
         self._kept: list[Fault] = []
 
     def __bool__(self) -> bool:
@@ -88,7 +94,10 @@ class Faults:
         *lines: int,
         topic: bytes | None = None,
     ) -> None:
-        """Note a fault. If there are two `lines`, the second is at fault and repeats the first."""
+        """Note a fault. If there are two `lines`, the second is at fault and repeats the first.
+
+        Raises FaultyFile for the fault number `most`.
+        """
         self.total += 1
         self._kept.append(
             Fault(
@@ -99,6 +108,8 @@ class Faults:
                 lines=lines if len(lines) > 1 else None,
             )
         )
+        if self.total >= self.most:
+            raise FaultyFile(self.first(), self.total, is_minimum=True)
         if len(self._kept) > 10 * FAULTS_SHOWN:
             self._kept = self.first()
 

@@ -63,6 +63,10 @@ class Layout:
         """Return whether the row lacks the columns of this layout. Its level is not checked."""
         return len(row) not in self.widths or (3 in self.widths and not _flag_at_most(row))
 
+    def is_faulty(self, scale: LevelNotation, row: Row) -> bool:
+        """Whether the row is a fault in this layout, whatever other rows say."""
+        return self.misshapen(row) or self.read(scale, row[self.level]) is None
+
 
 def _flag_at_most(row: Row) -> bool:
     return row[3:] in ([], [b"0"], [b"1"])

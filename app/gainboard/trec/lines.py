@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gainboard.errors import TooLarge
 from gainboard.trec.findings import Faults, FileWarning, Limits
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -44,7 +45,8 @@ class Text:
         self._limits = limits
         self._byte_order_mark = self._no_final_newline = self._tabs = self._spaces = False
         self._crlf = self._blank = 0
-        self.faults = Faults()
+        self._excess = 0  # of skipped lines over lines of data
+        self.faults = Faults(limits.faults)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of the file in order. Raises TooLarge for too many lines or a line that is too long."""
@@ -58,7 +60,10 @@ class Text:
             yield block
 
     def rows(self, block: Block) -> Iterator[tuple[int, list[bytes]]]:
-        """Yield the number and the columns of each line with data. Unreadable lines become faults."""
+        """Yield the number and the columns of each line with data. Unreadable lines become faults.
+
+        Raises TooLarge if too many lines were skipped.
+        """
         lines = block.data[:-1].split(b"\n")
         for number, line in zip(block.numbers, lines, strict=True):
             if columns := self._columns(number, line):
@@ -79,6 +84,7 @@ class Text:
         if len(tokens) != (width + 1) * block.count or ends.count(b"\x00") != block.count:
             return None
         self._crlf += crlf
+        self._excess -= block.count
         self._note_separators(data)
         return tokens
 
@@ -102,16 +108,28 @@ class Text:
             self._crlf += 1
             line = line[:-1]
         if line.startswith(SKIPPED):
+            self._note_skipped()
             return []
         if problem := _unreadable(line):
+            self._excess -= 1
             self.faults.add("bad-encoding", problem, number)
             return []
         columns = line.split()
         if columns:
+            self._excess -= 1
             self._note_separators(line)
         else:
             self._blank += 1
+            self._note_skipped()
         return columns
+
+    def _note_skipped(self) -> None:
+        self._excess += 1
+        # A skipped line says nothing and compresses to almost nothing, but reading it costs as much as any other.
+        if self._excess > (most := self._limits.skipped_lines):
+            raise TooLarge(
+                f"The file has more than {most:,} blank lines and comments beyond its lines of data", limit=most
+            )
 
     def _note_separators(self, data: bytes) -> None:
         self._tabs = self._tabs or b"\t" in data

@@ -62,7 +62,7 @@ def read_plain(text: Text, scale: LevelNotation, columns: str | None) -> QrelsFi
 
     Raises FaultyFile or TooLarge.
     """
-    rows = [row for block in text.blocks() for row in text.rows(block)]
+    rows = _rows_to_judge(text, scale, columns)
     chosen = columns or decide_layout([row for _, row in rows], scale)
     judgments = _Judgments(LAYOUTS[chosen or "trec"], scale, text.faults)
     if not rows and not text.faults:
@@ -74,6 +74,26 @@ def read_plain(text: Text, scale: LevelNotation, columns: str | None) -> QrelsFi
     if chosen is None or text.faults:
         raise text.faults.error()
     return QrelsFile(judgments.packed(), chosen, [*text.warnings(), *judgments.warnings()])
+
+
+def _rows_to_judge(text: Text, scale: LevelNotation, columns: str | None) -> list[tuple[int, Row]]:
+    """Return the rows of the file, up to the block in which it has become too faulty for each layout."""
+    rows: list[tuple[int, Row]] = []
+    # A file is held against one layout until that has too many faults: almost every file needs one look at a row.
+    waiting = [LAYOUTS[columns]] if columns else list(LAYOUTS.values())
+    faulty = seen = 0
+    for block in text.blocks():
+        rows += text.rows(block)
+        while waiting:
+            faulty += sum(waiting[0].is_faulty(scale, row) for _, row in rows[seen:])
+            seen = len(rows)
+            if faulty < text.faults.most:
+                break
+            del waiting[0]
+            faulty = seen = 0
+        else:
+            break
+    return rows
 
 
 def _known(columns: str | None) -> str | None:

@@ -56,6 +56,9 @@ class Problem(Model):
     detail: str = Field(examples=["There is no collection 'web-2026' here."])
     errors: list[dict[str, Any]] | None = Field(None, description="Every location that is wrong, if there are several.")
     errors_total: int | None = Field(None, description="The number of faults in a file; `errors` lists the first 100.")
+    errors_total_is_minimum: bool = Field(
+        False, description="True if reading ended after 1,000 faults, so that the file may have more."
+    )
 
 
 class ProblemPage(Model):

@@ -31,16 +31,17 @@ class Checked:
     warnings: Sequence[FileWarning] = ()
     faults: Sequence[Fault] = ()
     faults_total: int = 0
+    total_is_minimum: bool = False
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def refused(self, error: GainboardError) -> Checked:
         """Return the same file, refused."""
-        faults, total = list_faults(error)
-        return replace(self, faults=faults, faults_total=total)
+        faults, total, is_minimum = list_faults(error)
+        return replace(self, faults=faults, faults_total=total, total_is_minimum=is_minimum)
 
     def lines(self) -> Iterator[str]:
         """Yield the findings, then a line about the whole file."""
-        yield from fault_lines(self.file, self.faults, self.faults_total)
+        yield from fault_lines(self.file, self.faults, self.faults_total, self.total_is_minimum)
         yield from warning_lines(self.file, self.warnings)
         facts = ", ".join(
             f"{name.replace('_', ' ')} {_format_fact(value)}" for name, value in self.facts.items() if value is not None
@@ -56,6 +57,7 @@ class Checked:
             "warnings": [warning.as_json() for warning in self.warnings],
             "errors": [fault.as_json() for fault in self.faults],
             "errors_total": self.faults_total,
+            **({"errors_total_is_minimum": True} if self.total_is_minimum else {}),
         }
 
 
