@@ -53,6 +53,7 @@ class Settings(BaseModel):
     )
     max_lines: Positive = Field(_LIMITS.lines, description="The most lines of an upload")
     max_topic_lines: Positive = Field(_LIMITS.topic_lines, description="The most documents of one topic in a run")
+    max_topics: Positive = Field(_LIMITS.topics, description="The most topics of a run")
     max_line_bytes: Positive = Field(_LIMITS.line_bytes, description="The most bytes of one line in an upload")
     max_ratio: Positive = Field(_LIMITS.ratio, description="The highest ratio of decompressed to compressed bytes")
 
@@ -99,6 +100,7 @@ class Settings(BaseModel):
             decompressed_bytes=self.max_decompressed_bytes,
             lines=self.max_lines,
             topic_lines=self.max_topic_lines,
+            topics=self.max_topics,
             line_bytes=self.max_line_bytes,
             ratio=self.max_ratio,
         )

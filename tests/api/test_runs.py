@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from pathlib import Path
 
+from gainboard.settings import Settings
 from gainboard.trec.zstd import compress
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign, codes, judged, refused, run_text
-from tests.conftest import Service
+from tests.conftest import ADMIN, Service, serving
 
 
 def test_a_submitted_run_says_what_it_holds(service: Service) -> None:
@@ -107,6 +109,24 @@ def test_a_file_of_faults_is_not_read_to_its_end(campaign: Campaign) -> None:
         assert refused(answer) == (422, "faulty-file")
         assert (answer.json()["errors_total"], answer.json()["errors_total_is_minimum"]) == (1000, True)
         assert "at least 1,000 faults; the rest of the file was not read" in answer.json()["detail"]
+
+
+def test_a_run_may_have_so_many_topics_for_each_declared_one(shared: Service) -> None:
+    run = "".join(f"{topic} Q0 d 1 1 t\n" for topic in range(10_001))
+    undeclared = Campaign(shared).submit(run)
+    assert refused(undeclared) == (413, "too-large")
+    assert undeclared.json()["limit"] == 10_000
+    declared = Campaign(shared, topics=[str(topic) for topic in range(501)])
+    assert declared.submit(run).status_code == 201
+    assert declared.submit(run + "".join(f"x{topic} Q0 d 1 1 t\n" for topic in range(20))).json()["limit"] == 10_020
+
+
+def test_a_server_may_allow_fewer_topics(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, max_topics=2)) as service:
+        campaign = Campaign(service)
+        assert refused(campaign.submit("1 Q0 d 1 1 t\n2 Q0 d 1 1 t\n3 Q0 d 1 1 t\n")) == (413, "too-large")
+        assert campaign.submit().status_code == 201
+        assert service.organiser.get("/v1/me/limits").json()["upload"]["topics"] == 2
 
 
 def test_faults_are_looked_for_beyond_the_depth_to_which_a_run_is_cut(shared: Service) -> None:

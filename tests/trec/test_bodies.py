@@ -206,4 +206,4 @@ def test_a_small_bomb_ends_after_a_mebibyte_and_two_hundred_times_its_bytes(form
 
 
 def test_the_limits_are_those_that_the_service_promises() -> None:
-    assert Limits() == Limits(256 * MIB, 1024 * MIB, 20_000_000, 1_000_000, 4096, 200, MIB, 100_000, 1000)
+    assert Limits() == Limits(256 * MIB, 1024 * MIB, 20_000_000, 1_000_000, 100_000, 4096, 200, MIB, 100_000, 1000)

@@ -132,7 +132,7 @@ def test_what_is_out_of_the_common_is_left_to_the_plain_reader(change: tuple[byt
 
 
 def test_what_is_beyond_a_limit_is_left_to_the_plain_reader() -> None:
-    for limit, size in {"lines": 3, "topic_lines": 2, "line_bytes": 14}.items():
+    for limit, size in {"lines": 3, "topic_lines": 2, "topics": 2, "line_bytes": 14}.items():
         assert compiled([ORDINARY], QRELS, limits=Limits(**{limit: size})) is not None
         assert compiled([ORDINARY], QRELS, limits=Limits(**{limit: size - 1})) is None
 

@@ -218,3 +218,13 @@ def test_a_topic_of_too_many_lines_ends_the_reading_at_once(gather: bool) -> Non
         list(RunReader(endless, limits=Limits(topic_lines=1000), gather=gather))
     both = [GOOD, line(topic=b"302")]
     assert len(list(RunReader(both, limits=Limits(topic_lines=2), gather=gather))) == 2
+
+
+@pytest.mark.parametrize("gather", [False, True])
+def test_too_many_topics_end_the_reading_at_once(gather: bool) -> None:
+    endless = (line(topic=b"%d" % number) for number in range(10**9))
+    with pytest.raises(TooLarge, match="more than 50 topics") as refused:
+        list(RunReader(endless, limits=Limits(topics=50), gather=gather))
+    assert refused.value.details == {"limit": 50, "setting": "GAINBOARD_MAX_TOPICS"}
+    both = [GOOD, line(topic=b"302")]
+    assert len(list(RunReader(both, limits=Limits(topics=2), gather=gather))) == 2

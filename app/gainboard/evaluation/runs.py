@@ -22,7 +22,11 @@ from gainboard.store import blobs, collections, qrels, runs
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, OrderBy, Qrels, Run, Warnings
-from gainboard.trec import FileWarning
+from gainboard.trec import FileWarning, Limits
+
+TOPICS_OF_ANY_RUN = 10_000
+"""Topics that a run may have in any collection, unless the server's limit is lower."""
+TOPICS_FOR_EACH_DECLARED = 20
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class _Upload:
 
     @classmethod
     def read(cls, workspace: Workspace, view: View, intake: Intake, newest: Qrels | None) -> _Upload:
-        collection, limits = view.collection, workspace.limits
+        collection, limits = view.collection, _limits(workspace, view)
         index = index_of(workspace, collection, newest) if newest else None
         file = read_run_file(intake.chunks, collection.order_by, collection.depth, limits, index)
         return cls(intake, file, collection.order_by, newest, index)
@@ -107,6 +111,13 @@ class _Upload:
         judged = self.index.rows if self.index is not None and view.sees_judgments else {}
         if judged and not any(topic in judged for topic in self.file.topics):
             raise no_common_topics("run", self.file.topics[0], name, judged)
+
+
+def _limits(workspace: Workspace, view: View) -> Limits:
+    """Return the limits on a run of this collection."""
+    # Each topic costs time and memory even if it has one line, and topics that nobody declared cost no more.
+    most = max(TOPICS_OF_ANY_RUN, TOPICS_FOR_EACH_DECLARED * len(view.collection.topics or ()))
+    return replace(workspace.limits, topics=min(workspace.limits.topics, most))
 
 
 def _store(

@@ -27,6 +27,8 @@ class Limits:
     """Lines of the file, including comments and blank lines."""
     topic_lines: int = 1_000_000
     """Lines of one topic of a run. All lines of a topic are in memory at once."""
+    topics: int = 100_000
+    """Topics of a run. A collection may allow fewer: see `evaluation.runs`."""
     line_bytes: int = 4096
     """Bytes of one line, without its line feed."""
     ratio: int = 200

@@ -233,6 +233,8 @@ class _Pass:
             if name == RESERVED_TOPIC or topic in self._topics:
                 raise _Unusual
             self._topics[topic] = self._rows.get(topic, -1)
+        if len(self._topics) > self._limits.topics:
+            raise _Unusual
         return np.fromiter((self._topics[name.decode()] for name in names), np.int64, len(names))
 
     def _check_size(self, starts: NDArray[np.int32]) -> None:

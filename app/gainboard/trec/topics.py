@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import NamedTuple
 
+from gainboard.errors import TooLarge
 from gainboard.trec.findings import Limits, shortened
 
 
@@ -48,26 +49,6 @@ class TopicLines:
         self.scores += columns.scores[stretch]
 
 
-@dataclass(slots=True)
-class _Packed:
-    """The contents of TopicLines as plain text. They are as large as the file; lists of tokens take six times that."""
-
-    numbers: array[int] = field(default_factory=lambda: array("Q"))
-    documents: bytearray = field(default_factory=bytearray)
-    ranks: bytearray = field(default_factory=bytearray)
-    scores: bytearray = field(default_factory=bytearray)
-
-    def extend(self, columns: LineColumns, stretch: slice) -> None:
-        self.numbers.extend(columns.numbers[stretch])
-        self.documents += b" ".join(columns.documents[stretch]) + b" "
-        self.ranks += b" ".join(columns.ranks[stretch]) + b" "
-        self.scores += b" ".join(columns.scores[stretch]) + b" "
-
-    def unpacked(self, topic: bytes) -> TopicLines:
-        documents, ranks, scores = (bytes(text).split() for text in (self.documents, self.ranks, self.scores))
-        return TopicLines(topic, [self.numbers], documents, ranks, scores)
-
-
 def split_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[TopicLines]:
     """Yield each topic as soon as the next topic begins.
 
@@ -83,6 +64,7 @@ def split_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[Topic
             if current is not None:
                 yield current
             seen.add(topic)
+            _check_topics(len(seen), limits)
             current = TopicLines(topic)
         current.extend(columns, stretch)
         _check_size(len(current.documents), limits)
@@ -93,16 +75,31 @@ def split_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[Topic
 def gather_topics(parts: Iterable[LineColumns], limits: Limits) -> Iterator[TopicLines]:
     """Yield all topics at the end of the file, in the order of their first lines.
 
-    Raises TooLarge as soon as a topic has too many lines.
+    Raises TooLarge as soon as there are too many topics, or lines of one.
     """
-    held: dict[bytes, _Packed] = {}
-    for topic, columns, stretch in _stretches(parts):
-        if topic not in held:
-            held[topic] = _Packed()
-        held[topic].extend(columns, stretch)
-        _check_size(len(held[topic].numbers), limits)
+    # Held as plain text, which is as large as the file: tokens are six times that.
+    held: defaultdict[bytes, bytearray] = defaultdict(bytearray)
+    lines: Counter[bytes] = Counter()
+    for topics, columns in ((part.topics, (part.numbers, part.documents, part.ranks, part.scores)) for part in parts):
+        for topic, line in zip(topics, map(b"%d %b %b %b ".__mod__, zip(*columns, strict=True)), strict=True):
+            held[topic] += line
+        lines.update(topics)
+        _check_topics(len(held), limits)
+        _check_size(max(lines[topic] for topic in set(topics)), limits)
     for topic in list(held):
-        yield held.pop(topic).unpacked(topic)
+        tokens = bytes(held.pop(topic)).split()
+        numbers, documents, ranks, scores = (tokens[column::4] for column in range(4))
+        yield TopicLines(topic, [list(map(int, numbers))], documents, ranks, scores)
+
+
+def _check_topics(topics: int, limits: Limits) -> None:
+    if topics > limits.topics:
+        raise TooLarge(
+            f"The run has more than {limits.topics:,} topics. The most is 20 for each topic that the collection "
+            "declares, or 10,000 if that is more, and never more than the limit GAINBOARD_MAX_TOPICS",
+            limit=limits.topics,
+            setting="GAINBOARD_MAX_TOPICS",
+        )
 
 
 def _check_size(lines: int, limits: Limits) -> None:

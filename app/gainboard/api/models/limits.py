@@ -18,6 +18,7 @@ class UploadLimits(Model):
     decompressed_bytes: int
     lines: int
     topic_lines: int
+    topics: int = Field(description="Topics of a run; a collection with few declared topics allows fewer")
     line_bytes: int
     ratio: int
 
