@@ -35,6 +35,7 @@
     │       ├── NoResult              the result of a job that failed or was cancelled
     │       └── KeyInUse              an Idempotency-Key whose first request is not finished
     └── Unavailable               the service cannot answer; trying again may help
+        ├── TemporaryFolderFull       no room for the temporary copy of an upload
         ├── DatabaseBusy              locked, full or unreachable
         ├── DatabaseUnusable          the database in the settings is invalid or cannot be opened
         ├── DatabaseNewer             the database was written by a later Gainboard
@@ -243,6 +244,10 @@ class NoResult(Conflict):
 
 class KeyInUse(Conflict):
     slug, title = "idempotency-key-in-use", "Idempotency key in use"
+
+
+class TemporaryFolderFull(Unavailable):
+    slug, title = "temporary-folder-full", "Temporary folder full"
 
 
 class DatabaseBusy(Unavailable):

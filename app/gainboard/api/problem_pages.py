@@ -144,6 +144,10 @@ _PAGES: Mapping[type[GainboardError], str] = {
     errors.KeyInUse: """
     The first request with this `Idempotency-Key` is not finished yet, or its answer is not repeated.
     """,
+    errors.TemporaryFolderFull: """
+    The server has no room for the temporary copy of an upload. Nothing was stored. Send the file again after
+    `Retry-After` seconds, and tell the operator if this goes on.
+    """,
     errors.DatabaseBusy: """
     The database is locked, full or unreachable. Nothing was stored. Try again in a few seconds.
     """,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,9 +38,14 @@ STATUS: Mapping[type[GainboardError], int] = {
 HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
     errors.DatabaseBusy: {"Retry-After": "1"},
+    errors.TemporaryFolderFull: {"Retry-After": "60"},
     errors.TooManyJobs: {"Retry-After": "30"},
     errors.JobNotFinished: {"Retry-After": "1"},
 }
+
+log = logging.getLogger("gainboard")
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 router = APIRouter(tags=["problems"])
 
@@ -104,6 +111,7 @@ def problem(error: GainboardError) -> JSONResponse:
 def install(application: FastAPI) -> None:
     """Install the handlers that turn every error of the application into a problem document."""
     application.add_exception_handler(GainboardError, _on_error)
+    application.add_exception_handler(OSError, _on_system)
     application.add_exception_handler(HTTPException, _on_http)
     application.add_exception_handler(RequestValidationError, _on_validation)
     describe = application.openapi
@@ -120,6 +128,16 @@ def install(application: FastAPI) -> None:
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, GainboardError)
     return problem(error)
+
+
+async def _on_system(request: Request, error: Exception) -> Response:
+    # A temporary file may be found full wherever it is written or closed, also inside the parser of forms.
+    if not isinstance(error, OSError) or error.errno not in DISK_FULL:
+        raise error
+    log.error("no room for temporary files: %s", error)
+    return problem(
+        errors.TemporaryFolderFull("The server has no room for the file now, so nothing was stored. Try again later.")
+    )
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

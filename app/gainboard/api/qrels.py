@@ -16,7 +16,7 @@ from gainboard.api.models.answers import Page
 from gainboard.api.models.qrels import Columns, ShownQrels
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.errors import Conflict, FaultyFile, Forbidden, JudgmentsHidden, UnsupportedEncoding
+from gainboard.errors import Conflict, FaultyFile, Forbidden, JudgmentsHidden, TemporaryFolderFull, UnsupportedEncoding
 from gainboard.evaluation import publication, qrels
 from gainboard.store.records import Qrels
 
@@ -38,6 +38,7 @@ def show(found: Qrels) -> ShownQrels:
     responses=documented(
         FaultyFile,
         UnsupportedEncoding,
+        TemporaryFolderFull,
         Forbidden,
         Conflict,
         also={

@@ -30,6 +30,7 @@ from gainboard.errors import (
     RunExists,
     SubmissionsClosed,
     TeamRequired,
+    TemporaryFolderFull,
     UnsupportedEncoding,
 )
 from gainboard.evaluation import pool, runs
@@ -44,6 +45,7 @@ RunName = Annotated[str, Path(alias="run", description="The run's name")]
 ON_SUBMIT = (
     FaultyFile,
     UnsupportedEncoding,
+    TemporaryFolderFull,
     TeamRequired,
     NameRequired,
     Forbidden,
