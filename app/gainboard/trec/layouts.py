@@ -64,7 +64,7 @@ class Layout:
         return len(row) not in self.widths or (3 in self.widths and not _flag_at_most(row))
 
     def is_faulty(self, scale: LevelNotation, row: Row) -> bool:
-        """Whether the row is a fault in this layout, whatever other rows say."""
+        """Return whether the row is a fault in this layout, whatever other rows say."""
         return self.misshapen(row) or self.read(scale, row[self.level]) is None
 
 
