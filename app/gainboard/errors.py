@@ -13,7 +13,8 @@
     │   ├── BadSetting                a setting or an argument of the command line
     │   ├── KeyReused                 an Idempotency-Key used for another request
     │   ├── TeamRequired              an organiser's upload that names no team
-    │   └── NameRequired              a run whose tag cannot be used as its name
+    │   ├── NameRequired              a run whose tag cannot be used as its name
+    │   └── BodyStalled               a body of which nothing arrived for too long
     ├── Refused                   the request is understood but refused
     │   ├── NotAuthenticated          no valid token
     │   ├── Forbidden                 visible to this principal, but not allowed
@@ -168,6 +169,10 @@ class TeamRequired(BadInput):
 
 class NameRequired(BadInput):
     slug, title = "name-required", "Name required"
+
+
+class BodyStalled(BadInput):
+    slug, title = "body-stalled", "Body stalled"
 
 
 class NotAuthenticated(Refused):

@@ -35,7 +35,7 @@ from gainboard.api import (
 from gainboard.api.access_log import AccessLog
 from gainboard.api.dependencies import known_query
 from gainboard.api.kept import Remembering
-from gainboard.api.middleware import BoundedBody, Conditional, Observed
+from gainboard.api.middleware import Attentive, BoundedBody, Conditional, Observed
 from gainboard.api.models.answers import build_all
 from gainboard.api.telemetry import IS_INSTALLED, Telemetry
 from gainboard.errors import BadSetting
@@ -191,7 +191,8 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
 def _surround(application: FastAPI, standings: Standings, access: AccessLog | None, origins: list[str]) -> None:
     """Add the middleware; the last one added is the outermost."""
     application.add_middleware(Conditional)
-    application.add_middleware(BoundedBody)
+    application.add_middleware(BoundedBody, workspace=application.state.workspace)
+    application.add_middleware(Attentive)
     application.add_middleware(Remembering, workspace=application.state.workspace, standings=standings)
     application.add_middleware(Observed, access=access, telemetry=application.state.telemetry)
     if origins:

@@ -28,6 +28,7 @@ PROMISED = {
     ],
     404: ["not-found"],
     405: ["method-not-allowed"],
+    408: ["body-stalled"],
     409: [
         "conflict",
         "collection-exists",

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security.utils import get_authorization_scheme_param
+from starlette.datastructures import Headers
 
 from gainboard.errors import InvalidRequest, UnknownParameter
 from gainboard.evaluation.principals import Principal, Sender, authenticate
@@ -51,17 +53,23 @@ def as_sent(token: str) -> str:
     return token.encode("latin-1").decode("utf-8", "replace")
 
 
-async def _sender(
-    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
-) -> Sender:
-    if credentials is not None:
-        return Sender(as_sent(credentials.credentials))
-    if "authorization" in request.headers:
+def sender_of(headers: Headers) -> Sender:
+    """Return the sender of a request, from its headers."""
+    scheme, token = get_authorization_scheme_param(headers.get("authorization"))
+    if scheme.lower() == "bearer" and token:
+        return Sender(as_sent(token))
+    if "authorization" in headers:
         return Sender(
             why_anonymous="The Authorization header must be `Bearer TOKEN`, for example `Authorization: Bearer "
             "gainboard_...`."
         )
     return Sender()
+
+
+async def _sender(
+    request: Request, described: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+) -> Sender:
+    return sender_of(request.headers)  # `described` is there for OpenAPI
 
 
 SenderDep = Annotated[Sender, Depends(_sender)]

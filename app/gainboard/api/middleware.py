@@ -10,18 +10,26 @@ import re
 import time
 from secrets import token_hex
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.api.access_log import AccessLog
 from gainboard.api.answers import OF_THE_BODY, cache_control, has_already, takes_gzip
+from gainboard.api.dependencies import sender_of
 from gainboard.api.kept import RawHeaders, note_sent
 from gainboard.api.problems import problem
 from gainboard.api.telemetry import Telemetry
-from gainboard.errors import TooLarge, Unexpected
+from gainboard.errors import BodyStalled, TooLarge, Unexpected
+from gainboard.evaluation.principals import authenticate
+from gainboard.evaluation.workspace import Workspace
 
 JSON_BYTES = 1 << 20
+STALLED_SECONDS: float = 30
+"""Seconds without any byte of a body, after which its connection is closed."""
+CHANGING = ("POST", "PUT", "PATCH", "DELETE")
+"""The methods that have JSON bodies: each route of theirs needs a token."""
 COMPRESSED_FROM_BYTES = 1024
 ASIDE_FROM_BYTES = 1 << 18
 """Larger answers are compressed in a thread: compressing tens of megabytes would make all other requests wait."""
@@ -103,11 +111,46 @@ class Observed:
                 self._access.note(request_id, scope["method"], scope["path"], status, seconds)
 
 
-class BoundedBody:
-    """A middleware that refuses large JSON bodies. Uploads have their own limits."""
+class Attentive:
+    """A middleware that waits for the next bytes of a body for 30 seconds, and then closes the connection.
+
+    A client that stalls would otherwise hold its connection, and what its upload holds, for as long as it likes.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        is_complete = False
+
+        async def attentive() -> Message:
+            nonlocal is_complete
+            if is_complete:  # what comes now is the end of the connection, which may take any time
+                return await receive()
+            try:
+                async with asyncio.timeout(STALLED_SECONDS):
+                    message = await receive()
+            except TimeoutError as error:
+                raise BodyStalled(
+                    f"Nothing of the body arrived for {STALLED_SECONDS:g} seconds. Send the request again."
+                ) from error
+            is_complete = not message.get("more_body", False)
+            return message
+
+        await self.app(scope, attentive, send)
+
+
+class BoundedBody:
+    """A middleware that refuses large JSON bodies, and those of senders without a token before it reads them.
+
+    Uploads have their own limits.
+    """
+
+    def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
+        self.app, self._workspace = app, workspace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or _UPLOAD.fullmatch(scope["path"].removeprefix(scope.get("root_path", ""))):
@@ -121,10 +164,15 @@ class BoundedBody:
         if declared.isdecimal() and int(declared) > JSON_BYTES:
             await problem(refusal)(scope, receive, send)
             return
-        read = 0
+        read, is_known = 0, scope["method"] not in CHANGING
 
         async def bounded() -> Message:
-            nonlocal read
+            nonlocal read, is_known
+            if not is_known:
+                # FastAPI reads the body before it asks for the token, so the token is looked up twice. The first look
+                # is a fraction of a millisecond, and only requests with a JSON body take it.
+                await run_in_threadpool(self._require_token, scope)
+                is_known = True
             message = await receive()
             read += len(message.get("body", b""))
             if read > JSON_BYTES:
@@ -132,6 +180,9 @@ class BoundedBody:
             return message
 
         await self.app(scope, bounded, send)
+
+    def _require_token(self, scope: Scope) -> None:
+        authenticate(self._workspace, sender_of(Headers(scope=scope))).require_token()
 
 
 class Conditional:

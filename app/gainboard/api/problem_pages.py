@@ -78,6 +78,10 @@ _PAGES: Mapping[type[GainboardError], str] = {
     errors.NameRequired: """
     The run's tag cannot be used as its name in addresses. Give a name: `?name=NAME`.
     """,
+    errors.BodyStalled: """
+    Nothing of the body arrived for 30 seconds, so the connection was closed. Nothing was stored. Send the request
+    again.
+    """,
     errors.NotAuthenticated: """
     A bearer token is required, or the token sent is unknown, expired or revoked. Such a token is refused by public
     collections, too: leave it out to read what everybody may read.

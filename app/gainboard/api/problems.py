@@ -26,6 +26,7 @@ STATUS: Mapping[type[GainboardError], int] = {
     errors.TooLarge: 413,
     errors.UnsupportedEncoding: 415,
     errors.UnsupportedMediaType: 415,
+    errors.BodyStalled: 408,
     errors.Refused: 403,
     errors.NotAuthenticated: 401,
     errors.NotFound: 404,
@@ -37,6 +38,7 @@ STATUS: Mapping[type[GainboardError], int] = {
 }
 HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
+    errors.BodyStalled: {"Connection": "close"},
     errors.DatabaseBusy: {"Retry-After": "1"},
     errors.TemporaryFolderFull: {"Retry-After": "60"},
     errors.TooManyJobs: {"Retry-After": "30"},
@@ -56,6 +58,7 @@ ANYWHERE: tuple[type[GainboardError], ...] = (
     errors.NotAuthenticated,
     errors.NotFound,
     errors.TooLarge,
+    errors.BodyStalled,
     errors.DatabaseBusy,
     errors.Unexpected,
 )
