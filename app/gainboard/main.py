@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -38,7 +38,7 @@ from gainboard.api.kept import Remembering
 from gainboard.api.middleware import Attentive, BoundedBody, Conditional, Observed
 from gainboard.api.models.answers import build_all
 from gainboard.api.telemetry import IS_INSTALLED, Telemetry
-from gainboard.errors import BadSetting
+from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.organisers import ensure_organiser
 from gainboard.evaluation.workspace import Workspace
 from gainboard.settings import Settings
@@ -152,11 +152,17 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         application.openapi()
         load_distributions()
         engine.start()
+        with suppress(Unavailable):
+            # If the database is busy now, the next upload does it.
+            workspace.upload_slots.free_dead()
         if access:
             access.start()
         yield
         await watch.ended()
         engine.stop()
+        with suppress(Unavailable):
+            # If the database is busy now, the slots are free as soon as the other servers see that this one is dead.
+            workspace.upload_slots.close()
         standings.close()
         workspace.database.close()
         if access:

@@ -229,7 +229,7 @@ def damaged(backup: Path) -> Iterator[tuple[str, type[GainboardError]]]:
     change(backup, "DROP TABLE alembic_version")
     yield r"a\.backup has no tables of Gainboard", BadSetting
     backup.write_bytes(whole)
-    change(backup, "INSERT INTO uploads VALUES ('u', 77, '2026-01-01 00:00:00.000000')")
+    change(backup, "INSERT INTO uploads VALUES ('u', 77, 'a server', NULL)")
     yield r"is incomplete: its table uploads refers to missing rows of teams", DatabaseUnusable
     backup.write_bytes(whole[: len(whole) // 2])
     yield r"a\.backup.*(malformed|damaged)", DatabaseUnusable

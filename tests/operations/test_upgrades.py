@@ -37,6 +37,8 @@ REVISIONS = sorted(path.name.partition("_")[0] for path in VERSIONS.glob("0*.py"
 EARLIER = REVISIONS[:-1]
 IDS_SINCE = "0005"
 """The first revision whose jobs have the ids that equal requests have now."""
+SAME_SCORES_SINCE = "0008"
+"""The first revision whose scores have the same bytes as those of now, and whose qrels record their order."""
 
 
 def test_what_every_earlier_version_left_is_recorded() -> None:
@@ -87,7 +89,7 @@ def test_what_an_earlier_version_stored_is_answered_as_it_was_and_of_use(migrate
     answered = json.loads((RECORDED / f"{revision}.json").read_text(encoding="utf-8"))
     with serving(Settings.read({}, database_url=migrated, admin_token=ADMIN)) as service:
         assert_answered_as_before(service, answered)
-        if revision >= IDS_SINCE:
+        if IDS_SINCE <= revision < SAME_SCORES_SINCE:
             assert_computed_anew(service.organiser, answered["job"])
         assert_of_use(service.organiser)
         assert verify(log(service.organiser)).fault is None
@@ -150,7 +152,9 @@ def test_no_row_is_lost_on_the_way_and_the_schema_is_that_of_the_tables(recorded
     assert after == before
 
 
-def test_qrels_of_an_earlier_version_have_the_order_of_their_collection(recorded: Path) -> None:
+def test_qrels_of_an_earlier_version_have_the_order_of_their_collection(recorded: Path, revision: str) -> None:
+    if revision >= SAME_SCORES_SINCE:
+        pytest.skip("its qrels have an order of their own")
     with closing(sqlite3.connect(recorded)) as connection, connection:
         connection.execute("UPDATE collections SET order_by = 'rank'")
     with closing(Database(f"sqlite:///{recorded}")) as database:

@@ -113,7 +113,9 @@ def test_a_day_ends_at_midnight_of_utc(database_url: str) -> None:
         tokens.replace_environment_token(tx, ADMIN, evening)
         organiser = Principal("organiser", tokens.find(tx, ADMIN))
         view, team = _with_run(tx, workspace, organiser, evening)
-        found = {now: quotas.of_team(tx, view, team, now) for now in (evening, evening + timedelta(seconds=1))}
+        found = {
+            now: quotas.of_team(tx, workspace, view, team, now) for now in (evening, evening + timedelta(seconds=1))
+        }
     today, tomorrow = found.values()
     assert (today["per_day"].left, today["per_day"].resets_at) == (0, evening + timedelta(seconds=1))
     assert (tomorrow["per_day"].left, today["total"].left, tomorrow["total"].left) == (1, 1, 1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from gainboard.api import uploads
@@ -31,11 +33,14 @@ from gainboard.errors import (
     SubmissionsClosed,
     TeamRequired,
     TemporaryFolderFull,
+    Unavailable,
     UnsupportedEncoding,
 )
 from gainboard.evaluation import pool, runs
-from gainboard.evaluation.quotas import uploading
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.quotas import take_slot
 from gainboard.evaluation.runs import RunDetails, SeenRun
+from gainboard.evaluation.workspace import Workspace
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented())
 
@@ -105,7 +110,7 @@ async def submit_run(
     details = RunDetails(team, name, description, type, pooled)
     await run_in_threadpool(runs.admit, workspace, principal, collection, team)
     async with (
-        contextmanager_in_threadpool(uploading(workspace, principal, collection)),
+        _in_slot(workspace, principal, collection),
         uploads.received(request, workspace.limits.compressed_bytes) as sent,
     ):
 
@@ -115,6 +120,20 @@ async def submit_run(
             return answer(show(seen), 201 if seen.created else 200, Location=location)
 
         return await run_in_threadpool(once, workspace, principal, request, idempotency_key, sent.fingerprint, act)
+
+
+@asynccontextmanager
+async def _in_slot(workspace: Workspace, principal: Principal, collection: str) -> AsyncIterator[None]:
+    """Count an upload while a participant's file arrives."""
+    slot = await run_in_threadpool(take_slot, workspace, principal, collection)
+    try:
+        yield
+    finally:
+        if slot is not None:
+            # This needs no database and cannot be interrupted, so the slot is free however the upload ends.
+            workspace.upload_slots.leave(slot)
+            with suppress(Unavailable):
+                await run_in_threadpool(workspace.upload_slots.sweep)
 
 
 @router.get("/runs")

@@ -56,7 +56,7 @@ def of(workspace: Workspace, principal: Principal) -> Allowance | None:
         return Allowance(
             opens_at=view.collection.opens_at,
             closes_at=view.collection.closes_at,
-            runs=quotas.of_team(tx, view, token.team_id, now),
+            runs=quotas.of_team(tx, workspace, view, token.team_id, now),
             answers=Quota(limit, answers.count(tx, token.team_id)),
             bits_an_answer=view.policy.bits_an_answer if limited else None,
         )

@@ -5,8 +5,6 @@ Organisers are not bound by this. They may upload baselines at any time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,7 +12,7 @@ from gainboard.errors import QuotaExceeded, SubmissionsClosed
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import runs, uploads
+from gainboard.store import runs
 from gainboard.store.database import Transaction
 
 
@@ -56,14 +54,18 @@ def _closed(view: View, message: str) -> SubmissionsClosed:
     return SubmissionsClosed(message, **{name: time and time.isoformat() for name, time in times.items()})
 
 
-def of_team(tx: Transaction, view: View, team_id: int, now: datetime) -> dict[str, Quota]:
+def of_team(tx: Transaction, workspace: Workspace, view: View, team_id: int, now: datetime) -> dict[str, Quota]:
     """Return the team's use of its quotas, by name."""
+    concurrent = Quota(view.policy.concurrent, workspace.upload_slots.count(tx, team_id))
+    return {**_of_runs(tx, view, team_id, now), "concurrent": concurrent}
+
+
+def _of_runs(tx: Transaction, view: View, team_id: int, now: datetime) -> dict[str, Quota]:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     policy = view.policy
     return {
         "per_day": Quota(policy.per_day, runs.sent(tx, team_id, today), today + timedelta(days=1)),
         "total": Quota(policy.total, runs.sent(tx, team_id)),
-        "concurrent": Quota(policy.concurrent, uploads.count(tx, team_id, now)),
     }
 
 
@@ -74,10 +76,9 @@ def require_room(tx: Transaction, view: View, now: datetime) -> None:
     """
     if view.organises or view.own_team is None:
         return
-    found = of_team(tx, view, view.own_team, now)
-    for name in ("per_day", "total"):
-        if found[name].left == 0:
-            raise _exceeded(name, found[name])
+    for name, quota in _of_runs(tx, view, view.own_team, now).items():
+        if quota.left == 0:
+            raise _exceeded(name, quota)
 
 
 def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
@@ -92,32 +93,28 @@ def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
     )
 
 
-@contextmanager
-def uploading(workspace: Workspace, principal: Principal, name: str) -> Iterator[None]:
-    """Count an upload while a participant's file arrives.
+def take_slot(workspace: Workspace, principal: Principal, name: str) -> str | None:
+    """Return the slot of an upload that begins; None if the team may send any number of files at once.
 
-    Raise QuotaExceeded if the team has too many uploads at once.
+    Raise QuotaExceeded if the team has too many uploads at once. The caller gives the slot back.
     """
-    begun = _begin(workspace, principal, name)
-    try:
-        yield
-    finally:
-        if begun is not None:
-            with workspace.database.writing() as tx:
-                uploads.end(tx, begun)
-
-
-def _begin(workspace: Workspace, principal: Principal, name: str) -> str | None:
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
     # Most collections have no limit, so no write transaction is needed before each upload.
     if view.organises or view.own_team is None or view.policy.concurrent is None:
         return None
-    with workspace.database.writing() as tx:
-        view, now = open_locked(tx, principal, name), workspace.now()
-        team_id = view.own_team
-        assert team_id is not None
-        quota = Quota(view.policy.concurrent, uploads.count(tx, team_id, now))
-        if quota.left == 0:
-            raise _exceeded("concurrent", quota)
-        return uploads.begin(tx, team_id, now)
+    slots, slot = workspace.upload_slots, None
+    try:
+        with workspace.database.writing() as tx:
+            view = open_locked(tx, principal, name)
+            team_id = view.own_team
+            assert team_id is not None
+            quota = Quota(view.policy.concurrent, slots.count(tx, team_id))
+            if quota.left == 0:
+                raise _exceeded("concurrent", quota)
+            slot = slots.take(tx, team_id)
+    except BaseException:
+        if slot is not None:
+            slots.leave(slot)
+        raise
+    return slot

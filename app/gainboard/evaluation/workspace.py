@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from gainboard.store.database import Database
+from gainboard.store.uploads import UploadSlots
 from gainboard.trec import Limits
 
 SCORING_MEMORY = 128 << 20
@@ -83,6 +84,10 @@ class Workspace:
     scoring_memory: int = SCORING_MEMORY
     """The memory for the judged rankings of runs, in bytes."""
     kept: dict[object, Any] = field(default_factory=dict, repr=False)
+    upload_slots: UploadSlots = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.upload_slots = UploadSlots(self.database)
 
     def now(self) -> datetime:
         """Return the time of the server's clock, in UTC."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +22,7 @@ from gainboard.store.database import Database
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import CHORES
 from gainboard.store.job_tables import job_chunks, job_file_parts, job_files, jobs
-from gainboard.store.ownership import LOCK_KEY
+from gainboard.store.ownership import LOCK_KEY, is_locked
 from gainboard.store.schema import configuration, revision_of
 from gainboard.store.tables import audit, blob_parts, blobs, collections, qrels, runs
 from gainboard.trec.zstd import ZstdDecompressor, ZstdError
@@ -152,7 +151,7 @@ def work(tx: Connection) -> Work:
 def owner(database: Database, tx: Connection) -> str | None:
     """Return which server runs the database's jobs, as far as it can be seen from here; None if none does."""
     if database.path is not None:
-        return _holder(database.path.with_name(f"{database.path.name}-jobs"))
+        return "a server of this machine" if is_locked(database.path.with_name(f"{database.path.name}-jobs")) else None
     query = (
         "SELECT a.pid, coalesce(host(a.client_addr), 'a socket') FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
         "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database "
@@ -160,21 +159,6 @@ def owner(database: Database, tx: Connection) -> str | None:
     )
     row = tx.execute(text(query)).first()
     return f"a server at {row[1]}, process {row[0]} of PostgreSQL" if row is not None else None
-
-
-def _holder(lock: Path) -> str | None:
-    import fcntl  # noqa: PLC0415 (not on Windows, where all else may work)
-
-    with suppress(FileNotFoundError):
-        file = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            # This takes a shared lock for a moment. A server that starts at this moment tries again a little later.
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return "a server of this machine"
-        finally:
-            os.close(file)
-    return None
 
 
 def broken_files(tx: Connection) -> Iterator[str]:

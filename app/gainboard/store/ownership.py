@@ -1,9 +1,14 @@
-"""Ownership of a database's jobs: only one of the processes that serve the database runs them."""
+"""Locks that end with the process that holds them: for the owner of a database's jobs, and for every server.
+
+Only one of the processes that serve a database runs its jobs. A server that names itself in a row of a SQLite database
+also locks a file of its own, so that the others see whether the server still lives.
+"""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 
 from sqlalchemy import Connection, text
@@ -83,8 +88,67 @@ class Ownership:
         self._connection = None
 
 
-def _lock_file(path: Path) -> int | None:
+class ServerLock:
+    """The lock of one server's own file beside a SQLite database. It is held until the server's process ends."""
+
+    def __init__(self, database: Path, server: str) -> None:
+        self._path = _path_of(database, server)
+        self._file: int | None = None
+
+    def acquire(self) -> None:
+        """Create the file and lock it, unless that is done."""
+        while self._file is None:
+            file = _lock_file(self._path)
+            # Another server may have removed the file before it was locked (`forget_dead_servers`).
+            if file is not None and self._path.exists() and self._path.stat().st_ino == os.fstat(file).st_ino:
+                self._file = file
+            elif file is not None:
+                _unlock_file(file)
+
+    def release(self) -> None:
+        """Remove the file, and unlock it."""
+        if self._file is not None:
+            self._path.unlink(missing_ok=True)
+            _unlock_file(self._file)
+            self._file = None
+
+
+def is_server_alive(database: Path, server: str) -> bool:
+    """Return whether the server with this id holds its lock."""
+    return is_locked(_path_of(database, server))
+
+
+def forget_dead_servers(database: Path) -> None:
+    """Remove the files of the servers that are dead."""
+    for path in database.parent.glob(f"{escape(_path_of(database, '').name)}*"):
+        # Its own server cannot lock a file while it is removed here.
+        if (file := _lock_file(path)) is not None:
+            path.unlink(missing_ok=True)
+            _unlock_file(file)
+
+
+def _path_of(database: Path, server: str) -> Path:
+    return database.with_name(f"{database.name}-server-{server}")
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of a file. Return False if there is no such file."""
     import fcntl  # noqa: PLC0415 (not on Windows, where all else may work)
+
+    with suppress(FileNotFoundError):
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            # This takes a shared lock for a moment. A server that starts at this moment tries again a little later.
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(file)
+    return False
+
+
+def _lock_file(path: Path) -> int | None:
+    import fcntl  # noqa: PLC0415 (as above)
 
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -188,7 +188,8 @@ uploads = Table(  # uploads under way
     metadata,
     Column("id", String(36), primary_key=True),
     Column("team_id", ForeignKey("teams.id"), nullable=False, index=True),
-    Column("created_at", UtcTime, nullable=False),
+    Column("owner", String(32), nullable=False),  # the server that receives the file, by the id of its start
+    Column("leased_until", UtcTime),  # by the clock of PostgreSQL; null on SQLite, where an owner holds a lock
 )
 
 audit = Table(  # triggers refuse to change or to delete rows

@@ -1,0 +1,148 @@
+"""Slots of uploads end with the server that received them, however it ends."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
+from gainboard.store import teams, uploads
+from gainboard.store.database import Database
+from gainboard.store.tables import collections
+from gainboard.store.tables import uploads as table
+from tests.api.campaign import WORSE, Campaign, refused
+from tests.conftest import ADMIN, Service
+from tests.jobs.servers import Server, server
+from tests.waiting import until
+
+FREE_WITHIN = 30
+"""Seconds until a team has its slots back."""
+BODY = "1 Q0 the beginning of a file"
+
+
+@contextmanager
+def served(database_url: str) -> Iterator[tuple[Server, Service]]:
+    """A server in a process of its own, and clients of it."""
+    with server(database_url, slots=0) as process:
+        service = Service(process.url)
+        until(lambda: _answers(service))
+        try:
+            yield process, service
+        finally:
+            service.close()
+
+
+def _answers(service: Service) -> bool:
+    try:
+        return service.anonymous.get("/healthz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def _used(service: Service, token: str) -> Any:
+    return service.client(token).get("/v1/me/limits").json()["team"]["runs"]["concurrent"]["used"]
+
+
+@contextmanager
+def upload(service: Service, campaign: Campaign, token: str) -> Iterator[None]:
+    """An upload whose end never comes."""
+    address = urlsplit(service.url)
+    with socket.create_connection((address.hostname, address.port)) as connection:
+        head = f"POST {campaign.path}/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        connection.sendall(f"{head}Content-Length: 999\r\n\r\n{BODY}".encode())
+        until(lambda: _used(service, token) == 1)
+        yield
+
+
+def _limited(service: Service) -> tuple[Campaign, str]:
+    campaign = Campaign(service, policy={"quotas": {"concurrent": 1}})
+    return campaign, campaign.client("participant", "own").headers["authorization"].removeprefix("Bearer ")
+
+
+@pytest.mark.parametrize("end", [Server.kill, Server.terminate])
+def test_another_server_counts_an_upload_until_its_server_ends(
+    database_url: str, end: Callable[[Server], object]
+) -> None:
+    with served(database_url) as (process, first), served(database_url) as (_, second):
+        campaign, token = _limited(first)
+        own = second.client(token)
+        with upload(first, campaign, token):
+            assert _used(second, token) == 1
+            assert refused(campaign.submit(WORSE, own)) == (403, "quota-exceeded")
+            end(process)
+            until(lambda: _used(second, token) == 0, FREE_WITHIN)
+        assert campaign.submit(WORSE, own).status_code == 201
+
+
+def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(database_url: str, tmp_path: Path) -> None:
+    with served(database_url) as (process, first):
+        campaign, token = _limited(first)
+        with upload(first, campaign, token):
+            process.kill()
+    with served(database_url) as (_, second):
+        until(lambda: _used(second, token) == 0, FREE_WITHIN)
+        assert list(tmp_path.glob("*-server-*")) == []
+        assert campaign.submit(WORSE, second.client(token)).status_code == 201
+
+
+@pytest.fixture
+def workspace(database_url: str) -> Iterator[Workspace]:
+    """A workspace over an empty database of each kind."""
+    made, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
+    yield made
+    made.upload_slots.close()
+    made.database.close()
+
+
+def _team(workspace: Workspace) -> int:
+    fixed = {"title": "", "highest_level": 1, "gains": "linear", "depth": 9, "order_by": "score", "phase": "hidden"}
+    with workspace.database.writing() as tx:
+        now = workspace.now()
+        row = {"uuid": "u", "name": "c", "public": False, "revision": 0, "created_at": now, **fixed}
+        tx.execute(collections.insert().values(row))
+        return teams.find_or_create(tx, tx.execute(select(collections.c.id)).scalar_one(), "own", now).id
+
+
+def _rows(database: Database) -> list[Any]:
+    with database.reading() as tx:
+        return list(tx.execute(select(table.c.leased_until)).scalars())
+
+
+def test_a_slot_that_is_given_back_is_free_even_if_its_row_cannot_be_deleted_yet(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "RENEW_SECONDS", 0.05)
+    team_id, slots = _team(workspace), workspace.upload_slots
+    with workspace.database.writing() as tx:
+        slot = slots.take(tx, team_id)
+        assert slots.count(tx, team_id) == 1
+    with workspace.database.writing() as tx:  # no other writer of SQLite gets in
+        slots.leave(slot)
+        assert slots.count(tx, team_id) == 0
+    until(lambda: _rows(workspace.database) == [])
+
+
+def test_a_lease_is_renewed_while_the_upload_lasts(
+    workspace: Workspace, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "RENEW_SECONDS", 0.05)
+    team_id = _team(workspace)
+    with workspace.database.writing() as tx:
+        workspace.upload_slots.take(tx, team_id)
+    before = _rows(workspace.database)
+    if database_url.startswith("sqlite"):
+        assert before == [None]  # its server holds a lock instead
+    else:
+        until(lambda: _rows(workspace.database) > before)
+    workspace.upload_slots.close()
+    assert _rows(workspace.database) == []
