@@ -71,10 +71,14 @@ class Target:
         random.Random(f"{seed} {topic}").shuffle(found)
         return found[:most]
 
-    def submit(self, rankings: Mapping[str, Sequence[str]], name: str) -> None:
-        """Uploads a run as the participant."""
+    def submit(self, rankings: Mapping[str, Sequence[str]], name: str) -> bool:
+        """Uploads a run as the participant, unless the budget cannot pay for its scores. Tells whether it is stored."""
         answer = self.campaign.submit(run_text(rankings, name), self.client)
+        if answer.status_code == 403:
+            self.refused[slug(answer)] += 1
+            return False
         assert answer.status_code == 201, answer.text
+        return True
 
     def scores(self, run: str, expressions: Sequence[str], **query: str) -> dict[str, Any]:
         """What is answered about a run, by expression: its mean, or scores by topic. What is refused is not there."""

@@ -50,7 +50,7 @@ def test_scores_of_topics_tell_three_judgments_each_even_under_one_preset(shared
 
 
 def test_what_the_default_gives_away_is_bounded_by_the_budget_alone(shared: Service) -> None:
-    target = Target.of(shared, {"presets": PRESETS, "answers": 40})
+    target = Target.of(shared, {"presets": [METRIC], "answers": 40})
     found, answers = weigh(target, answers=45, documents=60)
     assert (answers, target.refused) == (40, {"budget-exhausted": 1})
     assert found.share > 0.95  # of 60 documents that the participant chose

@@ -10,64 +10,117 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, refused, run_text
+from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, refused, run_text
 from tests.api.test_races import at_once
 from tests.conftest import Service
 from tests.trust.test_policy import HIDDEN, PRESETS, campaign_of
 from tests.waiting import until
 
 SPENT = (403, "budget-exhausted")
+WORST_QRELS = QRELS + "1 0 worst 2\n"
 
 
 def _left(client: httpx.Client) -> Any:
     return client.get("/v1/me/limits").json()["answers_left"]
 
 
-def test_a_repeated_answer_is_free_even_when_the_budget_is_used_up(service: Service) -> None:
-    campaign, own, _ = campaign_of(service, answers=2)
-    first = campaign.get("/scores", own)
-    assert (first.status_code, _left(own)) == (200, 0)
-    again = [
-        campaign.get("/scores", own),
-        campaign.get("/scores", own, metric="map"),
-        campaign.get("/leaderboard", own),
-    ]
-    assert [answer.status_code for answer in again] == [200] * 3
-    campaign.submit(run_text({"1": ["good"], "2": ["good"]}, "next"), own)
-    answer = campaign.get("/scores", own, run="next")
+NEXT = run_text({"1": ["good"], "2": ["good"]}, "next")
+FREE = {"parameters": "free", "presets": []}
+
+
+def _used(client: httpx.Client) -> Any:
+    return client.get("/v1/me/limits").json()["team"]["answers"]["used"]
+
+
+def test_an_upload_pays_for_the_scores_of_its_run_and_is_refused_where_it_cannot(service: Service) -> None:
+    campaign, own, _ = campaign_of(service, answers=3)
+    assert (_used(own), _left(own)) == (2, 1)
+    answer = campaign.submit(NEXT, own)
     assert refused(answer) == SPENT
-    assert (answer.json()["limit"], answer.json()["used"]) == (2, 2)
-    assert campaign.get("/scores", own, run="mine").text == first.text
+    assert (answer.json()["limit"], answer.json()["used"]) == (3, 2)
+    asked: list[dict[str, Any]] = [{}, {"metric": "map"}, {"metric": PRESETS}]
+    assert [campaign.get("/scores", own, **query).status_code for query in asked] == [200] * 3
+    assert campaign.get("/leaderboard", own).json()["withheld"] == {}
+    assert (_used(own), _left(own)) == (2, 1)
+    campaign.change(policy={"answers": 4})
+    assert campaign.submit(NEXT, own).status_code == 201
+    assert _left(own) == 0
+    assert len(campaign.get("/scores", own).json()["runs"]) == 2
+
+
+def test_a_run_that_cannot_be_scored_costs_nothing(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, answers=2)
+    assert campaign.submit(run_text({"1": ["good"]}, "half"), own).status_code == 201
+    assert _used(own) == 2
 
 
 def test_what_is_refused_costs_nothing(shared: Service) -> None:
-    campaign, own, _ = campaign_of(shared, answers=3)
-    campaign.submit(run_text({"1": ["good"], "2": ["good"]}, "next"), own)
-    assert refused(campaign.get("/scores", own)) == SPENT  # two runs under two presets, or nothing
-    for query in ({"metric": "P@3"}, {"topics": "all"}, {"run": "absent"}, {"qrels": 9}, {"format": "trec_eval"}):
+    campaign, own, _ = campaign_of(shared, answers=3, **FREE)
+    campaign.submit(NEXT, own)
+    assert refused(campaign.get("/scores", own, metric=["AP", "RR"])) == SPENT  # two runs, or nothing
+    for query in ({"metric": "P@"}, {"topics": "all"}, {"run": "absent"}, {"qrels": 9}, {"format": "trec_eval"}):
         assert campaign.get("/scores", own, **query).status_code in (403, 404, 422)
     assert _left(own) == 3
 
 
 def test_a_leaderboard_leaves_out_runs_that_the_budget_is_too_small_for(shared: Service) -> None:
-    campaign, own, _ = campaign_of(shared, answers=3)
-    campaign.submit(run_text({"1": ["good"], "2": ["good"]}, "next"), own)
-    board = campaign.get("/leaderboard", own).json()
+    campaign, own, _ = campaign_of(shared, answers=3, **FREE)
+    campaign.submit(NEXT, own)
+    board = campaign.get("/leaderboard", own, metric=PRESETS).json()
     assert [row["name"] for row in board["rows"]] == ["mine"]
     assert (list(board["withheld"]), _left(own)) == (["next"], 1)
-    assert campaign.get("/leaderboard", own).json() == board
+    assert campaign.get("/leaderboard", own, metric=PRESETS).json() == board
 
 
-def test_other_qrels_and_other_presets_are_other_answers(shared: Service) -> None:
-    campaign, own, _ = campaign_of(shared, answers=4)
-    campaign.get("/scores", own)
-    campaign.put_qrels(OTHER_QRELS)
-    assert _left(own) == 2
-    assert campaign.get("/scores", own, qrels=1).status_code == 200
-    assert _left(own) == 2
+def test_free_parameters_are_charged_when_they_are_asked_for(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, answers=2, **FREE)
+    assert _used(own) == 0
+    first = campaign.get("/scores", own, metric=["P@1", "P@2"])
+    assert (first.status_code, _used(own)) == (200, 2)
+    assert refused(campaign.get("/scores", own, metric="P@3")) == SPENT
+    campaign.put_qrels(OTHER_QRELS)  # the same scores
+    assert campaign.get("/scores", own, metric=["P@1", "P@2"]).status_code == 200
+    assert _used(own) == 2
+
+
+def test_other_qrels_charge_nobody_and_show_teams_the_newest_version_alone(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, answers=2)
+    for text in (OTHER_QRELS, WORST_QRELS):
+        assert campaign.get("/scores", own).status_code == 200
+        campaign.put_qrels(text)
+        assert (campaign.get("/scores", own).status_code, _used(own)) == (200, 2)
+    for path in ("/scores", "/leaderboard"):
+        numbers = {number: campaign.get(path, own, qrels=number).status_code for number in (1, 2, 3, 4)}
+        assert numbers == {1: 403, 2: 403, 3: 200, 4: 403}
+        assert campaign.get(path, qrels=1).status_code == 200  # organisers compare versions
+    assert refused(campaign.get("/scores", own, qrels=1)) == HIDDEN
+
+
+def test_other_presets_withhold_no_score_though_uploads_end(shared: Service) -> None:
+    campaign, own, _ = campaign_of(shared, answers=2)
     assert campaign.get("/scores", own).status_code == 200
-    campaign.change(policy={"presets": ["RR"]})
-    assert refused(campaign.get("/scores", own)) == SPENT
+    campaign.change(policy={"presets": ["RR", "P@1"]})
+    assert campaign.get("/scores", own).status_code == 200
+    assert (_used(own), _left(own)) == (4, 0)
+    assert campaign.get("/leaderboard", own).json()["withheld"] == {}
+    assert refused(campaign.submit(NEXT, own)) == SPENT
+
+
+def test_a_rival_uses_up_nothing_of_another_team(service: Service) -> None:
+    """The attack of November: a rival's four requests with `?qrels=1..4` used up the budget of the best team."""
+    campaign, own, rival = campaign_of(service, scores="all", answers=8)
+    for number in range(3):
+        campaign.put_qrels(QRELS + f"1 0 x{number} 1\n")
+    for number in (1, 2, 3, 4):
+        for path in ("/scores", "/leaderboard"):
+            campaign.get(path, rival, qrels=number)
+    assert _used(own) == 2
+    best = run_text({"1": ["good", "x0"], "2": ["good"]}, "best")
+    assert campaign.submit(best, own).status_code == 201
+    for client in (own, rival):
+        board = campaign.get("/leaderboard", client).json()
+        assert ({row["name"] for row in board["rows"]}, board["withheld"]) == ({"best", "mine", "theirs"}, {})
+    assert _used(own) == 4
 
 
 def test_a_run_that_is_withdrawn_and_sent_again_is_a_new_run_and_its_answers_new_ones(service: Service) -> None:
@@ -75,14 +128,13 @@ def test_a_run_that_is_withdrawn_and_sent_again_is_a_new_run_and_its_answers_new
     campaign.get("/scores", own, metric="AP")
     text = own.get(f"{campaign.path}/runs/mine", headers={"Accept": "text/plain"}).text
     assert own.delete(f"{campaign.path}/runs/mine").status_code == 204
-    assert _left(own) == 2
+    assert _left(own) == 2  # the other score was never shown
     assert campaign.submit(text, own, name="mine").status_code == 201
-    campaign.get("/scores", own, metric="AP")
-    assert _left(own) == 1
+    assert _left(own) == 0
 
 
 def test_parallel_requests_never_give_more_than_the_budget(service: Service) -> None:
-    campaign, own, _ = campaign_of(service, answers=5, presets=["AP", "RR", "P@1", "P@2", "P@3"])
+    campaign, own, _ = campaign_of(service, answers=5, **FREE)
     for number in range(4):
         campaign.submit(run_text({"1": [f"d{number}"], "2": ["good"]}, f"r{number}"), own)
     asked = [
@@ -94,23 +146,25 @@ def test_parallel_requests_never_give_more_than_the_budget(service: Service) -> 
     assert _left(own) == 0
 
 
+def test_of_parallel_uploads_no_more_are_stored_than_the_budget_pays_for(service: Service) -> None:
+    campaign, own, _ = campaign_of(service, answers=8)
+    asked = [
+        partial(campaign.submit, run_text({"1": [f"d{number}"], "2": ["good"]}, f"r{number}"), own)
+        for number in range(10)
+    ]
+    assert Counter(answer.status_code for answer in at_once(asked)) == {201: 3, 403: 7}
+    assert (_used(own), _left(own)) == (8, 0)
+
+
 def test_teams_have_budgets_of_their_own_and_organisers_need_none(shared: Service) -> None:
-    campaign, own, other = campaign_of(shared, answers=2)
+    campaign, own, _ = campaign_of(shared, answers=2)
+    third = campaign.client("participant", "third")
     assert campaign.get("/scores", campaign.client("organiser")).status_code == 200
     assert campaign.get("/scores", own).status_code == 200
-    assert (_left(own), _left(other)) == (0, 2)
+    assert (_left(own), _left(third)) == (0, 2)
     assert _left(campaign.client("participant", "own")) == 0  # another token of the team
-
-
-def test_under_all_a_team_learns_no_more_by_the_runs_of_another_than_that_one_may(shared: Service) -> None:
-    campaign, own, other = campaign_of(shared, scores="all", answers=2)
-    campaign.submit(run_text({"1": ["good"], "2": ["good"]}, "more"), other)
-    board = campaign.get("/leaderboard", own).json()
-    assert (sorted(row["name"] for row in board["rows"]), list(board["withheld"])) == (["mine", "theirs"], ["more"])
-    assert (_left(own), _left(other)) == (0, 0)
-    for client in (own, other, campaign.client("reader")):
-        assert refused(campaign.get("/scores", client, run="more")) == SPENT
-        assert campaign.get("/scores", client, run="theirs").status_code == 200
+    assert campaign.submit(NEXT, team="own").status_code == 201  # organisers are not bound
+    assert (_used(own), _left(own)) == (4, 0)
 
 
 @pytest.mark.parametrize(("covered", "is_scored"), [(8, False), (9, True), (10, True)])
@@ -143,7 +197,7 @@ def test_where_no_topics_are_declared_no_run_covers_them(shared: Service) -> Non
 
 @pytest.mark.parametrize("how", ["by call", "by time"])
 def test_after_the_release_everything_is_open_and_nothing_is_counted(service: Service, how: str) -> None:
-    campaign, own, _ = campaign_of(service, answers=1)
+    campaign, own, _ = campaign_of(service, answers=2)
     assert refused(campaign.get("/scores", own, metric="P@3")) == (403, "not-a-preset")
     if how == "by call":
         campaign.release()

@@ -25,9 +25,9 @@ def weigh(target: Target, answers: int, documents: int) -> tuple[Recovered, int]
     draw, rows, counts = random.Random(7), [], []
     for number in range(answers):
         half = [draw.random() < 0.5 for _ in chosen]
-        target.submit(
-            _padded(target, [each for each, taken in zip(chosen, half, strict=True) if taken], number), f"w{number}"
-        )
+        taken = [each for each, is_taken in zip(chosen, half, strict=True) if is_taken]
+        if not target.submit(_padded(target, taken, number), f"w{number}"):
+            break
         if not (found := target.scores(f"w{number}", [METRIC])):
             break
         rows.append(half)

@@ -98,9 +98,10 @@ _PAGES: Mapping[type[GainboardError], str] = {
     `presets` lists them. Other gains, cut-offs or bases would reveal one judgment after another.
     """,
     errors.BudgetExhausted: """
-    The team has received all the distinct scores that it may get while judgments are hidden.
+    The team's runs have all the distinct scores that the team may get while judgments are hidden.
 
-    `limit` and `used` count them. A score that the team has received before is available at any time.
+    `limit` and `used` count them. An upload is refused if the budget cannot pay for the run's scores under all presets.
+    Scores under presets, and scores that the team has received before, are available at any time.
     """,
     errors.SubmissionsClosed: """
     Runs are accepted between `opens_at` and `closes_at`. The server's time when the whole file has arrived counts.

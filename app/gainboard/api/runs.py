@@ -21,6 +21,7 @@ from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
 from gainboard.errors import (
+    BudgetExhausted,
     Conflict,
     FaultyFile,
     Forbidden,
@@ -56,6 +57,7 @@ ON_SUBMIT = (
     Forbidden,
     SubmissionsClosed,
     QuotaExceeded,
+    BudgetExhausted,
     RunExists,
     Conflict,
     KeyReused,

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gainboard.evaluation import quotas
+from gainboard.evaluation import budgets, quotas
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.quotas import Quota
 from gainboard.evaluation.visibility import look
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import answers, collections
+from gainboard.store import collections
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,6 @@ def of(workspace: Workspace, principal: Principal) -> Allowance | None:
             opens_at=view.collection.opens_at,
             closes_at=view.collection.closes_at,
             runs=quotas.of_team(tx, workspace, view, token.team_id, now),
-            answers=Quota(limit, answers.count(tx, token.team_id)),
+            answers=Quota(limit, budgets.used(tx, view, token.team_id)),
             bits_an_answer=view.policy.bits_an_answer if limited else None,
         )

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import BudgetExhausted, NotPreset
+from gainboard.evaluation import budgets
+from gainboard.evaluation.budgets import missing_topics_of, preset_labels, why_unscored
 from gainboard.evaluation.visibility import View, open_locked
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import BoundMetric, Scale, expand, resolve
-from gainboard.store import answers, runs
-from gainboard.store.arrays import unpack_names
+from gainboard.metrics import BoundMetric
+from gainboard.store import answers
 from gainboard.store.database import Transaction
 from gainboard.store.records import Qrels, Run
 
@@ -61,8 +62,8 @@ def limit(
             "While the judgments are hidden, only means over all topics are shown. Leave out per_topic.",
             presets=policy.presets,
         )
-    missing = {run.id: _missing(tx, view, run) for run in chosen}
-    withheld = {run.name: why for run in chosen if (why := _too_little(view, missing[run.id]))}
+    missing = {run.id: missing_topics_of(tx, view, run) for run in chosen}
+    withheld = {run.name: why for run in chosen if (why := why_unscored(view, missing[run.id]))}
     given = [run for run in chosen if run.name not in withheld]
     return given, Disclosure(policy.decimals, missing, withheld)
 
@@ -70,40 +71,13 @@ def limit(
 def _require_presets(view: View, bound: Sequence[BoundMetric]) -> None:
     if view.policy.is_free:
         return
-    collection = view.collection
-    scale, defaults = Scale(collection.highest_level, collection.depth), {"gains": collection.gains}
-    expressions = expand(view.policy.presets, scale.highest_level)
     # Labels are compared, not expressions: an equal metric may be spelt in another way.
-    named = [resolve(expression, scale, collection=defaults).label for expression in expressions]
+    named = preset_labels(view)
     if other := [metric.label for metric in bound if metric.label not in named]:
         message = (
             f"While the judgments are hidden, there are no scores under {other[0]}. Use one of: {', '.join(named)}."
         )
         raise NotPreset(message, presets=named)
-
-
-def _missing(tx: Transaction, view: View, run: Run) -> int | None:
-    if not view.collection.topics:
-        return None
-    return len(set(view.collection.topics) - set(unpack_names(runs.topics(tx, run.id))))
-
-
-def _too_little(view: View, missing: int | None) -> str | None:
-    """Return why a run with this many missing topics has no score; None if it has one."""
-    coverage, declared = view.policy.coverage, len(view.collection.topics or ())
-    if coverage == 0:
-        return None
-    if missing is None:
-        return (
-            "No run can be scored yet: the organisers must declare this collection's topics (gainboard collection "
-            f"change {view.collection.name} --topics FILE)."
-        )
-    if declared - missing < coverage * declared:
-        return (
-            f"It covers {declared - missing} of {declared} declared topics; a score needs {coverage:.0%} of them. "
-            "Submit a run with more topics."
-        )
-    return None
 
 
 def charge(
@@ -117,7 +91,7 @@ def charge(
     """Count the scores against the budgets of the teams whose runs they are about.
 
     It does not matter who asks: otherwise another team could reveal what the team itself may not. Scores that were
-    given before cost nothing.
+    given before cost nothing, under whatever qrels version, and scores under presets were paid for by the upload.
 
     Return the runs whose scores are given, and by name why others have none: their team's budget is used up. Raise
     BudgetExhausted if that is true for all runs or, with `all_or_none`, for one of the asking team's runs.
@@ -125,14 +99,14 @@ def charge(
     labels = [metric.label for metric in bound]
     # Most requests repeat earlier ones and cost nothing. A reading transaction finds this out without blocking writers.
     with workspace.database.reading() as tx:
-        bill = _Bill.of(tx, view, labels, version, given)
+        bill = _Bill.of(tx, view, labels, given)
     if bill.new:
         with workspace.database.writing() as tx:
             open_locked(tx, view.principal, view.collection.name)
             # Another request may have used the budget meanwhile, so the bill is made again under the lock.
-            bill = _Bill.of(tx, view, labels, version, given)
+            bill = _Bill.of(tx, view, labels, given)
             bill.refuse(view, all_or_none)
-            answers.give(tx, bill.new, workspace.now())
+            answers.give(tx, bill.new, version.id, workspace.now())
     bill.refuse(view, all_or_none)
     why = f"Its team has received the {view.policy.answers} scores that it may get while the judgments are hidden."
     return [run for run in given if run not in bill.unpaid], {run.name: why for run in bill.unpaid}
@@ -149,17 +123,17 @@ class _Bill:
     paid: int
 
     @classmethod
-    def of(cls, tx: Transaction, view: View, labels: Sequence[str], version: Qrels, given: Sequence[Run]) -> _Bill:
-        asked = {run.id: [(label, version.id, run.id) for label in labels] for run in given}
+    def of(cls, tx: Transaction, view: View, labels: Sequence[str], given: Sequence[Run]) -> _Bill:
+        asked = {run.id: [(label, run.id) for label in labels] for run in given}
         unknown = answers.new_among(tx, (answer for each in asked.values() for answer in each))
-        used = answers.counts(tx, {run.team_id for run in given})
+        used = {team_id: budgets.used(tx, view, team_id) for team_id in {run.team_id for run in given}}
         left = {team_id: view.policy.answers - count for team_id, count in used.items()}
         new: dict[answers.Answer, int] = {}
         unpaid: list[Run] = []
         # Runs in the order of their arrival, so that a later run never takes a score away from an earlier one.
         for run in sorted(given, key=lambda run: run.id):
             cost = [answer for answer in asked[run.id] if answer in unknown]
-            if len(cost) > max(0, left[run.team_id]):
+            if view.policy.is_free and len(cost) > max(0, left[run.team_id]):
                 unpaid.append(run)
                 continue
             left[run.team_id] -= len(cost)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from gainboard.errors import Forbidden, NotFound, TeamRequired
-from gainboard.evaluation import audit, quotas, teams
+from gainboard.evaluation import audit, budgets, quotas, teams
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.names import is_slug, name_from_tag
@@ -137,6 +137,7 @@ def _store(
     quotas.require_window(view, arrived)
     quotas.require_room(tx, view, arrived)
     upload.refuse_foreign(view)
+    budgets.require_budget(tx, view, upload.file.topics)
     newest = qrels.find(tx, collection.id)
     if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order_by != upload.order_by:
         return None

@@ -15,7 +15,7 @@ from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, undefined
 from gainboard.evaluation.disclosure import Disclosure, charge, limit, presets
 from gainboard.evaluation.judged_runs import judged_slices
 from gainboard.evaluation.principals import Sender
-from gainboard.evaluation.versions import JudgedVersion, judged_topics, opened, require
+from gainboard.evaluation.versions import JudgedVersion, judged_topics, opened, require, require_newest
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import BoundMetric, Scale, expand, mean_all, score_all
@@ -160,6 +160,8 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     with opened(workspace, sender, name, question.qrels) as (tx, view, found):
         view.require_scores()
         bound, asked = bind(view.collection, question, presets(view))
+        if question.qrels is not None:
+            require_newest(tx, view, found)
         version = require(view, found, question.qrels)
         chosen, disclosure = limit(tx, view, bound, choose(workspace, tx, view, question.runs), question.per_topic)
         topics = judged_topics(workspace, tx, version)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gainboard.errors import NoQrels, NotFound
+from gainboard.errors import JudgmentsHidden, NoQrels, NotFound
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal, Sender, behind, note_use
@@ -83,6 +83,20 @@ def require(view: View, found: Qrels | None, number: int | None) -> Qrels:
     if found is None:
         raise NoQrels(f"{name!r} has no published qrels yet, so its runs cannot be scored.")
     return found
+
+
+def require_newest(tx: Transaction, view: View, found: Qrels | None) -> None:
+    """Raise JudgmentsHidden unless the version that was found is the newest published one, or scores are open.
+
+    Each version shows something else about the hidden judgments. It does not matter whether another version exists.
+    """
+    if view.sees_free_scores:
+        return
+    newest = qrels.find(tx, view.collection.id)
+    if found is None or newest is None or found.id != newest.id:
+        raise JudgmentsHidden(
+            "While the judgments are hidden, scores come from the newest qrels version. Leave out `qrels`."
+        )
 
 
 def published_versions(

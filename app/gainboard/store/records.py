@@ -45,8 +45,8 @@ class PolicySettings:
     """A policy for the time while judgments are hidden, with the defaults of a collection that names none.
 
     `scores` says whose scores are shown; `parameters`, under presets or any; `decimals`, how exactly; `coverage`, the
-    share of the declared topics that a run must have; `answers`, the number of distinct scores (of an expression, a
-    qrels version and a run) for a team's runs. The quotas limit a team's runs per day (UTC), in total, and at the same
+    share of the declared topics that a run must have; `answers`, the number of distinct scores (of an expression and
+    a run) for a team's runs. The quotas limit a team's runs per day (UTC), in total, and at the same
     time (None: no limit).
     """
 

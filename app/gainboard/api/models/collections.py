@@ -67,8 +67,8 @@ class Policy(BaseModel):
     )
     answers: Limit = Field(
         default=_DEFAULTS.answers,
-        description="The number of distinct scores (of an expression, qrels version and run) given for a team's runs, "
-        "whoever asks",
+        description="The number of distinct scores (of an expression and a run) for a team's runs. An upload pays for "
+        "the run's scores under all presets. A score under free parameters is charged when the team asks for it",
     )
     quotas: Quotas = Quotas()
 

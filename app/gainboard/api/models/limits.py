@@ -40,7 +40,10 @@ class Team(Model):
     opens_at: datetime | None = Field(description="Uploads are accepted from this time")
     closes_at: datetime | None = Field(description="Uploads are refused from this time")
     runs: dict[str, ShownQuota] = Field(description="`per_day` (UTC), `total`, and `concurrent` uploads")
-    answers: ShownQuota = Field(description="Distinct scores; a score that was given before costs nothing")
+    answers: ShownQuota = Field(
+        description="Distinct scores (of an expression and a run): those under presets of all runs that can be "
+        "scored, and all others that the team has received"
+    )
     bits_an_answer: float | None = Field(
         description="The most bits that one score can reveal; null if all scores are shown"
     )

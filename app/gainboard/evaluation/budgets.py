@@ -1,0 +1,95 @@
+"""The budget of each team: how many distinct scores of its runs are shown while the judgments are hidden.
+
+A score is one label and one run, under whatever qrels version. Every run that can be scored is charged for all presets
+when it is uploaded, so no score under a preset is ever withheld, whoever asks for it first. Scores under free
+parameters are charged when the team asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Container
+from collections.abc import Sequence
+
+from gainboard.errors import BudgetExhausted
+from gainboard.evaluation.visibility import View
+from gainboard.metrics import Scale, expand, resolve
+from gainboard.store import answers, runs
+from gainboard.store.arrays import unpack_names
+from gainboard.store.database import Transaction
+from gainboard.store.records import Run
+
+
+def preset_labels(view: View) -> Sequence[str]:
+    """Return the distinct labels of the policy's presets."""
+    collection = view.collection
+    scale, defaults = Scale(collection.highest_level, collection.depth), {"gains": collection.gains}
+    expressions = expand(view.policy.presets, scale.highest_level)
+    return list(dict.fromkeys(resolve(each, scale, collection=defaults).label for each in expressions))
+
+
+def missing_topics(view: View, topics: Container[str]) -> int | None:
+    """Return the number of declared topics that a run with these topics lacks; None if no topics are declared."""
+    if not view.collection.topics:
+        return None
+    return len(set(view.collection.topics).difference(topics))
+
+
+def missing_topics_of(tx: Transaction, view: View, run: Run) -> int | None:
+    """Return the number of declared topics that a stored run lacks; None if no topics are declared."""
+    return missing_topics(view, unpack_names(runs.topics(tx, run.id))) if view.collection.topics else None
+
+
+def why_unscored(view: View, missing: int | None) -> str | None:
+    """Return why a run with this many missing topics has no score; None if it has one."""
+    coverage, declared = view.policy.coverage, len(view.collection.topics or ())
+    if coverage == 0:
+        return None
+    if missing is None:
+        return (
+            "No run can be scored yet: the organisers must declare this collection's topics (gainboard collection "
+            f"change {view.collection.name} --topics FILE)."
+        )
+    if declared - missing < coverage * declared:
+        return (
+            f"It covers {declared - missing} of {declared} declared topics; a score needs {coverage:.0%} of them. "
+            "Submit a run with more topics."
+        )
+    return None
+
+
+def used(tx: Transaction, view: View, team_id: int) -> int:
+    """Count the scores that the team has received, with those of its runs under the presets, received or not."""
+    labels = _charged_labels(view)
+    if not labels:
+        return answers.count(tx, team_id)
+    live = runs.page(tx, view.collection.id, team_id=team_id)
+    scorable = [run.id for run in live if why_unscored(view, missing_topics_of(tx, view, run)) is None]
+    return answers.count(tx, team_id, labels, scorable)
+
+
+def require_budget(tx: Transaction, view: View, topics: Container[str]) -> None:
+    """Raise BudgetExhausted if the budget cannot pay for the scores of a new run with these topics.
+
+    The caller has locked the collection, so that simultaneous uploads cannot exceed the budget.
+    """
+    if view.organises or view.own_team is None:
+        return
+    labels = _charged_labels(view)
+    if not labels or why_unscored(view, missing_topics(view, topics)):
+        return
+    spent, limit = used(tx, view, view.own_team), view.policy.answers
+    if spent + len(labels) > limit:
+        raise BudgetExhausted(
+            f"The run has {len(labels)} scores under the presets, and {max(0, limit - spent)} are left of the {limit} "
+            "that the team may get while the judgments are hidden. Withdraw a run of which no score was shown, or ask "
+            "the organisers for a larger budget (`answers`).",
+            limit=limit,
+            used=spent,
+        )
+
+
+def _charged_labels(view: View) -> Sequence[str]:
+    """Return the labels under which every run is charged; none where scores are hidden, open, or free."""
+    policy = view.policy
+    has_budget = not view.sees_free_scores and policy.scores != "none"
+    return preset_labels(view) if has_budget and not policy.is_free else ()
