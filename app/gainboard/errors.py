@@ -23,6 +23,7 @@
     │   │   └── BudgetExhausted           more scores than a team may get
     │   ├── SubmissionsClosed         a run outside the submission window
     │   ├── QuotaExceeded             more runs than a team may send
+    │   ├── TooManyUploads            more uploads at once than the server reads, or than a team may send
     │   ├── TooManyJobs               more open jobs than a token may have
     │   ├── NotFound                  missing, or not visible to this principal
     │   ├── MethodNotAllowed          the resource does not have this method
@@ -201,6 +202,10 @@ class SubmissionsClosed(Refused):
 
 class QuotaExceeded(Refused):
     slug, title = "quota-exceeded", "Quota exceeded"
+
+
+class TooManyUploads(Refused):
+    slug, title = "too-many-uploads", "Too many uploads at once"
 
 
 class TooManyJobs(Refused):

@@ -37,6 +37,7 @@ from gainboard.api.dependencies import known_query
 from gainboard.api.kept import Remembering
 from gainboard.api.middleware import Attentive, BoundedBody, Conditional, Observed
 from gainboard.api.models.answers import build_all
+from gainboard.api.readers import Readers
 from gainboard.api.telemetry import IS_INSTALLED, Telemetry
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.organisers import ensure_organiser
@@ -181,6 +182,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     application.state.workspace = workspace
     application.state.engine = engine
     application.state.watch = watch
+    application.state.readers = Readers(settings.most_readers)
     application.state.query_names = {}
     application.state.telemetry = Telemetry() if IS_INSTALLED else None
     application.state.telemetry_is_public = settings.metrics == "public"

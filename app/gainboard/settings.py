@@ -42,6 +42,9 @@ class Settings(BaseModel):
         None, description="Number of processes that run jobs; by default one less than there are cores, 0 for none"
     )
     fast: Literal["on", "off"] = Field("on", description="Whether compiled code of the fast extra is used")
+    readers: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+        None, description="Number of uploads that are read at once; by default two for each core"
+    )
     scoring_memory: Positive = Field(
         SCORING_MEMORY, description="Memory for the judged rankings of runs, in bytes; scores are computed from these"
     )
@@ -86,6 +89,11 @@ class Settings(BaseModel):
     def slots(self) -> int:
         """The number of processes that run jobs. By default one core is left for requests."""
         return self.job_slots if self.job_slots is not None else max(1, available_cores() - 1)
+
+    @property
+    def most_readers(self) -> int:
+        """The number of uploads that this process reads at once."""
+        return self.readers if self.readers is not None else 2 * available_cores()
 
     @property
     def compiled(self) -> Path | None:

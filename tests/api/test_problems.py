@@ -54,7 +54,7 @@ PROMISED = {
         "team-required",
         "name-required",
     ],
-    429: ["too-many-jobs"],
+    429: ["too-many-jobs", "too-many-uploads"],
     500: ["error", "internal-error"],
     503: ["unavailable", "temporary-folder-full", "database-busy", "database-unusable", "database-newer"],
 }

@@ -112,6 +112,11 @@ _PAGES: Mapping[type[GainboardError], str] = {
     `limit` and `used` count them; `resets_at` is the end of the day. Faulty files, repeated files and withdrawn runs
     without a score are not counted.
     """,
+    errors.TooManyUploads: """
+    The server, the team or the token has as many uploads under way as it may. The body was not read.
+
+    `limit` is the most at once. Send the file again after `Retry-After` seconds.
+    """,
     errors.TooManyJobs: """
     The token has as many open jobs as it may. Wait until one of them is over, or cancel one.
     """,

@@ -31,6 +31,7 @@ STATUS: Mapping[type[GainboardError], int] = {
     errors.NotAuthenticated: 401,
     errors.NotFound: 404,
     errors.MethodNotAllowed: 405,
+    errors.TooManyUploads: 429,
     errors.TooManyJobs: 429,
     errors.Conflict: 409,
     errors.Unavailable: 503,
@@ -41,6 +42,7 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.BodyStalled: {"Connection": "close"},
     errors.DatabaseBusy: {"Retry-After": "1"},
     errors.TemporaryFolderFull: {"Retry-After": "60"},
+    errors.TooManyUploads: {"Retry-After": "5"},
     errors.TooManyJobs: {"Retry-After": "30"},
     errors.JobNotFinished: {"Retry-After": "1"},
 }

@@ -16,7 +16,16 @@ from gainboard.api.models.answers import Page
 from gainboard.api.models.qrels import Columns, ShownQrels
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
-from gainboard.errors import Conflict, FaultyFile, Forbidden, JudgmentsHidden, TemporaryFolderFull, UnsupportedEncoding
+from gainboard.api.readers import ReadersDep
+from gainboard.errors import (
+    Conflict,
+    FaultyFile,
+    Forbidden,
+    JudgmentsHidden,
+    TemporaryFolderFull,
+    TooManyUploads,
+    UnsupportedEncoding,
+)
 from gainboard.evaluation import publication, qrels
 from gainboard.store.records import Qrels
 
@@ -39,6 +48,7 @@ def show(found: Qrels) -> ShownQrels:
         FaultyFile,
         UnsupportedEncoding,
         TemporaryFolderFull,
+        TooManyUploads,
         Forbidden,
         Conflict,
         also={
@@ -55,6 +65,7 @@ async def put_qrels(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    readers: ReadersDep,
     columns: Annotated[
         Columns | None, Query(description="How to read the columns of the file, if they can be read in several ways")
     ] = None,
@@ -65,7 +76,7 @@ async def put_qrels(
     With `draft=true` the version is not used before it is published, unless an organiser asks for it by number.
     """
     await run_in_threadpool(qrels.admit, workspace, principal, collection)
-    async with uploads.received(request, workspace.limits.compressed_bytes) as sent:
+    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes) as sent:
         published = await run_in_threadpool(
             qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft
         )

@@ -20,6 +20,7 @@ from gainboard.api.models.texts import Slug, Text
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.qrels import TEXT
+from gainboard.api.readers import ReadersDep
 from gainboard.errors import (
     BudgetExhausted,
     Conflict,
@@ -34,6 +35,7 @@ from gainboard.errors import (
     SubmissionsClosed,
     TeamRequired,
     TemporaryFolderFull,
+    TooManyUploads,
     Unavailable,
     UnsupportedEncoding,
 )
@@ -52,6 +54,7 @@ ON_SUBMIT = (
     FaultyFile,
     UnsupportedEncoding,
     TemporaryFolderFull,
+    TooManyUploads,
     TeamRequired,
     NameRequired,
     Forbidden,
@@ -101,6 +104,7 @@ async def submit_run(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    readers: ReadersDep,
     team: Annotated[Slug | None, Query(description="Required for organisers; a new name creates the team")] = None,
     name: Annotated[Slug | None, Query(description="The run tag of the file by default")] = None,
     description: Annotated[Text | None, Query()] = None,
@@ -112,6 +116,8 @@ async def submit_run(
     details = RunDetails(team, name, description, type, pooled)
     await run_in_threadpool(runs.admit, workspace, principal, collection, team)
     async with (
+        # A place is taken first: the count of a team's uploads writes to the database.
+        readers.reading(principal),
         _in_slot(workspace, principal, collection),
         uploads.received(request, workspace.limits.compressed_bytes) as sent,
     ):

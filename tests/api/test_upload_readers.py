@@ -1,0 +1,92 @@
+"""Uploads at once: so many in a server, so many of a team, and each is over when its request is."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from gainboard.settings import Settings
+from tests.api.campaign import RUN, Campaign, refused, run_text
+from tests.conftest import ADMIN, serving
+from tests.waiting import until
+
+
+@pytest.fixture
+def six(tmp_path: Path) -> Iterator[Campaign]:
+    """A campaign on a server that reads six uploads at once."""
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, readers=6)) as service:
+        yield Campaign(service)
+
+
+@contextmanager
+def held(campaign: Campaign, client: httpx.Client, what: str = "POST runs") -> Iterator[socket.socket]:
+    """An upload that the server reads, and whose body does not end."""
+    method, path = what.split()
+    address = urlsplit(campaign.service.url)
+    team = "" if client is not campaign.organiser or path == "qrels" else "?team=t"
+    head = f"{method} {campaign.path}/{path}{team} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+    head += f"Authorization: {client.headers['authorization']}\r\nContent-Length: 100000\r\n\r\n"
+    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 100 ")  # the server asks for the body only once it reads it
+        yield connection
+
+
+def is_taken(campaign: Campaign, client: httpx.Client) -> bool:
+    return campaign.submit(run_text({"1": ["d"]}, f"t{id(client)}"), client).status_code in (200, 201)
+
+
+def test_a_team_has_four_uploads_at_once_whatever_their_tokens(six: Campaign) -> None:
+    one, other = six.client("participant", "lemur"), six.client("participant", "lemur")
+    rival = six.client("participant", "rival")
+    with ExitStack() as uploads:
+        for client in (one, other, one, other):
+            uploads.enter_context(held(six, client))
+        answer = six.submit(client=one)
+        assert refused(answer) == (429, "too-many-uploads")
+        assert (answer.headers["retry-after"], answer.json()["limit"]) == ("5", 4)
+        assert is_taken(six, rival)
+    # The connections are closed, and so are the uploads, in a moment.
+    until(lambda: is_taken(six, one))
+
+
+def test_an_organiser_counts_by_its_token(six: Campaign) -> None:
+    organiser = six.client("organiser")
+    with ExitStack() as uploads:
+        for what in ("POST runs", "PUT qrels", "PUT qrels", "POST runs"):
+            uploads.enter_context(held(six, six.organiser, what))
+        assert refused(six.put_qrels()) == (429, "too-many-uploads")
+        assert organiser.put(f"{six.path}/qrels", content="1 0 d 1\n").status_code == 201
+
+
+def test_a_server_reads_so_many_uploads_in_all(six: Campaign) -> None:
+    teams = [six.client("participant", f"t{number}") for number in range(6)]
+    with ExitStack() as uploads:
+        for client in teams:
+            uploads.enter_context(held(six, client))
+        for answer in (six.put_qrels(), six.submit(), six.submit(client=teams[0])):
+            assert refused(answer) == (429, "too-many-uploads")
+            assert answer.json()["limit"] == 6
+        assert six.get("/runs").status_code == 200
+    until(lambda: is_taken(six, teams[0]))
+
+
+@pytest.mark.parametrize("body", [RUN, "faulty\n", b"PK\x03\x04", b"\x1f\x8b"])
+def test_every_end_of_an_upload_frees_its_place(tmp_path: Path, body: str | bytes) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, readers=1)) as service:
+        campaign = Campaign(service)
+        found = [campaign.submit(body).status_code for _ in range(3)]
+        assert 429 not in found
+        assert campaign.submit(team="x y").status_code == 422
+        assert campaign.put_qrels().status_code == 201
+
+
+def test_by_default_two_are_read_for_each_core() -> None:
+    assert Settings.read({}).most_readers >= 2
+    assert Settings.read({"GAINBOARD_READERS": "3"}).most_readers == 3
