@@ -105,7 +105,7 @@ def test_a_setting_out_of_range_ends_the_start_with_its_name() -> None:
     ("url", "said"),
     [
         ("nonsense", "postgresql+psycopg://user:password@host/name"),
-        ("mysql://host/name", "not on 'mysql'"),
+        ("mysql://host/name", "'mysql' is not supported"),
         ("postgresql://host:port/name", "The address of the database is invalid"),
         ("postgresql+psycopg://somebody:secret@127.0.0.1:1/name", "Connection refused"),
     ],
