@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
+from collections.abc import Callable
 
 import uvicorn
 from fastapi import FastAPI
@@ -18,7 +19,10 @@ STOP_SECONDS = 9
 class Server(uvicorn.Server):
     """A server that ends open event streams and waits for jobs before it waits for its connections to close."""
 
-    def __init__(self, application: FastAPI, root_path: str = "") -> None:
+    def __init__(
+        self, application: FastAPI, root_path: str = "", once_listening: Callable[[], object] | None = None
+    ) -> None:
+        """Prepare to serve the application. `once_listening` is called when the server takes requests."""
         super().__init__(
             uvicorn.Config(
                 application,
@@ -29,6 +33,13 @@ class Server(uvicorn.Server):
             )
         )
         self._watch = application.state.watch
+        self._once_listening = once_listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as usual, then do what must not delay the first answers."""
+        await super().startup(sockets)
+        if self._once_listening is not None:
+            self._once_listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the event streams, then shut down as usual."""

@@ -25,8 +25,9 @@ def _serve(parsed: argparse.Namespace) -> int:
     with listen(parsed.host, parsed.port) as listener:
         workspace, token = open_workspace(settings)
         announce(token)
-        start_compiled(settings)
-        Server(create_app(workspace, settings), parsed.root_path).run([listener])
+        application = create_app(workspace, settings)
+        # Loading compiled code takes half a second of the processor, which the first answer should not wait for.
+        Server(application, parsed.root_path, lambda: start_compiled(settings)).run([listener])
     return 0
 
 
