@@ -19,7 +19,7 @@ from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.workspace import Recent, Workspace
 from gainboard.store.standing import Checked, Standing, Standings
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 8 << 20
 LONGEST = MOST_BYTES // 8
 """The longest answer that is cached, in bytes: a longer one would leave little room for others."""
 _ENTRY_BYTES = 4096
