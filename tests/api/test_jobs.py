@@ -59,6 +59,22 @@ def test_a_job_in_the_queue_is_asked_for_again_cancelled_and_queued_again(idle: 
     assert (again.status_code, again.json()["id"], again.json()["state"]) == (202, first.json()["id"], "queued")
 
 
+def test_a_token_of_another_collection_has_few_open_jobs_on_a_public_one(idle: Service) -> None:
+    lab, other = Laboratory(idle), Campaign(idle)
+    lab.release(public=True)
+    visitor, reader = other.client("organiser"), lab.client("reader")
+    asked = [lab.ask(client=visitor, **SHORT, seed=seed) for seed in range(6)]
+    assert [each.status_code for each in asked] == [202] * 5 + [429]
+    assert refused(asked[5]) == (429, "too-many-jobs")
+    said = "may have 5 open jobs on '{}'. This token has 5, and this request needs 1 more."
+    assert said.format(lab.name) in asked[5].json()["detail"]
+    assert asked[5].headers["retry-after"] == "30"
+    assert lab.ask(client=visitor, **SHORT, seed=0).json()["id"] == asked[0].json()["id"]
+    assert {lab.ask(client=reader, **SHORT, seed=seed).status_code for seed in range(6, 14)} == {202}
+    visitor.delete(asked[0].headers["location"])
+    assert lab.ask(client=visitor, **SHORT, seed=20).status_code == 202
+
+
 def test_a_running_job_is_cancelled_and_succeeds_when_asked_for_again(service: Service) -> None:
     lab = Laboratory(service)
     asked = lab.ask(**LONG)

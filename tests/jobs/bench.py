@@ -113,20 +113,20 @@ class Bench:
     def add(self, sizes: Sequence[int], identity: str | None = None, **given: Any) -> StoredJob:
         """A job that is like others, with chunks of these sizes."""
         names = ("collection_id", "kind", "params", "qrels_id", "run_ids")
-        own = {"engine_version": find_kind(self.like.kind).engine_version}
+        version, token = find_kind(self.like.kind).engine_version, self.organiser.require_token()
+        own = {"engine_version": version, "token_id": token.id}
         values = {name: getattr(self.like, name) for name in names} | own | given
         with self.workspace.database.writing() as tx:
-            now, token = self.workspace.now(), self.organiser.require_token()
-            return jobs.add(tx, now, sizes, id=identity or self.new_id(), token_id=token.id, **values)[0]
+            return jobs.add(tx, self.workspace.now(), sizes, id=identity or self.new_id(), **values)[0]
 
     def new_id(self) -> str:
         """An id that no job has."""
         return uuid4().hex * 2
 
-    def claim(self, owner: str = "a") -> Claim | None:
+    def claim(self, owner: str = "a", turns: claims.Turns | None = None) -> Claim | None:
         """The next chunk, if there is one."""
         with self.workspace.database.writing() as tx:
-            return claims.claim(tx, owner, self.workspace.now())
+            return claims.claim(tx, owner, self.workspace.now(), turns)
 
     def cancel_all(self) -> None:
         """Cancels every job that is not over."""
@@ -169,14 +169,19 @@ def fill(workspace: Workspace, organiser: Principal) -> None:
     drawn = random.Random(2002)
     topics = {str(topic): [f"d{topic}-{number}" for number in range(12)] for topic in range(1, TOPICS + 1)}
     judged = "".join(f"{t} 0 {d} {drawn.randrange(3)}\n" for t, documents in topics.items() for d in documents)
-    settings: dict[str, Any] = {"name": COLLECTION, "title": "", "level_names": None, "highest_level": 2}
-    settings |= {"gains": "linear", "depth": 1000, "order_by": "score", "topics": None, "metrics": None}
-    collections.create(workspace, organiser, settings | {"phase": "released", "public": False})
+    create_collection(workspace, organiser, COLLECTION)
     qrels.publish(workspace, organiser, COLLECTION, _body(judged))
     for number in range(RUNS):
         ranked = {topic: drawn.sample(documents, 8) for topic, documents in topics.items()}
         details = RunDetails(team="lemur", name=f"run-{number:02d}")
         runs.submit(workspace, organiser, COLLECTION, _body(run_text(ranked, f"tag{number}")), details)
+
+
+def create_collection(workspace: Workspace, organiser: Principal, name: str) -> None:
+    """Makes a collection without judgments."""
+    settings: dict[str, Any] = {"name": name, "title": "", "level_names": None, "highest_level": 2}
+    settings |= {"gains": "linear", "depth": 1000, "order_by": "score", "topics": None, "metrics": None}
+    collections.create(workspace, organiser, settings | {"phase": "released", "public": False})
 
 
 def _body(text: str) -> Body:

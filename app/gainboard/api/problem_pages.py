@@ -118,7 +118,9 @@ _PAGES: Mapping[type[GainboardError], str] = {
     `limit` is the most at once. Send the file again after `Retry-After` seconds.
     """,
     errors.TooManyJobs: """
-    The token has as many open jobs as it may. Wait until one of them is over, or cancel one.
+    The token has as many open jobs as it may: 200 in all, and 5 on each public collection that is not its own.
+
+    Wait until one of them is over, or cancel one.
     """,
     errors.NotFound: """
     The resource does not exist, or this token may not see it.

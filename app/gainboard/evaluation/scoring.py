@@ -53,13 +53,13 @@ class ScoredRuns:
         return mean_intervals(self.scores)
 
 
-MOST_SCORED_BYTES = 12 << 20
+MOST_SCORED_BYTES = 10 << 20
 SCORED_RUNS: Cache[tuple[int, bytes], ScoredRuns] = Cache(
     MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + (1 << 10)
 )
 """Scores by the id of the qrels version, and by runs and metrics (`_key`).
 
-There is room for 1,000 runs with five metrics on 250 topics, or for 15 requests with 43 metrics of 45 runs on 50.
+There is room for 1,000 runs with five metrics on 250 topics, or for 13 requests with 43 metrics of 45 runs on 50.
 """
 STORED_RUNS: Cache[tuple[int, int], Sequence[Run]] = Cache(50_000, lambda runs: len(runs) + 1)
 """All runs of a collection, by its id and its revision. A run takes a few kilobytes, with its warnings."""

@@ -6,19 +6,21 @@ job was cancelled, or the process was taken for dead and its chunk given to anot
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection as Container
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Select, Subquery, case, delete, func, or_, select, update
+from sqlalchemy import Row, Select, String, Subquery, bindparam, case, cast, delete, func, literal, or_, select, update
 
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import Claim
 from gainboard.store.job_tables import job_chunks as chunks
 from gainboard.store.job_tables import jobs as table
 from gainboard.store.jobs import OPEN
+from gainboard.store.tables import tokens
 
 ATTEMPTS = 3
 """How often a chunk is started again after its process died or raised an error."""
@@ -26,46 +28,116 @@ INTERRUPTIONS = 20
 """How often a chunk is started again after the owner of its process died, too."""
 
 
-def _ready() -> Select[Any]:
-    """Return the query for the next chunk.
+_IS_LAST = chunks.c.first_part + chunks.c.parts == table.c.parts
+_VISITS = tokens.c.collection_id.is_not(None) & (tokens.c.collection_id != table.c.collection_id)
+_PRINCIPAL = case(
+    (tokens.c.id.is_(None), literal("service")),
+    (_VISITS, literal("visitors from ") + cast(tokens.c.collection_id, String)),
+    (tokens.c.team_id.is_not(None), literal("team ") + cast(tokens.c.team_id, String)),
+    (tokens.c.role == "organiser", literal("organisers of ") + cast(table.c.collection_id, String)),
+    else_=literal("token ") + tokens.c.id,
+)
+"""The principal whose job it is: a team, all organisers of the job's collection together, or else a token.
 
-    It belongs to the job with the fewest started chunks, so that short jobs do not wait for long ones. The chunk that
-    puts a result together comes when all others of its job are done.
-    """
-    is_last = chunks.c.first_part + chunks.c.parts == table.c.parts
-    progress = _open_jobs()
-    return (
-        select(chunks.c.job_number, chunks.c.position, chunks.c.first_part, chunks.c.parts, is_last.label("is_last"))
-        .join(table, table.c.number == chunks.c.job_number)
-        .join(progress, progress.c.job_number == chunks.c.job_number)
-        .where(OPEN, ~chunks.c.done, chunks.c.claim.is_(None), or_(~is_last, progress.c.undone == 1))
-        .order_by(progress.c.begun, chunks.c.job_number, chunks.c.position)
-        .limit(1)
-    )
+Chores are the service's. All tokens of another collection are one principal, since its organisers can make any number.
+"""
 
 
-def _open_jobs() -> Subquery:
+class Turns:
+    """The principals in the order in which this process last gave them a chunk. Who got none yet comes first."""
+
+    _MOST = 1_000
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+        self._given = 0
+
+    def last(self, principal: str) -> int:
+        """Return the number of the last chunk that the principal got; 0 if it got none."""
+        return self._last.get(principal, 0)
+
+    def note(self, principal: str) -> None:
+        """Note that the principal got a chunk."""
+        self._given += 1
+        self._last.pop(principal, None)
+        self._last[principal] = self._given
+        if len(self._last) > self._MOST:
+            del self._last[next(iter(self._last))]
+
+
+def _counted() -> Subquery:
+    """Return the open jobs, with the number of their chunks that are begun, running, undone, and free to be started."""
     # This reads each chunk once. Counting the other chunks for each of them would block SQLite's only writer for
     # seconds.
-    is_begun = or_(chunks.c.done, chunks.c.claim.is_not(None))
-    begun, undone = (func.sum(case((what, 1), else_=0)) for what in (is_begun, ~chunks.c.done))
-    counted = select(chunks.c.job_number, begun.label("begun"), undone.label("undone"))
-    joined = counted.join(table, table.c.number == chunks.c.job_number).where(OPEN)
-    return joined.group_by(chunks.c.job_number).subquery()
+    is_free = ~chunks.c.done & chunks.c.claim.is_(None)
+    numbers = {
+        "begun": ~is_free,
+        "running": chunks.c.claim.is_not(None),
+        "undone": ~chunks.c.done,
+        "free": is_free & ~_IS_LAST,
+        "last_free": is_free & _IS_LAST,
+    }
+    counts = [func.sum(case((what, 1), else_=0)).label(name) for name, what in numbers.items()]
+    joined = select(chunks.c.job_number, *counts).join(table, table.c.number == chunks.c.job_number)
+    return joined.where(OPEN).group_by(chunks.c.job_number).subquery()
+
+
+def _open_jobs() -> Select[Any]:
+    """Return the query for the open jobs of each principal, and whether a chunk of them is ready.
+
+    The chunk that puts a result together is ready when all others of its job are done.
+    """
+    counted = _counted()
+    is_at_last = ((counted.c.undone == 1) & (counted.c.last_free == 1)).label("is_at_last")
+    is_ready = or_(counted.c.free > 0, is_at_last).label("is_ready")
+    shown = (table.c.number, _PRINCIPAL.label("principal"), counted.c.begun, counted.c.running, is_ready, is_at_last)
+    joined = select(*shown).join(counted, counted.c.job_number == table.c.number)
+    return joined.outerjoin(tokens, tokens.c.id == table.c.token_id)
+
+
+def _next() -> Select[Any]:
+    """Return the query for the next chunk of a job: the last one, if `is_at_last`, or else the first other one."""
+    shown = (chunks.c.job_number, chunks.c.position, chunks.c.first_part, chunks.c.parts, _IS_LAST.label("is_last"))
+    joined = select(*shown).join(table, table.c.number == chunks.c.job_number)
+    of_job = joined.where(table.c.number == bindparam("number"), OPEN, bindparam("is_at_last") == _IS_LAST)
+    free = of_job.where(~chunks.c.done, chunks.c.claim.is_(None))
+    return free.order_by(chunks.c.position).limit(1).with_for_update(of=chunks, skip_locked=True)
+
+
+_OPEN_JOBS, _NEXT = _open_jobs(), _next()
 
 
 def is_anything_ready(tx: Transaction) -> bool:
     """Return whether `claim` would find a chunk now, in a reading transaction, which blocks nobody."""
-    return tx.execute(_ready()).first() is not None
+    return any(row.is_ready for row in tx.execute(_OPEN_JOBS))
 
 
-def claim(tx: Transaction, owner: str, now: datetime) -> Claim | None:
-    """Claim a chunk that can be started now, and return the claim; None if there is no such chunk."""
-    # On PostgreSQL another transaction may hold this chunk at the moment. The next one is taken instead of waiting.
-    row = tx.execute(_ready().with_for_update(of=chunks, skip_locked=True)).first()
-    if row is None:
-        return None
-    found = Claim(f"{owner}/{uuid4().hex}", *row)
+def claim(tx: Transaction, owner: str, now: datetime, turns: Turns | None = None) -> Claim | None:
+    """Claim a chunk that can be started now, and return the claim; None if there is no such chunk.
+
+    It belongs to the principal of whom the fewest chunks are running. Among equals it is the turn of the one who got
+    nothing for the longest time. So a principal waits for one chunk of each other one, however many jobs they queued.
+    Of a principal's jobs, the one with the fewest started chunks is next, so that short jobs do not wait for long ones.
+    """
+    turns = turns or Turns()
+    opened = list(tx.execute(_OPEN_JOBS))
+    running = Counter[str]()
+    for job in opened:
+        running[job.principal] += job.running
+
+    def place(job: Row[Any]) -> tuple[int, ...]:
+        return running[job.principal], turns.last(job.principal), job.begun, job.number
+
+    for job in sorted((job for job in opened if job.is_ready), key=place):
+        # On PostgreSQL another transaction may hold a chunk at the moment. The next one is taken instead of waiting.
+        row = tx.execute(_NEXT, {"number": job.number, "is_at_last": job.is_at_last}).first()
+        if row is not None:
+            turns.note(job.principal)
+            return _claimed(tx, Claim(f"{owner}/{uuid4().hex}", *row), now)
+    return None
+
+
+def _claimed(tx: Transaction, found: Claim, now: datetime) -> Claim:
     taken = {"claim": found.name, "attempts": chunks.c.attempts + 1, "parts_done": 0}
     tx.execute(update(chunks).where(_of(found)).values(**taken))
     is_first = (table.c.number == found.job_number) & (table.c.state == "queued")

@@ -78,9 +78,10 @@ def page(
     return [_record(row) for row in tx.execute(query.order_by(table.c.number.desc()).limit(limit))]
 
 
-def count_open(tx: Transaction, token_id: str) -> int:
-    """Count the open jobs that this token asked for."""
-    return tx.execute(select(func.count()).where(table.c.token_id == token_id, OPEN)).scalar_one()
+def count_open(tx: Transaction, token_id: str) -> dict[int, int]:
+    """Count the open jobs that this token asked for, by collection."""
+    own = select(table.c.collection_id, func.count().label("jobs")).where(table.c.token_id == token_id, OPEN)
+    return {row.collection_id: row.jobs for row in tx.execute(own.group_by(table.c.collection_id))}
 
 
 def count_by_state(tx: Transaction) -> dict[JobState, int]:

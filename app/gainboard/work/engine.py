@@ -40,6 +40,7 @@ class Engine:
         self._news = Event()
         self._stop = Event()
         self._owns = self._is_in_doubt = self._is_troubled = False
+        self._turns = claims.Turns()
         self._replies: list[tuple[Claim, Reply]] = []
         self._thread: Thread | None = None
         self._slots = [Slot(workspace.database.url, self._news.set) for _ in range(slots)]
@@ -171,7 +172,7 @@ class Engine:
             if not claims.is_anything_ready(tx):
                 return False
         with self._workspace.database.writing() as tx:
-            claim = claims.claim(tx, self._name, self._workspace.now())
+            claim = claims.claim(tx, self._name, self._workspace.now(), self._turns)
         if claim is not None:
             slot.give(claim)
         return claim is not None

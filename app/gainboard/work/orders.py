@@ -35,6 +35,8 @@ MOST_SECONDS = 4 * 3600.0
 """The most estimated seconds of one core in a job."""
 MOST_OPEN = 200
 """The most open jobs of one token. Each search for work reads all open jobs, so their number is limited."""
+MOST_OPEN_ELSEWHERE = 5
+"""The most open jobs of one token on a public collection that is not its own."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def launch(
     # Sizing may read all runs, so it happens between the two transactions.
     sizes = sized(asked, chunk_seconds)
     with workspace.database.writing() as tx:
-        require_room(tx, token, 1)
+        require_room(tx, token, [asked])
         job, is_queued = enqueue(workspace, tx, token, asked, sizes)
         if is_queued:
             audit.record(tx, principal, "job-launched", job.id, asked.collection, kind=kind.name, params=job.params)
@@ -163,12 +165,25 @@ def sized(asked: Order, chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
     return sizes_of_chunks(asked.kind.analysis(asked.matrices, asked.params).parts(), chunk_seconds)
 
 
-def require_room(tx: Transaction, token: Token, wanted: int) -> None:
-    """Raise TooManyJobs if this token may not have so many more jobs."""
-    if (count := jobs.count_open(tx, token.id)) + wanted > MOST_OPEN:
+def require_room(tx: Transaction, token: Token, wanted: Sequence[Order]) -> None:
+    """Raise TooManyJobs if this token may not queue those of the orders whose jobs are not there yet."""
+    ids = {each.id: each.collection for each in wanted}
+    there = jobs.among(tx, list(ids)).values()
+    known = {job.id for job in there if job.state in ("queued", "running", "succeeded")}
+    new = [collection for id, collection in ids.items() if id not in known]
+    opened = jobs.count_open(tx, token.id)
+    if (count := sum(opened.values())) + len(new) > MOST_OPEN:
         raise TooManyJobs(
             f"This token has {count} open jobs, and may have {MOST_OPEN}. Wait until some are over, or cancel some."
         )
+    for here in {each.id: each for each in new if token.collection_id not in (None, each.id)}.values():
+        count, more = opened.get(here.id, 0), sum(each.id == here.id for each in new)
+        if count + more > MOST_OPEN_ELSEWHERE:
+            raise TooManyJobs(
+                f"A token of another collection may have {MOST_OPEN_ELSEWHERE} open jobs on {here.name!r}. This token "
+                f"has {count}, and this request needs {more} more. Wait until some are over, or ask the organisers of "
+                f"{here.name!r} for a token."
+            )
 
 
 def enqueue(

@@ -14,7 +14,7 @@ from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.versions import select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import jobs, qrels, reports, runs
+from gainboard.store import qrels, reports, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport
 from gainboard.store.records import Token
@@ -161,7 +161,7 @@ def _stored(
         if (there := reports.find(tx, known)) and there.state in ("queued", "running", "succeeded"):
             return there
     with workspace.database.writing() as tx:
-        require_room(tx, token, _count_new(tx, outlines))
+        require_room(tx, token, [each for outline in outlines for each in outline.orders.values()])
         queued = _queued(workspace, tx, token, outlines)
         chapters = [_chapter(each, queued) for each in outlines]
         values = {"id": known, "name": kind.name, "params": shown(params), "token_id": token.id}
@@ -174,12 +174,6 @@ def _stored(
             for each in outlines:
                 audit.record(tx, principal, "report-launched", known, each.view.collection, name=kind.name)
     return report
-
-
-def _count_new(tx: Transaction, outlines: Sequence[Outline]) -> int:
-    wanted = {each.id for outline in outlines for each in outline.orders.values()}
-    there = jobs.among(tx, wanted).values()
-    return len(wanted) - sum(job.state in ("queued", "running", "succeeded") for job in there)
 
 
 def _queued(
