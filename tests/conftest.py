@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -28,7 +26,10 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
-from tests import thorough  # noqa: F401 (it sets how many examples property tests look at)
+from tests import (
+    private_postgres,
+    thorough,  # noqa: F401 (it sets how many examples property tests look at)
+)
 
 INNER_LOOP = "not outer"
 HERE = Path(__file__).parent
@@ -94,40 +95,11 @@ def postgres_url() -> Iterator[str]:
     if url := os.environ.get("GAINBOARD_TEST_POSTGRES"):
         yield url
         return
-    binaries = _postgres_binaries()
-    if binaries is None:
+    if not private_postgres.is_installed():
         pytest.skip("no PostgreSQL: set GAINBOARD_TEST_POSTGRES or install its server")
     # Not below pytest's folders, which another session of pytest closes to everybody but its owner.
-    with TemporaryDirectory() as folder, _private_postgres(binaries, Path(folder)) as url:
-        yield url
-
-
-def _postgres_binaries() -> Path | None:
-    if found := shutil.which("initdb"):
-        return Path(found).parent
-    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    return versions[-1].parent if versions else None
-
-
-@contextmanager
-def _private_postgres(binaries: Path, folder: Path) -> Iterator[str]:
-    as_somebody = []
-    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        shutil.chown(folder, "nobody")
-        as_somebody = ["runuser", "-u", "nobody", "--"]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    data = folder / "data"
-    options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={folder} -c fsync=off"
-    control = [*as_somebody, str(binaries / "pg_ctl"), "-D", str(data), "-l", str(folder / "log"), "-w"]
-    made = [*as_somebody, str(binaries / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8"]
-    subprocess.run([*made, "--no-sync"], check=True, stdout=subprocess.DEVNULL, cwd=folder)
-    subprocess.run([*control, "-o", options, "start"], check=True, stdout=subprocess.DEVNULL, cwd=folder)
-    try:
-        yield f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
-    finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=True, stdout=subprocess.DEVNULL, cwd=folder)
+    with TemporaryDirectory() as folder, private_postgres.running(Path(folder)) as server:
+        yield server.url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -38,6 +38,7 @@
     │       └── KeyInUse              an Idempotency-Key whose first request is not finished
     └── Unavailable               the service cannot answer; trying again may help
         ├── TemporaryFolderFull       no room for the temporary copy of an upload
+        ├── OutOfMemory               no memory for a request
         ├── DatabaseBusy              locked, full or unreachable
         ├── DatabaseUnusable          the database in the settings is invalid or cannot be opened
         ├── DatabaseNewer             the database was written by a later Gainboard
@@ -258,6 +259,10 @@ class KeyInUse(Conflict):
 
 class TemporaryFolderFull(Unavailable):
     slug, title = "temporary-folder-full", "Temporary folder full"
+
+
+class OutOfMemory(Unavailable):
+    slug, title = "out-of-memory", "Out of memory"
 
 
 class DatabaseBusy(Unavailable):

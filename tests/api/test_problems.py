@@ -56,7 +56,14 @@ PROMISED = {
     ],
     429: ["too-many-jobs", "too-many-uploads"],
     500: ["error", "internal-error"],
-    503: ["unavailable", "temporary-folder-full", "database-busy", "database-unusable", "database-newer"],
+    503: [
+        "unavailable",
+        "temporary-folder-full",
+        "out-of-memory",
+        "database-busy",
+        "database-unusable",
+        "database-newer",
+    ],
 }
 """The types of problems by their status, which programs rely on."""
 STATUS = {slug: status for status, slugs in PROMISED.items() for slug in slugs}

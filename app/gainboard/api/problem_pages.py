@@ -156,6 +156,11 @@ _PAGES: Mapping[type[GainboardError], str] = {
     errors.KeyInUse: """
     The first request with this `Idempotency-Key` is not finished yet, or its answer is not repeated.
     """,
+    errors.OutOfMemory: """
+    The server has too little memory for this request now. Nothing was stored.
+
+    Send it again later, or ask for less at once. Operators find the request in the log.
+    """,
     errors.TemporaryFolderFull: """
     The server has no room for the temporary copy of an upload. Nothing was stored. Send the file again after
     `Retry-After` seconds, and tell the operator if this goes on.

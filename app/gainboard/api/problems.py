@@ -42,6 +42,7 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.BodyStalled: {"Connection": "close"},
     errors.DatabaseBusy: {"Retry-After": "1"},
     errors.TemporaryFolderFull: {"Retry-After": "60"},
+    errors.OutOfMemory: {"Retry-After": "60"},
     errors.TooManyUploads: {"Retry-After": "5"},
     errors.TooManyJobs: {"Retry-After": "30"},
     errors.JobNotFinished: {"Retry-After": "1"},
@@ -62,6 +63,7 @@ ANYWHERE: tuple[type[GainboardError], ...] = (
     errors.TooLarge,
     errors.BodyStalled,
     errors.DatabaseBusy,
+    errors.OutOfMemory,
     errors.Unexpected,
 )
 """The errors that every route may answer with, so that a route lists only its own."""
@@ -117,6 +119,7 @@ def install(application: FastAPI) -> None:
     """Install the handlers that turn every error of the application into a problem document."""
     application.add_exception_handler(GainboardError, _on_error)
     application.add_exception_handler(OSError, _on_system)
+    application.add_exception_handler(MemoryError, _on_memory)
     application.add_exception_handler(HTTPException, _on_http)
     application.add_exception_handler(RequestValidationError, _on_validation)
     describe = application.openapi
@@ -133,6 +136,16 @@ def install(application: FastAPI) -> None:
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, GainboardError)
     return problem(error)
+
+
+async def _on_memory(request: Request, error: Exception) -> Response:
+    log.warning("a request needed more memory than there is: %s %s", request.method, request.url.path)
+    return problem(
+        errors.OutOfMemory(
+            "The server has too little memory for this request now, so nothing was stored. Try again later, or ask for "
+            "less at once."
+        )
+    )
 
 
 async def _on_system(request: Request, error: Exception) -> Response:

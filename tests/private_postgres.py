@@ -1,0 +1,76 @@
+"""A PostgreSQL server of its own for tests, from installed binaries."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class PrivatePostgres:
+    """A server over a folder."""
+
+    folder: Path
+    port: int
+    binaries: Path
+
+    @property
+    def url(self) -> str:
+        """The address of its only database."""
+        return f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/postgres"
+
+    def make(self) -> None:
+        """Creates its files."""
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "nobody")
+        self._run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+
+    def start(self) -> None:
+        """Starts it, and returns when it takes connections."""
+        options = f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.folder}"
+        self._run("pg_ctl", "-l", str(self.folder / "log"), "-w", "-o", f"{options} -c fsync=off", "start")
+
+    def stop(self) -> None:
+        """Stops it as a crash would."""
+        self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        # PostgreSQL refuses to run as root.
+        as_somebody = ["runuser", "-u", "nobody", "--"] if os.geteuid() == 0 else []
+        command = [*as_somebody, str(self.binaries / program), "-D", str(self.folder / "data"), *arguments]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
+
+
+def _binaries() -> Path | None:
+    if found := shutil.which("initdb"):
+        return Path(found).parent
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return versions[-1].parent if versions else None
+
+
+def is_installed() -> bool:
+    """Whether there is a server to start."""
+    return _binaries() is not None
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[PrivatePostgres]:
+    """A server over an empty folder, which everybody may enter."""
+    binaries = _binaries()
+    assert binaries is not None
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = PrivatePostgres(folder, port, binaries)
+    server.make()
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
