@@ -1,0 +1,247 @@
+"""Loads a server in three ways, and looks how everybody else is answered meanwhile.
+
+    python -m tests.proofs.load
+    python -m tests.proofs.load --seconds 60 dashboards
+
+`dashboards`: 50 clients poll boards and a job once a second, runs are uploaded and a job computes. Nobody is answered
+5xx, the 99th percentile of the polls stays within five times that of an idle server, and memory stays flat.
+`hostile-posts`: 60 bodies that cost as much as a body can are posted at once, again and again. The list of runs stays
+within five times its idle median, and `/healthz` within a second.
+`connections`: 1,000 connections are idle and 200 send a byte now and then, while others are served; those that stall
+are closed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import resource
+import socket
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+
+import httpx
+
+from benchmarks.processes import IS_COUNTED, memory
+from tests.api.laboratory import LONG, rotated
+from tests.conftest import ADMIN, Service
+from tests.proofs.faults import running
+
+POLLERS, POSTS, IDLE, SLOW = 50, 60, 1_000, 200
+FACTOR = 5
+"""The most by which others may wait longer than on an idle server."""
+SLOW_ANSWER = "slow: "
+"""The beginning of what is wrong about times, which a test on a busy machine cannot judge."""
+HEALTH_SECONDS = 1.0
+MOST_GROWTH = 64 << 20
+"""The most bytes by which memory may grow in the second half."""
+
+
+@dataclass
+class Waits:
+    """How long requests of one kind took, in seconds, and the answers that are 5xx or none."""
+
+    seconds: list[float] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def ask(self, client: httpx.Client, path: str) -> None:
+        """Sends a request and notes how it went."""
+        began = time.perf_counter()
+        try:
+            answer = client.get(path)
+        except httpx.TransportError as error:
+            self.failed.append(f"{path}: {type(error).__name__}")
+            return
+        self.seconds.append(time.perf_counter() - began)
+        if answer.status_code >= 500:
+            self.failed.append(f"{path}: {answer.status_code} {answer.text[:200]}")
+
+    def at(self, share: float) -> float:
+        """The wait that this share of the requests did not exceed."""
+        return statistics.quantiles(self.seconds, n=1000, method="inclusive")[round(share * 1000) - 1]
+
+
+def measured(clients: Sequence[httpx.Client], paths: Sequence[str], pause: float, ended: Callable[[], bool]) -> Waits:
+    """Polls until it has ended, each client at its own times."""
+    waits = Waits()
+
+    def poll(number: int) -> None:
+        stop.wait(pause * number / len(clients))  # not all at the same moment
+        turn = number
+        while not ended():
+            waits.ask(clients[number], paths[turn % len(paths)])
+            turn += 1
+            stop.wait(pause)
+
+    stop = Event()
+    with ThreadPoolExecutor(len(clients)) as pool:
+        list(pool.map(poll, range(len(clients))))
+    return waits
+
+
+def after(seconds: float) -> Callable[[], bool]:
+    """Whether so much time has gone by."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() >= end
+
+
+def compared(what: str, found: float, idle: float) -> list[str]:
+    """Prints a wait beside that of an idle server, and says if it is too long."""
+    most = FACTOR * idle
+    print(f"  {what}: {found * 1e3:.1f} ms, idle {idle * 1e3:.1f} ms, at most {most * 1e3:.0f} ms", flush=True)
+    return [f"{SLOW_ANSWER}{what}: {found:.3f} s, at most {most:.3f} s"] if found > most else []
+
+
+@contextmanager
+def _clients(service: Service, count: int) -> Iterator[list[httpx.Client]]:
+    yield [service.client(ADMIN) for _ in range(count)]
+
+
+def dashboards(folder: Path, seconds: float) -> list[str]:
+    """Polls while runs are uploaded and a job computes."""
+    with running(folder) as server:
+        lab, organiser = server.laboratory, server.service.organiser
+        job = lab.ask(**LONG)
+        board = f"{lab.path}/leaderboard"
+        paths = [board, f"{board}?metric=nDCG@10", f"{lab.path}/runs", job.headers["location"]]
+        with _clients(server.service, POLLERS) as clients:
+            organiser.delete(job.headers["location"])
+            idle = measured(clients, paths, 1.0, after(max(5, seconds / 10)))
+            middle: list[int] = []
+            begun, is_over = time.monotonic(), after(seconds)
+
+            def write() -> list[str]:
+                number, failed = 0, []
+                while not is_over():
+                    number += 1
+                    sent = server.send(rotated(number % 5).replace("tag", f"t{number}"), f"load-{number}")
+                    if sent.status_code >= 400:
+                        failed.append(f"an upload: {sent.status_code} {sent.text[:200]}")
+                    if number % 20 == 1:
+                        lab.ask(**LONG, seed=number)
+                    if not middle and time.monotonic() - begun > seconds / 2:
+                        middle.append(memory(server.process.pid) or 0)
+                    time.sleep(0.5)
+                print(f"  {number} runs uploaded", flush=True)
+                return failed
+
+            with ThreadPoolExecutor(1) as writer:
+                written = writer.submit(write)
+                busy = measured(clients, paths, 1.0, is_over)
+                wrong = [*server.wrong, *written.result(), *idle.failed[:5], *busy.failed[:5]]
+        grown = (memory(server.process.pid) or 0) - middle[0] if middle and IS_COUNTED else 0
+        print(f"  {len(busy.seconds)} polls; memory grew by {grown / 1e6:.0f} MB in the second half", flush=True)
+        wrong += compared("p99 of the polls", busy.at(0.99), idle.at(0.99))
+        wrong += [f"memory grew by {grown:,} bytes"] if grown > MOST_GROWTH else []
+        lab.organiser.delete(lab.path)  # jobs end with it
+    return wrong + server.wrong
+
+
+def _hostile() -> list[bytes]:
+    """Bodies of a few hundred bytes to some kilobytes that inflate to a million bad, blank or interleaved lines."""
+    one = b"".join(b"%d Q0 d 1 1 t\n" % (number % 5000) for number in range(100_000))
+    return [gzip.compress(body) for body in (b"a\n" * 1_000_000, b"\n" * 4_000_000, one, bytes(64 << 20))]
+
+
+def post_in_waves(url: str, path: str, tokens: Sequence[str], seconds: float) -> list[int]:
+    """Posts all bodies at once, in waves, and returns the statuses of the answers."""
+    bodies, statuses, is_over = _hostile(), set[int](), after(seconds)
+    clients = [httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) for token in tokens]
+
+    def post(number: int) -> int:
+        headers, body = {"Content-Encoding": "gzip"}, bodies[number % len(bodies)]
+        return clients[number % len(clients)].post(path, content=body, headers=headers).status_code
+
+    with ThreadPoolExecutor(POSTS) as pool:
+        while not is_over():
+            statuses.update(pool.map(post, range(POSTS)))
+    return sorted(statuses)
+
+
+def hostile_posts(folder: Path, seconds: float) -> list[str]:
+    """Posts the most costly bodies at once, while others ask for a list."""
+    with running(folder) as server:
+        lab = server.laboratory
+        teams = [lab.client("participant", f"hostile-{number}") for number in range(6)]
+        tokens = [team.headers["authorization"].removeprefix("Bearer ") for team in teams]
+        watcher, health = [server.service.organiser], [server.service.anonymous]
+        idle = measured(watcher, [f"{lab.path}/runs"], 0.05, after(2))
+        # The posts come from a process of their own, so that those who wait do not wait for Python's lock.
+        with ProcessPoolExecutor(1, get_context("spawn")) as others, ThreadPoolExecutor(2) as pool:
+            posted = others.submit(post_in_waves, server.service.url, f"{lab.path}/runs?name=hostile", tokens, seconds)
+            lists = pool.submit(measured, watcher, [f"{lab.path}/runs"], 0.05, posted.done)
+            beats = pool.submit(measured, health, ["/healthz"], 0.05, posted.done).result()
+            listed, statuses = lists.result(), posted.result()
+        print(f"  answers to hostile posts: {statuses}", flush=True)
+        wrong = [f"a hostile post was answered {status}" for status in statuses if not 400 <= status < 500]
+        wrong += listed.failed[:5] + beats.failed[:5]
+        wrong += compared("median of the list of runs", listed.at(0.5), idle.at(0.5))
+        print(f"  longest wait of /healthz: {max(beats.seconds) * 1e3:.0f} ms", flush=True)
+        if max(beats.seconds) > HEALTH_SECONDS:
+            wrong.append(f"{SLOW_ANSWER}/healthz took {max(beats.seconds):.2f} s")
+        server.must_recover()
+    return wrong + server.wrong
+
+
+def connections(folder: Path, seconds: float) -> list[str]:
+    """Opens many connections that send little or nothing, and asks as others do."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most[1], most[1]))
+    with running(folder) as server, ExitStack() as stack:
+        lab = server.laboratory
+        watcher = [server.service.organiser]
+        idle = measured(watcher, [f"{lab.path}/runs"], 0.05, after(2))
+        where = (watcher[0].base_url.host, watcher[0].base_url.port or 80)
+        for _ in range(IDLE):
+            stack.enter_context(socket.create_connection(where))
+        slow = [stack.enter_context(socket.create_connection(where)) for _ in range(SLOW)]
+        head = f"POST {lab.path}/runs?team=slow HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {ADMIN}\r\n"
+        for each in slow:
+            each.sendall(f"{head}Content-Length: 1000000\r\n\r\n".encode())
+        wrong: list[str] = []
+        busy, is_over = Waits(), after(seconds)
+        while not is_over():
+            for each in slow[::10]:
+                _trickle(each)
+            busy.ask(watcher[0], f"{lab.path}/runs")
+            time.sleep(0.05)
+        wrong += busy.failed[:5] + compared("median of the list of runs", busy.at(0.5), idle.at(0.5))
+        server.must_recover()
+    return wrong + server.wrong
+
+
+def _trickle(connection: socket.socket) -> None:
+    with suppress(OSError):  # the server has refused or closed it, as it should
+        connection.sendall(b"1")
+
+
+LOADS = {"dashboards": dashboards, "hostile-posts": hostile_posts, "connections": connections}
+
+
+def main() -> int:
+    """Tries the named loads, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=600, help="how long each lasts (default: 600)")
+    parser.add_argument("loads", nargs="*", metavar="LOAD", help=f"one or more of {', '.join(LOADS)}")
+    given = parser.parse_args()
+    wrong = []
+    for name in given.loads or list(LOADS):
+        print(f"{name}, {given.seconds:g} s", flush=True)
+        with TemporaryDirectory() as folder:
+            found = LOADS[name](Path(folder), given.seconds)
+        print(f"{name}: {len(found)} wrong", *found[:10], sep="\n  ", flush=True)
+        wrong += found
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
