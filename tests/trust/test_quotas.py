@@ -1,11 +1,11 @@
-"""Quotas hold when everything comes at once; `python -m tests.trust.soak` is the long form."""
+"""Quotas hold when everything comes at once; `python -m tests.proofs.quotas` is the long form."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.conftest import Service
-from tests.trust.soak import one_round
+from tests.proofs.quotas import one_round
 
 
 @pytest.mark.parametrize("quota", ["total", "per_day"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.jobs.soak import soak
+from tests.proofs.jobs import soak
 
 
 def test_nothing_is_lost_or_stored_twice_whatever_is_killed(database_url: str) -> None:

@@ -1,6 +1,6 @@
 """Kills a server and the processes that compute for it at random moments, while uploads and jobs go on.
 
-    python -m tests.jobs.soak --kills 50
+    python -m tests.proofs.jobs --kills 50
 
 Afterwards no upload that was answered 201 may be missing or half there, every job must be over, every result must
 be the one of an undisturbed run, and none may be stored twice. What is wrong is said, and the exit code is 1.

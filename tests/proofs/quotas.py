@@ -1,6 +1,6 @@
 """Sends many runs at once against a quota, again and again, and counts what is stored.
 
-    python -m tests.trust.soak --rounds 20
+    python -m tests.proofs.quotas --rounds 20
 
 on SQLite, and on PostgreSQL where GAINBOARD_TEST_POSTGRES names one. Exactly the quota must be stored and answered
 201 each time, all else refused as beyond it; what is wrong is said, and the exit code is 1.
