@@ -1,0 +1,42 @@
+"""The short form of the proof of files. It also shows that a broken reader is noticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from gainboard.compiled import is_installed
+from gainboard.trec import READING, rankings
+from tests.proofs.files import check_batch, check_files
+
+FILES = 5_000
+NEEDED = 20
+"""Files of each kind without which the proof would say little."""
+
+
+@pytest.fixture(autouse=True)
+def _plain_again() -> Any:
+    """The compiled reader is for these tests alone."""
+    if not is_installed():
+        pytest.skip("the fast extra is not installed")
+    yield
+    READING.unload()
+
+
+def test_every_fault_is_found_on_its_line_and_none_in_a_valid_file() -> None:
+    counts, wrong = Counter[str](), list[str]()
+    for counted, found in check_files(FILES):
+        counts.update(counted)
+        wrong += found
+    assert wrong == []
+    assert len(counts) == 21
+    assert min(counts.values()) > NEEDED
+
+
+def test_a_reader_that_orders_ties_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rankings, "_best_first", lambda keys, documents: (-keys).argsort(kind="stable"))
+    _, wrong = check_batch(0, range(200))
+    assert any("trec_eval" in each for each in wrong)
+    assert any("plain reader" in each for each in wrong)
