@@ -1,0 +1,307 @@
+"""Kills a server, the processes that compute for it, or both, at random moments, while clients write.
+
+    python -m tests.proofs.crash --kills 200
+
+on SQLite, and on PostgreSQL where GAINBOARD_TEST_POSTGRES names one. Teams upload and withdraw runs and ask for scores,
+organisers publish, draft and discard qrels, make and revoke tokens, ask for jobs and reports and cancel them, and
+backups are taken. After each kill, what was answered must be there byte for byte, and nothing half. After each round
+of kills, jobs are over, slots are free, budgets are exact, and the chain of the audit log is whole. In the end
+`gainboard doctor --thorough` reads all that is stored. What is wrong is printed, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import Any
+from uuid import uuid4
+
+import httpx
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+from gainboard.evaluation.audit import verify
+from tests.api.changes import log
+from tests.api.laboratory import Laboratory
+from tests.conftest import ADMIN, Service
+from tests.jobs.servers import Server, all_end, kill
+from tests.outside import outside
+from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens, Writer
+from tests.waiting import over, until
+
+ROUND = 10
+"""Kills of one round, after which the writers go on with new collections: checks stay as fast as at first."""
+FREE_WITHIN = 30
+"""Seconds until a team has its slots back."""
+SERVER, CHILD, BOTH = "server", "child", "both"
+BACKUP_EVERY = 3
+
+
+class Proof:
+    """A database, a server on it that is killed again and again, and what was counted and is wrong."""
+
+    def __init__(self, database_url: str, seed: int, folder: Path) -> None:
+        self.database_url, self.draw, self.folder = database_url, Random(seed), folder
+        self.counts, self.wrong = Counter[str](), list[str]()
+        self.orphans: list[int] = []
+        self.next_kills: list[str] = []
+        self.server = self._started()
+
+    def run(self, kills: int) -> None:
+        """Kills so often, in rounds."""
+        for first in range(0, kills, ROUND):
+            with Round(self) as writing:
+                for number in range(first, min(first + ROUND, kills)):
+                    writing.kill_once(number)
+                writing.end()
+            print(f"  {min(first + ROUND, kills)} kills, {len(self.wrong)} wrong", flush=True)
+        self.wrong += map(str, _damage(self.database_url))
+
+    def _started(self) -> Server:
+        server = Server(self.database_url, slots=2)
+        until(lambda: _answers(server.url), 60)
+        return server
+
+    def kill(self, what: str) -> None:
+        """Kills the server, one of the processes that compute for it, or both; a killed server is started again."""
+        children = until(self.server.computing, 60) if what != SERVER else self.server.computing()
+        if what != SERVER:
+            kill(self.draw.choice(children))
+        if what != CHILD:
+            self.orphans += children
+            self.server.kill()
+        self.counts[f"kills: {what}"] += 1
+
+    def restart(self) -> None:
+        """Starts a server in the place of the killed one."""
+        self.server = self._started()
+
+    def close(self) -> None:
+        """Ends the server and whatever computed for one."""
+        self.orphans += self.server.computing()
+        self.server.kill()
+        all_end(self.orphans)
+
+
+class Round:
+    """New collections, and the clients that write to them."""
+
+    def __init__(self, proof: Proof) -> None:
+        self.proof, self.draw = proof, proof.draw
+        service = Service(proof.server.url)
+        name = uuid4().hex[:12]
+        policy = {"scores": "own-mean", "presets": PRESETS, "answers": 1_000_000, "quotas": {"concurrent": 100}}
+        settings: dict[str, Any] = {"name": f"hidden-{name}", "levels": 1, "topics": TOPICS, "policy": policy}
+        _must(service.organiser.post("/v1/collections", json=settings))
+        hidden = f"/v1/collections/hidden-{name}"
+        _must(service.organiser.put(f"{hidden}/qrels", content=QRELS))
+        _must(service.organiser.post("/v1/collections", json={"name": f"open-{name}", "levels": 1}))
+        released = f"/v1/collections/open-{name}"
+        _must(service.organiser.put(f"{released}/qrels", content=QRELS))
+        _must(service.organiser.post(f"{released}/runs?team=t", content=_second_place()))
+        laboratory = Laboratory(service, name=f"jobs-{name}", policy={"phase": "released"})
+        self.teams = [Runs(hidden, self._random(), team) for team in ("lemur", "otter")]
+        self.judgments = Judgments(released, self._random(), QRELS)
+        self.jobs = Jobs(laboratory.path, self._random())
+        self.tokens = Tokens(released, self._random())
+        self.writers: dict[Writer, str] = {self.judgments: ADMIN, self.jobs: ADMIN, self.tokens: ADMIN}
+        for team in self.teams:
+            made = service.organiser.post(f"{hidden}/tokens", json={"role": "participant", "team": team.team})
+            self.writers[team] = _must(made).json()["token"]
+        service.close()
+        self._turn()
+
+    def _random(self) -> Random:
+        return Random(self.draw.getrandbits(64))
+
+    def _turn(self) -> None:
+        for writer, token in self.writers.items():
+            writer.turn_to(self.proof.server.url, token)
+
+    def __enter__(self) -> Round:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for writer in self.writers:
+            writer.close()
+            self.proof.counts.update(writer.counts)
+            self.proof.wrong += writer.wrong
+
+    def kill_once(self, number: int) -> None:
+        """Writes, kills at a random moment, and checks."""
+        proof = self.proof
+        what = self._next_kill()
+        before, after = self.draw.uniform(0.02, 1.0), self.draw.uniform(0, 0.3)
+        stop = Event()
+        backup = self._backup() if number % BACKUP_EVERY == 0 else None
+        with self._writing(stop):
+            stop.wait(before)
+            proof.kill(what)
+            self.jobs.children_killed += what != SERVER
+            if what == CHILD:
+                stop.wait(after)
+        if what != CHILD:
+            proof.restart()
+            self._turn()
+        for writer in self.writers:
+            writer.check()
+        if backup:
+            self._check_backup(*backup)
+
+    def _next_kill(self) -> str:
+        if not self.proof.next_kills:
+            self.proof.next_kills = self.draw.sample([SERVER, CHILD, BOTH], 3)
+        return self.proof.next_kills.pop()
+
+    @contextmanager
+    def _writing(self, stop: Event) -> Iterator[None]:
+        def write(writer: Writer) -> None:
+            for _ in range(TIMES):
+                if stop.is_set() or writer.act() is None:
+                    break
+
+        with ThreadPoolExecutor(len(self.writers)) as pool:
+            try:
+                under_way = [pool.submit(write, writer) for writer in self.writers]
+                yield
+            finally:
+                stop.set()
+        for each in under_way:
+            each.result()
+
+    def _backup(self) -> tuple[subprocess.Popen[str], Path, set[str]]:
+        file = self.proof.folder / "a.backup"
+        stored = {name for team in self.teams for name, run in team.sent.items() if run.there}
+        command = [sys.executable, "-m", "gainboard", "backup", "--force", str(file)]
+        environment = outside(GAINBOARD_DATABASE_URL=self.proof.database_url)
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True), file, stored
+
+    def _check_backup(self, process: subprocess.Popen[str], file: Path, stored: set[str]) -> None:
+        _, errors = process.communicate(timeout=120)
+        self.proof.counts["backup: taken"] += 1
+        if process.returncode:
+            self.proof.wrong.append(f"the backup failed: {errors}")
+            return
+        with closing(sqlite3.connect(file)) as connection:
+            kept = {name for (name,) in connection.execute("SELECT name FROM runs")}
+        if missing := stored - kept:
+            self.proof.wrong.append(f"the backup lacks runs: {sorted(missing)[:5]}")
+        if damage := _damage(f"sqlite:///{file}"):
+            self.proof.wrong.append(f"the backup is damaged: {damage}")
+
+    def end(self) -> None:
+        """Waits until jobs are over and slots are free, and reads the audit log."""
+        service = Service(self.proof.server.url)
+        try:
+            self.jobs.check_results({url: over(service.organiser, url) for url in self.jobs.asked})
+            until(lambda: not any(team.slots_used() for team in self.teams), FREE_WITHIN)
+            for team in self.teams:
+                team.check()
+            self.proof.wrong += filter(None, [verify(log(service.organiser)).fault])
+            self._check_log(service.organiser)
+        except AssertionError as error:
+            self.proof.wrong.append(f"jobs are not over, or slots are not free: {error}")
+        finally:
+            service.close()
+
+    def _check_log(self, organiser: httpx.Client) -> None:
+        """Compares the entries of the audit log with what is stored: one for each upload, and none without."""
+        entries = Counter((entry["action"], entry["subject"]) for entry in log(organiser, self.teams[0].path))
+        for team in self.teams:
+            for name, run in team.sent.items():
+                done = entries["run-uploaded", name], entries["run-withdrawn", name]
+                allowed = [(1, 0)] if run.there else [(1, 1), (0, 0)]
+                if done not in allowed:
+                    self.proof.wrong.append(f"the audit log has {done} entries of {name}, which is there: {run.there}")
+
+
+def _second_place() -> str:
+    return "".join(f"{topic} Q0 other 1 2 tag\n{topic} Q0 good 2 1 tag\n" for topic in TOPICS)
+
+
+def _must(answer: httpx.Response) -> httpx.Response:
+    assert answer.status_code == 201, answer.text
+    return answer
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/healthz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def _damage(database_url: str) -> list[dict[str, Any]]:
+    """Return what `gainboard doctor --thorough` finds wrong with all that is stored."""
+    command = [sys.executable, "-m", "gainboard", "doctor", "--thorough", "--json"]
+    environment = outside(GAINBOARD_DATABASE_URL=database_url, GAINBOARD_ADMIN_TOKEN=ADMIN)
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+    found: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
+    read = {each["check"] for each in found if each["verdict"] == "ok"}
+    # A backup may hold jobs that no server runs, which is no damage.
+    problems = [each for each in found if each["verdict"] == "problem" and each["check"] != "jobs"]
+    return problems + [{"check": name, "said": "not done"} for name in ("files", "audit log") if name not in read]
+
+
+def prove(database_url: str, kills: int, folder: Path, seed: int = 0) -> tuple[Counter[str], list[str]]:
+    """Return what was counted during so many kills, and what is wrong."""
+    proof = Proof(database_url, seed, folder)
+    try:
+        proof.run(kills)
+    finally:
+        proof.close()
+    return proof.counts, proof.wrong
+
+
+@contextmanager
+def _databases(folder: Path) -> Iterator[dict[str, str]]:
+    urls = {"sqlite": f"sqlite:///{folder / 'gainboard.db'}"}
+    if not (url := os.environ.get("GAINBOARD_TEST_POSTGRES")):
+        yield urls
+        return
+    schema, engine = f"proof_{uuid4().hex}", create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE SCHEMA {schema}"))
+    own = make_url(url).update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(False)
+    try:
+        yield urls | {"postgresql": own}
+    finally:
+        with engine.connect() as connection:
+            connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
+        engine.dispose()
+
+
+def main() -> int:
+    """Proves it on each database."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200, help="on each database")
+    parser.add_argument("--seed", type=int, default=0, help="of the moments and of what is written")
+    parsed = parser.parse_args()
+    is_wrong = False
+    with TemporaryDirectory() as folder, _databases(Path(folder)) as urls:
+        for name, url in urls.items():
+            print(f"{name}:", flush=True)
+            began = time.monotonic()
+            counts, wrong = prove(url, parsed.kills, Path(folder), parsed.seed)
+            print(*(f"{count:8,}  {what}" for what, count in sorted(counts.items())), sep="\n")
+            print(*wrong[:50], f"{len(wrong)} wrong in {time.monotonic() - began:.0f} s", sep="\n", flush=True)
+            is_wrong |= bool(wrong)
+    return 1 if is_wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
