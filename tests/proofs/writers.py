@@ -27,7 +27,7 @@ FILE = {"Accept": "text/plain"}
 METRICS = [f"P@{cutoff}" for cutoff in range(1, 21)]
 """The metrics of a job, so many that it takes about a second."""
 MOST_OPEN = 2
-TIMES = 40
+TIMES = 30
 """The most requests of a writer between two kills, so that a check takes no longer than a restart."""
 BUSY = (429, 503)
 """Statuses of a request that changed nothing, and may be sent again."""
