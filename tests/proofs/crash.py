@@ -273,6 +273,8 @@ def prove(database_url: str, kills: int, folder: Path, seed: int = 0) -> tuple[C
     proof = Proof(database_url, seed, folder)
     try:
         proof.run(kills)
+    except AssertionError as error:
+        proof.wrong.append(f"the proof ended early: {error}")
     finally:
         proof.close()
     return proof.counts, proof.wrong

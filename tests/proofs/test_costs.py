@@ -1,0 +1,16 @@
+"""The short form of the table of costs: small bodies, of which only the answers are compared."""
+
+from __future__ import annotations
+
+from tests.conftest import Service
+from tests.proofs.costs import HOSTILE, participant_of, send, set_up
+
+SCALE = 50
+
+
+def test_every_hostile_body_is_answered_as_the_table_says(sqlite_service: Service) -> None:
+    path = set_up(sqlite_service.organiser)
+    own = sqlite_service.client(participant_of(sqlite_service.organiser, path))
+    clients = {True: own, False: sqlite_service.organiser}
+    answers = {hostile.name: send(hostile, clients[hostile.is_run], path, SCALE) for hostile in HOSTILE}
+    assert answers == {hostile.name: (hostile.status, hostile.kind) for hostile in HOSTILE}
