@@ -48,6 +48,7 @@ from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.standing import Standings
 from gainboard.work.engine import Engine
+from gainboard.work.pruner import Pruner
 from gainboard.work.watch import Watch
 
 ROUTERS = (
@@ -142,7 +143,7 @@ def announce(token: str | None) -> None:
 def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAPI:
     """Return the application over a workspace, which it closes when it ends."""
     settings = settings or Settings.read({})
-    engine, watch = Engine(workspace, settings.slots), Watch(workspace)
+    engine, watch, pruner = Engine(workspace, settings.slots), Watch(workspace), Pruner(workspace)
     standings = Standings(workspace.database)
     access = AccessLog() if settings.access_log == "on" else None
 
@@ -153,6 +154,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         application.openapi()
         load_distributions()
         engine.start()
+        pruner.start()
         with suppress(Unavailable):
             # If the database is busy now, the next upload does it.
             workspace.upload_slots.free_dead()
@@ -161,6 +163,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         yield
         await watch.ended()
         engine.stop()
+        pruner.stop()
         with suppress(Unavailable):
             # If the database is busy now, the slots are free as soon as the other servers see that this one is dead.
             workspace.upload_slots.close()

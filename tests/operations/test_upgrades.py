@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ import httpx
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from gainboard.evaluation.audit import verify
 from gainboard.settings import Settings
-from gainboard.store import job_tables, tables  # noqa: F401 (importing them fills the metadata)
+from gainboard.store import job_tables, tables  # noqa: F401 (importing it fills the metadata)
 from gainboard.store.backup import files
 from gainboard.store.backup.copying import copy, set_sequences
 from gainboard.store.backup.revisions import upgrade
@@ -39,6 +40,9 @@ IDS_SINCE = "0005"
 """The first revision whose jobs have the ids that equal requests have now."""
 SAME_SCORES_SINCE = "0008"
 """The first revision whose scores have the same bytes as those of now, and whose qrels record their order."""
+
+KEPT_SINCE_0010 = {"late": "open", "bytes": None}
+"""Migration 0010 writes this into stored policies, because its new defaults are for new collections."""
 
 
 def test_what_every_earlier_version_left_is_recorded() -> None:
@@ -161,6 +165,38 @@ def test_qrels_of_an_earlier_version_have_the_order_of_their_collection(recorded
         migrate(database)
         with database.reading() as tx:
             assert list(tx.execute(text("SELECT DISTINCT order_by FROM qrels")).scalars()) == ["rank"]
+
+
+def test_stored_policies_keep_what_they_had(recorded: Path, revision: str, migrated: str) -> None:
+    with closing(sqlite3.connect(recorded)) as connection:
+        columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(collections)")]
+        (before,) = connection.execute(
+            f"SELECT {'policy' if 'policy' in columns else 'NULL'} FROM collections"
+        ).fetchone()
+    with closing(Database(migrated)) as database, database.reading() as tx:
+        stored = tx.execute(select(tables.collections.c.policy)).scalar_one()
+    assert stored == {**json.loads(before or "{}"), **KEPT_SINCE_0010}
+    with serving(Settings.read({}, database_url=migrated, admin_token=ADMIN)) as service:
+        policy = service.organiser.get(PATH).json()["policy"]
+        assert (policy["late"], policy["quotas"]["bytes"]) == ("open", None)
+
+
+def test_releases_of_earlier_versions_are_known(tmp_path: Path) -> None:
+    file = tmp_path / "released.db"
+    at = "2026-03-01T12:00:00.250000Z"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.executescript((RECORDED / "0009.sql").read_text(encoding="utf-8"))
+        connection.execute("UPDATE collections SET phase = 'released'")
+        connection.execute(
+            "INSERT INTO audit SELECT max(number) + 1, 1, ?, NULL, 'organiser', 'collection-released', 'old', '{}', "
+            "'', '' FROM audit",
+            [at],
+        )
+    with closing(Database(f"sqlite:///{file}")) as database:
+        migrate(database)
+        with database.reading() as tx:
+            released = tx.execute(select(tables.collections.c.released_at)).scalar_one()
+    assert released == datetime.fromisoformat(at)
 
 
 def test_a_database_of_an_earlier_version_is_backed_up_as_it_is_and_restored_as_of_this_one(

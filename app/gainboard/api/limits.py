@@ -23,6 +23,7 @@ def read_my_limits(workspace: WorkspaceDep, principal: PrincipalDep) -> MyLimits
         opens_at=found.opens_at,
         closes_at=found.closes_at,
         runs={name: ShownQuota.model_validate(quota) for name, quota in found.runs.items()},
+        bytes=ShownQuota.model_validate(found.bytes),
         answers=ShownQuota.model_validate(found.answers),
         bits_an_answer=found.bits_an_answer,
         bits_left=found.bits_left,

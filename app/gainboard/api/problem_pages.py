@@ -107,10 +107,11 @@ _PAGES: Mapping[type[GainboardError], str] = {
     Runs are accepted between `opens_at` and `closes_at`. The server's time when the whole file has arrived counts.
     """,
     errors.QuotaExceeded: """
-    The team has sent as many runs as it may. `quota` is `per_day` (UTC), `total` or `concurrent`.
+    The team has sent or stored as much as it may. `quota` is `per_day` (UTC), `total`, `concurrent` or `bytes`.
 
-    `limit` and `used` count them; `resets_at` is the end of the day. Faulty files, repeated files and withdrawn runs
-    without a score are not counted.
+    `limit` and `used` count runs, uploads or bytes; `resets_at` is the end of the day. Faulty files, repeated files and
+    runs that were withdrawn within 10 minutes and never scored are not counted. `bytes` counts the decompressed files
+    of all runs; a withdrawn run counts until its content is deleted, 30 days later.
     """,
     errors.TooManyUploads: """
     The server, the team or the token has as many uploads under way as it may. The body was not read.

@@ -24,6 +24,7 @@ class Allowance:
     opens_at: datetime | None
     closes_at: datetime | None
     runs: Mapping[str, Quota]
+    bytes: Quota
     answers: Quota
     bits_an_answer: float | None
 
@@ -57,6 +58,7 @@ def of(workspace: Workspace, principal: Principal) -> Allowance | None:
             opens_at=view.collection.opens_at,
             closes_at=view.collection.closes_at,
             runs=quotas.of_team(tx, workspace, view, token.team_id, now),
+            bytes=quotas.of_bytes(tx, view, token.team_id),
             answers=Quota(limit, budgets.used(tx, view, token.team_id)),
             bits_an_answer=view.policy.bits_an_answer if limited else None,
         )

@@ -1,4 +1,4 @@
-"""The times when runs are accepted, and their number per team: checked in the transaction that stores them.
+"""The times when runs are accepted, and their number and size per team: checked in the transaction that stores them.
 
 Organisers are not bound by this. They may upload baselines at any time.
 """
@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from gainboard.errors import QuotaExceeded, SubmissionsClosed
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.pruning import KEPT_DAYS
 from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import runs
@@ -69,8 +70,13 @@ def _of_runs(tx: Transaction, view: View, team_id: int, now: datetime) -> dict[s
     }
 
 
-def require_room(tx: Transaction, view: View, now: datetime) -> None:
-    """Raise QuotaExceeded if the team may send no more runs.
+def of_bytes(tx: Transaction, view: View, team_id: int) -> Quota:
+    """Return the team's quota of stored bytes."""
+    return Quota(view.policy.bytes, runs.stored_bytes(tx, team_id))
+
+
+def require_room(tx: Transaction, view: View, now: datetime, size: int) -> None:
+    """Raise QuotaExceeded if the team may send no more runs, or store no file of this decompressed size.
 
     The caller has locked the collection, so that simultaneous uploads cannot exceed the quota.
     """
@@ -79,13 +85,28 @@ def require_room(tx: Transaction, view: View, now: datetime) -> None:
     for name, quota in _of_runs(tx, view, view.own_team, now).items():
         if quota.left == 0:
             raise _exceeded(name, quota)
+    stored = of_bytes(tx, view, view.own_team)
+    if stored.left is not None and stored.left < size:
+        raise QuotaExceeded(
+            f"The team may store {stored.limit:,} bytes of runs (decompressed) and stores {stored.used:,}; this file "
+            f"has {size:,}. A withdrawn run counts until its content is deleted, {KEPT_DAYS} days later. Ask the "
+            "organisers for a larger quota (`quotas.bytes`).",
+            quota="bytes",
+            limit=stored.limit,
+            used=stored.used,
+            resets_at=None,
+        )
 
 
 def _exceeded(name: str, quota: Quota) -> QuotaExceeded:
     meaning = {"per_day": "runs in a day (UTC)", "total": "runs in all", "concurrent": "uploads at once"}[name]
-    until = f". The next day begins at {quota.resets_at.isoformat()}" if quota.resets_at else ""
+    then = {
+        "per_day": f"Send the file after the next day has begun at {quota.resets_at and quota.resets_at.isoformat()}",
+        "total": "Ask the organisers for a larger quota (`quotas.total`)",
+        "concurrent": "Send the file again once another upload has ended",
+    }[name]
     return QuotaExceeded(
-        f"The team may send {quota.limit} {meaning} and has sent {quota.used}{until}.",
+        f"The team may send {quota.limit} {meaning} and has sent {quota.used}. {then}.",
         quota=name,
         limit=quota.limit,
         used=quota.used,

@@ -135,7 +135,7 @@ def _store(
     if same := runs.find_same(tx, collection.id, team, upload.intake.sha256):
         return _already(seen(tx, view, same), details)
     quotas.require_window(view, arrived)
-    quotas.require_room(tx, view, arrived)
+    quotas.require_room(tx, view, arrived, upload.intake.size)
     upload.refuse_foreign(view)
     budgets.require_budget(tx, view, upload.file.topics)
     newest = qrels.find(tx, collection.id)

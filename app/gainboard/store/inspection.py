@@ -16,8 +16,9 @@ from sqlalchemy import Connection, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from gainboard.errors import DatabaseUnusable
 from gainboard.store.backup.copying import in_words
-from gainboard.store.blobs import PART_BYTES
+from gainboard.store.blobs import HAS_CONTENT, PART_BYTES, is_needed
 from gainboard.store.database import Database
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import CHORES
@@ -71,6 +72,17 @@ def schema(tx: Connection) -> Schema:
     return Schema(found, known[0], found is None or found in known)
 
 
+def require_current(database: Database) -> None:
+    """Raise DatabaseUnusable unless the database exists and has this version's schema."""
+    with looking(database) as tx:
+        found = schema(tx)
+    if found.found != found.newest:
+        raise DatabaseUnusable(
+            f"The database {database.engine.url!r} has the schema {found.found or 'of no version'}, but this version "
+            f"needs {found.newest}. Make a backup, and run `gainboard migrate` first."
+        )
+
+
 def server_version(tx: Connection) -> str:
     """Return the kind and version of the database server."""
     if tx.dialect.name == "sqlite":
@@ -110,7 +122,7 @@ def contents(tx: Connection) -> Mapping[str, int]:
         "collections": (collections, collections.c.deleted_at.is_(None)),
         "qrels versions": (qrels, qrels.c.discarded_at.is_(None)),
         "runs": (runs, runs.c.withdrawn_at.is_(None)),
-        "files": (blobs, blobs.c.size >= 0),
+        "files": (blobs, HAS_CONTENT),
         "audit entries": (audit, audit.c.number >= 0),
     }
     return {
@@ -163,7 +175,8 @@ def owner(database: Database, tx: Connection) -> str | None:
 
 def broken_files(tx: Connection) -> Iterator[str]:
     """Read every stored file, and yield the hashes of those whose content has changed."""
-    for sha256, length in tx.execute(select(blobs.c.sha256, blobs.c.size)).all():
+    # The content of pruned runs was deleted on purpose.
+    for sha256, length in tx.execute(select(blobs.c.sha256, blobs.c.size).where(HAS_CONTENT | is_needed())).all():
         if _measured(tx, sha256) != (sha256, length):
             yield sha256
 

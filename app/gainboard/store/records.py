@@ -11,6 +11,7 @@ Phase = Literal["hidden", "released"]
 OrderBy = Literal["score", "score32", "rank"]
 ScoresShown = Literal["none", "own-mean", "own-per-topic", "all"]
 Parameters = Literal["preset", "free"]
+Late = Literal["closed", "marked", "open"]
 Action = Literal[
     "collection-created",
     "collection-changed",
@@ -21,6 +22,7 @@ Action = Literal[
     "qrels-discarded",
     "run-uploaded",
     "run-withdrawn",
+    "runs-pruned",
     "team-created",
     "token-created",
     "token-rotated",
@@ -47,7 +49,8 @@ class PolicySettings:
     `scores` says whose scores are shown; `parameters`, under presets or any; `decimals`, how exactly; `coverage`, the
     share of the declared topics that a run must have; `answers`, the number of distinct scores (of an expression and
     a run) for a team's runs. The quotas limit a team's runs per day (UTC), in total, and at the same
-    time (None: no limit).
+    time, and the decompressed bytes that the team stores (None: no limit). `late` says whether runs are accepted after
+    the release.
     """
 
     scores: ScoresShown = "own-mean"
@@ -59,6 +62,8 @@ class PolicySettings:
     per_day: int | None = None
     total: int | None = None
     concurrent: int | None = None
+    bytes: int | None = 2 << 30
+    late: Late = "closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,21 @@ class Collection:
     closes_at: datetime | None
     releases_at: datetime | None
     policy: dict[str, Any] | None
+    released_at: datetime | None
+
+    @property
+    def release(self) -> datetime | None:
+        """The first release after a hidden phase, which may lie in the future; None if none is known.
+
+        A collection that was open from its beginning has none.
+        """
+        if self.released_at is not None or self.phase == "released":
+            return self.released_at
+        return self.releases_at if self.releases_at is not None and self.releases_at > self.created_at else None
+
+    def is_after_release(self, time: datetime) -> bool:
+        """Return whether the judgments were open at this time and hidden before. Once open, they are known for good."""
+        return self.release is not None and self.release <= time
 
     def is_released(self, now: datetime) -> bool:
         """Return whether the judgments are open: an organiser has released them, or their time has come."""

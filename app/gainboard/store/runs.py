@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, Select, func, insert, select, update
+from sqlalchemy import ColumnElement, Interval, Row, Select, delete, func, insert, literal, select, update
 
 from gainboard.errors import RunExists
+from gainboard.store.arrays import pack_names
 from gainboard.store.database import Transaction, insert_for
+from gainboard.store.job_tables import jobs
 from gainboard.store.records import Judging, Run
-from gainboard.store.tables import answers, judged_runs, teams
+from gainboard.store.tables import answers, blobs, judged_runs, teams
 from gainboard.store.tables import runs as table
 
 RUNS_AT_ONCE = 10_000
 """The most rows in one statement, because databases limit the number of its parameters."""
+PRUNED_AT_ONCE = 100
+FREE_TO_WITHDRAW = timedelta(minutes=10)
+"""The time after its upload in which a run that was never scored can be withdrawn at no cost."""
 
 
 def _select_all() -> Select[Any]:
-    kept = [column for column in table.c if column.name not in ("topics", "withdrawn_at")]
+    kept = [column for column in table.c if column.name not in ("topics", "withdrawn_at", "pruned_at")]
     return select(*kept, teams.c.name.label("team")).join(teams, teams.c.id == table.c.team_id)
 
 
@@ -89,16 +94,57 @@ def topics(tx: Transaction, run_id: int) -> bytes:
 
 
 def sent(tx: Transaction, team_id: int, since: datetime | None = None) -> int:
-    """Count a team's runs for its quota: live runs, and runs withdrawn after a score was given."""
+    """Count a team's runs for its quota: all but those that were withdrawn at once and never scored."""
     scored = select(answers.c.run_id).where(answers.c.team_id == team_id)
-    counted = table.c.withdrawn_at.is_(None) | table.c.id.in_(scored)
-    query = select(func.count()).where(table.c.team_id == team_id, counted)
+    query = select(func.count()).where(table.c.team_id == team_id, ~_withdrawn_at_once(tx) | table.c.id.in_(scored))
     return tx.execute(query if since is None else query.where(table.c.created_at >= since)).scalar_one()
+
+
+def _withdrawn_at_once(tx: Transaction) -> ColumnElement[bool]:
+    if tx.dialect.name == "sqlite":  # it has no intervals
+        days = func.julianday(table.c.withdrawn_at) - func.julianday(table.c.created_at)
+        return func.coalesce(days <= FREE_TO_WITHDRAW / timedelta(days=1), False)
+    return func.coalesce(table.c.withdrawn_at - table.c.created_at <= literal(FREE_TO_WITHDRAW, Interval), False)
+
+
+def stored_bytes(tx: Transaction, team_id: int) -> int:
+    """Return the decompressed size of a team's runs, live and withdrawn, whose content is not deleted yet."""
+    query = select(func.coalesce(func.sum(blobs.c.size), 0)).join_from(table, blobs, blobs.c.sha256 == table.c.sha256)
+    return int(tx.execute(query.where(table.c.team_id == team_id, table.c.pruned_at.is_(None))).scalar_one())
 
 
 def withdraw(tx: Transaction, run_id: int, now: datetime) -> None:
     """Withdraw the run. Its name may be used again."""
     tx.execute(update(table).where(table.c.id == run_id).values(withdrawn_at=now))
+
+
+def is_prunable(before: datetime) -> ColumnElement[bool]:
+    """Return the condition that nobody needs the content of a run, because it was withdrawn before this time.
+
+    Jobs keep the runs that they were started with, so nothing of a collection with open jobs is prunable.
+    """
+    busy = select(jobs.c.collection_id).where(jobs.c.state.in_(("queued", "running")))
+    # Without the first part this is null for a live run, and so is its negation.
+    is_old = table.c.withdrawn_at.is_not(None) & (table.c.withdrawn_at < before)
+    return is_old & table.c.pruned_at.is_(None) & table.c.collection_id.not_in(busy)
+
+
+def count_prunable(tx: Transaction, before: datetime) -> int:
+    """Count the runs that `mark_pruned` would mark."""
+    return tx.execute(select(func.count()).select_from(table).where(is_prunable(before))).scalar_one()
+
+
+def mark_pruned(tx: Transaction, before: datetime, now: datetime) -> list[str]:
+    """Mark some prunable runs and delete their judged rankings and topics. Return the hashes of their files.
+
+    The hashes are as many as there are marked runs; at most `PRUNED_AT_ONCE`. The caller deletes the files.
+    """
+    some = select(table.c.id, table.c.sha256).where(is_prunable(before)).order_by(table.c.id).limit(PRUNED_AT_ONCE)
+    found = tx.execute(some).all()
+    ids = [row.id for row in found]
+    tx.execute(update(table).where(table.c.id.in_(ids)).values(pruned_at=now, topics=pack_names(())))
+    tx.execute(delete(judged_runs).where(judged_runs.c.run_id.in_(ids)))
+    return [row.sha256 for row in found]
 
 
 def add_judged(tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -46,6 +46,7 @@ collections = Table(
     Column("closes_at", UtcTime),
     Column("releases_at", UtcTime),
     Column("policy", JSON),  # values that differ from the safe defaults
+    Column("released_at", UtcTime),  # the first release after a hidden phase; null: none, or by `releases_at` alone
     Index(
         "uq_collections_live_name",
         "name",
@@ -137,6 +138,7 @@ runs = Table(
     Column("warnings", JSON, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("withdrawn_at", UtcTime),
+    Column("pruned_at", UtcTime),  # when the content of the withdrawn run was deleted
     Index(
         "uq_runs_live_name",
         "collection_id",

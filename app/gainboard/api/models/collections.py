@@ -9,7 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from gainboard.api.models.answers import Model, ShownWarning
 from gainboard.api.models.texts import LevelName, Slug, Text, in_utc
-from gainboard.store.records import MOST_PRESETS, OrderBy, Parameters, Phase, PolicySettings, ScoresShown
+from gainboard.store.records import MOST_PRESETS, Late, OrderBy, Parameters, Phase, PolicySettings, ScoresShown
 
 LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
 LevelCount = Annotated[int, Field(strict=True, ge=1, le=127)]
@@ -17,20 +17,26 @@ Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000)]
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
 Limit = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
+Bytes = Annotated[int, Field(strict=True, ge=0, le=1 << 50)]
 Time = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
 _DEFAULTS = PolicySettings()
 
 
 class Quotas(BaseModel):
-    """The number of runs that a team may send; null means no limit. Faulty files and withdrawn runs are not counted."""
+    """The runs that a team may send and store; null means no limit. Faulty files are not counted, nor are runs that
+    were withdrawn within 10 minutes and never scored.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     per_day: Limit | None = Field(default=None, description="Per day, in UTC")
-    total: Limit | None = Field(
-        default=None, description="In total; a withdrawn run counts if any score was given for it"
-    )
+    total: Limit | None = Field(default=None, description="In total")
     concurrent: Limit | None = Field(default=None, description="Uploads at the same time")
+    bytes: Bytes | None = Field(
+        default=_DEFAULTS.bytes,
+        description="Bytes of the stored runs, decompressed; a withdrawn run counts until its content is deleted, 30 "
+        "days later",
+    )
 
 
 class Policy(BaseModel):
@@ -71,6 +77,11 @@ class Policy(BaseModel):
         "the run's scores under all presets. A score under free parameters is charged when the team asks for it",
     )
     quotas: Quotas = Quotas()
+    late: Late = Field(
+        default=_DEFAULTS.late,
+        description="Runs of participants after the release, if the judgments were hidden before: refused (`closed`), "
+        "accepted and marked as late (`marked`), or accepted like all others (`open`). Organisers may always upload",
+    )
 
 
 class NewCollection(BaseModel):

@@ -40,6 +40,9 @@ class Team(Model):
     opens_at: datetime | None = Field(description="Uploads are accepted from this time")
     closes_at: datetime | None = Field(description="Uploads are refused from this time")
     runs: dict[str, ShownQuota] = Field(description="`per_day` (UTC), `total`, and `concurrent` uploads")
+    bytes: ShownQuota = Field(
+        description="Decompressed bytes of the stored runs. Withdrawn runs count until their content is deleted"
+    )
     answers: ShownQuota = Field(
         description="Distinct scores (of an expression and a run): those under presets of all runs that can be "
         "scored, and all others that the team has received"

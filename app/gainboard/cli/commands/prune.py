@@ -1,0 +1,58 @@
+"""Delete the content of runs that were withdrawn long ago."""
+
+from __future__ import annotations
+
+import argparse
+
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.options import data_option, read_settings
+
+
+def _prune(parsed: argparse.Namespace) -> int:
+    """Delete the content of runs that were withdrawn at least 30 days ago (or DAYS). The service may run meanwhile, and
+    does the same once a day. The names, hashes and times of the runs stay. Nothing is deleted in collections with open
+    jobs. The space is used again; a file of SQLite does not become smaller.
+    """
+    from gainboard.evaluation.pruning import find_prunable, prune  # noqa: PLC0415
+    from gainboard.evaluation.workspace import Workspace  # noqa: PLC0415
+    from gainboard.store.database import Database  # noqa: PLC0415
+    from gainboard.store.inspection import require_current  # noqa: PLC0415
+
+    database = Database(read_settings(parsed).url)
+    try:
+        require_current(database)
+        act = find_prunable if parsed.dry_run else prune
+        pruned = act(Workspace(database), parsed.days)
+    finally:
+        database.close()
+    verb = "would delete" if parsed.dry_run else "deleted"
+    print(f"{verb} the content of {pruned.runs:,} withdrawn runs: {pruned.bytes:,} bytes")
+    return 0
+
+
+def _days(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_DAYS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days from 0 to {MOST_DAYS}, such as 30")
+    return int(text)
+
+
+MOST_DAYS = 36500
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--days", type=_days, default=30, help="keep runs withdrawn less than so many days ago (default: 30)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be deleted")
+
+
+COMMAND = Command(
+    "prune",
+    __doc__,
+    _prune,
+    together(data_option, _options),
+    [
+        Example("gainboard prune --dry-run", "what could be deleted from ./gainboard-data"),
+        Example("gainboard prune --days 0", "all withdrawn runs, without waiting for 30 days"),
+    ],
+)

@@ -1,0 +1,64 @@
+"""The content of runs that were withdrawn long ago: deleted, because nobody can read it any more.
+
+The runs stay in the database by name, hash and time, as the audit log has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gainboard.evaluation import audit
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store import blobs, runs
+from gainboard.store.database import exclude_others
+
+KEPT_DAYS = 30
+"""The days for which the content of a withdrawn run is kept, unless somebody asks for fewer."""
+_LOCK = 0x7072756E
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """The number of withdrawn runs without content from now on, and the decompressed bytes that were deleted.
+
+    Content that another run, qrels or a result has as well is kept, so `bytes` may be 0.
+    """
+
+    runs: int
+    bytes: int
+
+
+def find_prunable(workspace: Workspace, days: int = KEPT_DAYS) -> Pruned:
+    """Count what `prune` would delete, and delete nothing."""
+    before = _before(workspace, days)
+    with workspace.database.reading() as tx:
+        return Pruned(runs.count_prunable(tx, before), blobs.bytes_without(tx, runs.is_prunable(before)))
+
+
+def prune(workspace: Workspace, days: int = KEPT_DAYS) -> Pruned:
+    """Delete the content of the runs that were withdrawn at least so many days ago.
+
+    It is deleted in many short transactions, because nobody else can write during one of them.
+    """
+    before = _before(workspace, days)
+    count = size = 0
+    while _count(workspace, before):
+        with workspace.database.writing() as tx:
+            exclude_others(tx, _LOCK)
+            hashes = runs.mark_pruned(tx, before, workspace.now())
+            deleted = blobs.delete_unneeded(tx, sorted(set(hashes)))
+            if hashes:
+                audit.record(tx, None, "runs-pruned", f"{len(hashes)} runs", None, runs=len(hashes), bytes=deleted)
+        count, size = count + len(hashes), size + deleted
+    return Pruned(count, size)
+
+
+def _count(workspace: Workspace, before: datetime) -> int:
+    # A reading transaction, because there is mostly nothing to do and it blocks nobody.
+    with workspace.database.reading() as tx:
+        return runs.count_prunable(tx, before)
+
+
+def _before(workspace: Workspace, days: int) -> datetime:
+    return workspace.now() - timedelta(days=days)

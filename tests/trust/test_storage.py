@@ -1,0 +1,239 @@
+"""What teams store is bounded, and what they withdrew is deleted in the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import func, select, update
+
+from gainboard.cli import main
+from gainboard.evaluation.pruning import KEPT_DAYS, Pruned, find_prunable, prune
+from gainboard.evaluation.workspace import Workspace
+from gainboard.settings import Settings
+from gainboard.store import inspection
+from gainboard.store.database import Database
+from gainboard.store.tables import blob_parts, judged_runs, runs
+from gainboard.work import pruner
+from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
+from tests.conftest import ADMIN, Service, serving
+from tests.waiting import until
+
+EXCEEDED = (403, "quota-exceeded")
+DAY = timedelta(days=1)
+
+
+def numbered(number: int) -> str:
+    """A run like `RUN` in its length, with content of its own."""
+    return RUN.replace("tag", f"t{number:02}")
+
+
+def team(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client]:
+    """A campaign with qrels, and a team's client."""
+    campaign = Campaign(service, topics=["1", "2"], policy=policy)
+    campaign.put_qrels()
+    return campaign, campaign.client("participant", "own")
+
+
+def stored(client: httpx.Client) -> Any:
+    """What the team is told of the bytes that it stores."""
+    return client.get("/v1/me/limits").json()["team"]["bytes"]
+
+
+@pytest.fixture
+def database(service: Service, database_url: str) -> Iterator[Database]:
+    """The database behind the service."""
+    with closing(Database(database_url)) as found:
+        yield found
+
+
+def move(database: Database, campaign: Campaign, **times: datetime) -> None:
+    """Sets times of all runs of the campaign that are withdrawn."""
+    names = [each["subject"] for each in campaign.get("/audit", action="run-withdrawn").json()["items"]]
+    with database.writing() as tx:
+        tx.execute(update(runs).where(runs.c.withdrawn_at.is_not(None), runs.c.name.in_(names)).values(**times))
+
+
+def rows(database: Database, table: Any) -> int:
+    """How many rows the table has."""
+    with database.reading() as tx:
+        return tx.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def test_twelve_rounds_of_upload_and_withdrawal_store_no_more_than_the_quota(service: Service) -> None:
+    campaign, own = team(service, quotas={"total": 1, "bytes": 3 * len(RUN)})
+    answers = []
+    for number in range(12):
+        answers.append(campaign.submit(numbered(number), own))
+        if answers[-1].status_code == 201:
+            assert own.delete(f"{campaign.path}/runs/t{number:02}").status_code == 204
+    assert [answer.status_code for answer in answers] == [201] * 3 + [403] * 9
+    assert refused(answers[-1]) == EXCEEDED
+    problem = answers[-1].json()
+    assert (problem["quota"], problem["limit"], problem["used"]) == ("bytes", 3 * len(RUN), 3 * len(RUN))
+    assert "Ask the organisers" in problem["detail"]
+    assert stored(own) == {"limit": 3 * len(RUN), "used": 3 * len(RUN), "left": 0, "resets_at": None}
+
+
+def test_what_was_withdrawn_long_ago_is_deleted_and_room_again(service: Service, database: Database) -> None:
+    campaign, own = team(service, quotas={"bytes": 2 * len(RUN)})
+    for number in range(2):
+        assert campaign.submit(numbered(number), own).status_code == 201
+        assert own.delete(f"{campaign.path}/runs/t{number:02}").status_code == 204
+    assert refused(campaign.submit(numbered(2), own)) == EXCEEDED
+    workspace, parts = Workspace(database), rows(database, blob_parts)
+    now = datetime.now(UTC)
+    move(database, campaign, withdrawn_at=now - KEPT_DAYS * DAY + timedelta(minutes=5))
+    assert prune(workspace) == Pruned(0, 0)
+    move(database, campaign, withdrawn_at=now - KEPT_DAYS * DAY)
+    expected = Pruned(2, 2 * len(RUN))
+    assert find_prunable(workspace) == expected
+    assert rows(database, blob_parts) == parts
+    assert prune(workspace) == expected
+    assert (rows(database, blob_parts), rows(database, judged_runs)) == (parts - 2, 0)
+    assert prune(workspace) == find_prunable(workspace) == Pruned(0, 0)
+    assert stored(own)["used"] == 0
+    assert service.organiser.get("/v1/audit", params={"action": "runs-pruned"}).json()["items"][-1]["details"] == {
+        "runs": 2,
+        "bytes": 2 * len(RUN),
+    }
+    with database.reading() as tx:
+        assert list(inspection.broken_files(tx)) == []
+    # The same content is stored again where it comes again.
+    assert campaign.submit(numbered(0), own).status_code == 201
+    answer = own.get(f"{campaign.path}/runs/t00", headers={"Accept": "text/plain"})
+    assert answer.text == numbered(0)
+    assert stored(own)["used"] == len(RUN)
+
+
+def test_content_that_anything_else_has_is_kept(service: Service, database: Database) -> None:
+    campaign, own = team(service)
+    other = Campaign(service)
+    assert {campaign.submit(RUN, own).status_code, other.submit(RUN).status_code} == {201}
+    assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
+    move(database, campaign, withdrawn_at=datetime.now(UTC) - 31 * DAY)
+    assert find_prunable(Workspace(database)) == prune(Workspace(database)) == Pruned(1, 0)
+    assert other.organiser.get(f"{other.path}/runs/tag", headers={"Accept": "text/plain"}).text == RUN
+    with database.reading() as tx:
+        assert list(inspection.broken_files(tx)) == []
+
+
+def test_lost_content_of_a_run_is_a_problem_for_the_doctor(service: Service, database: Database) -> None:
+    campaign, own = team(service)
+    sha256 = campaign.submit(RUN, own).json()["sha256"]
+    with database.writing() as tx:
+        tx.execute(blob_parts.delete().where(blob_parts.c.sha256 == sha256))
+    with database.reading() as tx:
+        assert list(inspection.broken_files(tx)) == [sha256]
+
+
+def test_uploads_at_once_never_exceed_the_bytes(service: Service) -> None:
+    campaign, own = team(service, quotas={"bytes": 3 * len(RUN)})
+    with ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(lambda number: campaign.submit(numbered(number), own).status_code, range(12)))
+    assert codes.count(201) == 3
+    assert stored(own)["used"] == 3 * len(RUN)
+
+
+def test_uploads_and_pruning_at_once_lose_no_content(service: Service, database: Database) -> None:
+    campaign, own = team(service)
+    workspace = Workspace(database)
+    for _ in range(8):
+        assert campaign.submit(RUN, own).status_code == 201
+        assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
+        move(database, campaign, withdrawn_at=datetime.now(UTC) - 31 * DAY)
+        with ThreadPoolExecutor(2) as pool:
+            pruned, sent = pool.submit(prune, workspace), pool.submit(campaign.submit, RUN, own)
+            assert (pruned.result().runs, sent.result().status_code) == (1, 201)
+        assert own.get(f"{campaign.path}/runs/tag", headers={"Accept": "text/plain"}).text == RUN
+        assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
+        prune(workspace, 0)
+
+
+@pytest.mark.parametrize(("minutes", "used"), [(9, 0), (11, 1)])
+def test_a_run_withdrawn_late_counts(service: Service, database: Database, minutes: int, used: int) -> None:
+    campaign, own = team(service, quotas={"total": 1, "per_day": 1})
+    assert campaign.submit(RUN, own).status_code == 201
+    assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
+    now = datetime.now(UTC)
+    move(database, campaign, withdrawn_at=now + timedelta(minutes=minutes), created_at=now)
+    assert own.get("/v1/me/limits").json()["team"]["runs"]["total"]["used"] == used
+    answer = campaign.submit(WORSE, own)
+    assert answer.status_code == (403 if used else 201)
+
+
+def test_a_run_that_was_scored_counts_when_it_is_withdrawn_at_once(service: Service) -> None:
+    campaign, own = team(service, quotas={"total": 1}, presets=["AP"])
+    assert campaign.submit(RUN, own).status_code == 201
+    assert campaign.get("/scores", own, metric="AP").status_code == 200
+    assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
+    assert refused(campaign.submit(WORSE, own)) == EXCEEDED
+
+
+def test_new_collections_have_two_gibibytes_a_team_and_organisers_are_not_bound(shared: Service) -> None:
+    campaign, own = team(shared)
+    assert stored(own)["limit"] == 2 << 30
+    campaign.change(policy={"quotas": {"bytes": 0}})
+    assert refused(campaign.submit(RUN, own)) == EXCEEDED
+    assert campaign.submit(RUN, team="own").status_code == 201
+    campaign.change(policy={"quotas": {"bytes": None}})
+    assert stored(own) == {"limit": None, "used": len(RUN), "left": None, "resets_at": None}
+
+
+def test_nothing_is_deleted_while_the_collection_has_open_jobs(database_url: str) -> None:
+    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN, job_slots=0)) as service:
+        campaign, own = team(service)
+        for text in (RUN, WORSE, run_text({"1": ["good"], "2": ["good"]}, "third")):
+            assert campaign.submit(text, own).status_code == 201
+        job = {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
+        location = campaign.organiser.post(f"{campaign.path}/jobs", json=job).headers["location"]
+        assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
+        with closing(Database(database_url)) as database:
+            assert prune(Workspace(database), 0) == find_prunable(Workspace(database), 0) == Pruned(0, 0)
+            assert campaign.organiser.delete(location).status_code == 202
+            assert prune(Workspace(database), 0) == Pruned(1, len(RUN))
+
+
+def test_a_server_prunes_by_itself(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruner, "FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(pruner, "EVERY_SECONDS", 0.05)
+    with (
+        serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service,
+        closing(Database(database_url)) as database,
+    ):
+        campaign, own = team(service)
+        campaign.submit(RUN, own)
+        own.delete(f"{campaign.path}/runs/tag")
+        move(database, campaign, withdrawn_at=datetime.now(UTC) - 31 * DAY)
+        until(lambda: stored(own)["used"] == 0)
+
+
+def test_the_command_says_what_it_deletes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        campaign, own = team(service)
+        campaign.submit(RUN, own)
+        own.delete(f"{campaign.path}/runs/tag")
+        said = f"delete the content of 1 withdrawn runs: {len(RUN)} bytes\n"
+        for options, expected in (
+            ([], "deleted the content of 0 withdrawn runs: 0 bytes\n"),
+            (["--days", "0", "--dry-run"], f"would {said}"),
+            (["--days", "0"], said.replace("delete", "deleted", 1)),
+        ):
+            assert main(["prune", "--data", str(tmp_path), *options]) == 0
+            assert capsys.readouterr().out == expected
+    assert main(["doctor", "--data", str(tmp_path), "--thorough", "--json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert next(each for each in found if each["check"] == "files")["verdict"] == "ok"
+
+
+def test_the_command_makes_no_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prune", "--data", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.startswith("gainboard: Cannot read the database")
+    assert list(tmp_path.iterdir()) == []
