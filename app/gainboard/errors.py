@@ -22,6 +22,8 @@
     │   │   ├── NotPreset                 parameters that the organisers have not allowed
     │   │   └── BudgetExhausted           more scores than a team may get
     │   ├── SubmissionsClosed         a run outside the submission window
+    │   ├── UploadAfterRelease        a team's run after the release of hidden judgments
+    │   ├── WithdrawalAfterRelease    a team's withdrawal after the release of hidden judgments
     │   ├── QuotaExceeded             more runs than a team may send
     │   ├── TooManyUploads            more uploads at once than the server reads, or than a team may send
     │   ├── TooManyJobs               more open jobs than a token may have
@@ -199,6 +201,14 @@ class BudgetExhausted(JudgmentsHidden):
 
 class SubmissionsClosed(Refused):
     slug, title = "submissions-closed", "Submissions closed"
+
+
+class UploadAfterRelease(Refused):
+    slug, title = "upload-after-release", "Upload after the release"
+
+
+class WithdrawalAfterRelease(Refused):
+    slug, title = "withdrawal-after-release", "Withdrawal after the release"
 
 
 class QuotaExceeded(Refused):

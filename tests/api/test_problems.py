@@ -22,6 +22,8 @@ PROMISED = {
         "forbidden",
         "judgments-hidden",
         "submissions-closed",
+        "upload-after-release",
+        "withdrawal-after-release",
         "quota-exceeded",
         "not-a-preset",
         "budget-exhausted",

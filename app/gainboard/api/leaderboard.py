@@ -15,6 +15,7 @@ from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING, Asked
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.origins import origin_of
+from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question
 from gainboard.work.groups import Groups, GroupsJob, groups_job
 
@@ -38,7 +39,7 @@ def read_leaderboard(
     asked: Annotated[AskedLeaderboard, Query()],
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
-    question = Question(asked.metric, None, asked.given(), asked.qrels)
+    question = Question(asked.metric, None, asked.given(), asked.qrels, late=asked.late)
     found = leaderboard(workspace, sender, collection, question, asked.by)
     grouping = groups_job(workspace, found)
     note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))
@@ -66,6 +67,7 @@ def _show_rows(found: RankedRuns, labels: list[str], groups: Groups) -> list[Lea
             rank=row.rank,
             name=row.run.name,
             team=row.run.team,
+            late=is_late(found.scores.collection, row.run),
             mean=dict(zip(labels, found.means_of(row), strict=True)),
             interval=dict(zip(labels, found.intervals_of(row), strict=True)),
             groups=groups.get(row.run.name),

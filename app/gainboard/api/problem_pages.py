@@ -106,6 +106,16 @@ _PAGES: Mapping[type[GainboardError], str] = {
     errors.SubmissionsClosed: """
     Runs are accepted between `opens_at` and `closes_at`. The server's time when the whole file has arrived counts.
     """,
+    errors.UploadAfterRelease: """
+    The judgments have been released, and the collection's policy (`late` is `closed`) accepts no more runs of teams.
+
+    `released_at` is the time of the release. Organisers can upload the run, or accept late runs: `late` as `marked`.
+    """,
+    errors.WithdrawalAfterRelease: """
+    The judgments have been released, so teams cannot withdraw their runs any more. Organisers can.
+
+    `released_at` is the time of the release.
+    """,
     errors.QuotaExceeded: """
     The team has sent or stored as much as it may. `quota` is `per_day` (UTC), `total`, `concurrent` or `bytes`.
 

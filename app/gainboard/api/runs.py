@@ -15,7 +15,7 @@ from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.answers import Page, ShownWarning
-from gainboard.api.models.runs import ShownRun
+from gainboard.api.models.runs import LATE_QUERY, ShownRun
 from gainboard.api.models.texts import Slug, Text
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
@@ -38,12 +38,15 @@ from gainboard.errors import (
     TooManyUploads,
     Unavailable,
     UnsupportedEncoding,
+    UploadAfterRelease,
+    WithdrawalAfterRelease,
 )
 from gainboard.evaluation import pool, runs
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.quotas import take_slot
 from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.workspace import Workspace
+from gainboard.store.records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented())
 
@@ -59,6 +62,7 @@ ON_SUBMIT = (
     NameRequired,
     Forbidden,
     SubmissionsClosed,
+    UploadAfterRelease,
     QuotaExceeded,
     BudgetExhausted,
     RunExists,
@@ -83,6 +87,7 @@ def show(seen: SeenRun) -> ShownRun:
         unjudged_share=seen.judging.unjudged_share if seen.judging else None,
         sha256=run.sha256,
         created_at=run.created_at,
+        late=seen.late,
         warnings=[ShownWarning(**warning) for warning in seen.warnings],
     )
 
@@ -150,9 +155,10 @@ def list_runs(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     paging: PagingDep,
+    late: Annotated[LateShown, Query(description=LATE_QUERY)] = "include",
 ) -> Page[ShownRun]:
     """List the runs that this token may see, by name."""
-    found = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted)
+    found = runs.list_runs(workspace, principal, collection, paging.after, paging.wanted, late)
     return paging.page(found, lambda each: each.run.name, show)
 
 
@@ -169,9 +175,11 @@ def read_run(
     return answer(show(seen))
 
 
-@router.delete("/runs/{run}", status_code=204, response_class=Response, responses=documented(Forbidden))
+@router.delete(
+    "/runs/{run}", status_code=204, response_class=Response, responses=documented(Forbidden, WithdrawalAfterRelease)
+)
 def withdraw_run(collection: CollectionName, run: RunName, workspace: WorkspaceDep, principal: PrincipalDep) -> None:
-    """Withdraw a run. Its name may then be used again (its team, organisers)."""
+    """Withdraw a run. Its name may then be used again (its team until the release, organisers)."""
     runs.withdraw(workspace, principal, collection, run)
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
 from gainboard.api.kept import note_origin
+from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.problems import documented
 from gainboard.errors import (
@@ -23,9 +24,11 @@ from gainboard.errors import (
     NotPreset,
 )
 from gainboard.evaluation.origins import origin_of
+from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, ScoreTable, score
 from gainboard.metrics import Scale, query_parameters
+from gainboard.store.records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -79,6 +82,7 @@ class Asked(Defaults):  # type: ignore[misc, valid-type]
     qrels: Annotated[
         int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
     ] = None
+    late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
 
 
 class AskedScores(Asked):
@@ -121,7 +125,14 @@ def read_scores(
     # Scores count against a team's budget, so the request must be known to be answerable before any is counted.
     most, one_run = MOST_SHOWN if per_topic else MOST_SCORES, form == "trec_eval"
     question = Question(
-        asked.metric, asked.run, asked.given(), asked.qrels, per_topic=per_topic, most=most, one_run=one_run
+        asked.metric,
+        asked.run,
+        asked.given(),
+        asked.qrels,
+        per_topic=per_topic,
+        most=most,
+        one_run=one_run,
+        late=asked.late,
     )
     found = score(workspace, sender, collection, question)
     note_origin(request, origin_of(found))
@@ -143,7 +154,8 @@ def _json(found: ScoreTable, per_topic: bool) -> dict[str, Any]:
     means, table = found.means(), found.by_topic()
     runs: list[dict[str, Any]] = []
     for column, run in enumerate(found.runs):
-        shown: dict[str, Any] = {"name": run.name, "team": run.team, "topics_missing": found.topics_missing[column]}
+        shown: dict[str, Any] = {"name": run.name, "team": run.team, "late": is_late(found.collection, run)}
+        shown["topics_missing"] = found.topics_missing[column]
         shown["mean"] = dict(zip(labels, means[:, column].tolist(), strict=True))
         if per_topic:
             shown["topics"] = {

@@ -11,13 +11,16 @@ from pydantic import BaseModel, Field, create_model
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
+from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.sweep import SweepAnswer
 from gainboard.api.problems import documented
 from gainboard.api.scores import Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
+from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.sweeping import MOST_POINTS, Grid, SweptScores, sweep
 from gainboard.exhibits import csv_line
 from gainboard.metrics import query_parameters
+from gainboard.store.records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -64,6 +67,7 @@ class SweepQuery(Values):  # type: ignore[misc, valid-type]
         list[str] | None,
         Field(max_length=10_000, description="Names of runs; all runs that the token may see by default"),
     ] = None
+    late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
     format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
 
 
@@ -82,7 +86,7 @@ def read_sweep(
     """Return mean scores of runs under every combination of the given values, computed in one pass (principals who may
     see scores under any parameters). Example: `?metric=Q&gains=3:2:1&gains=10:5:1&beta=0.1&beta=1&beta=10`.
     """
-    grid = Grid(asked.metric, asked.given(), asked.run, asked.qrels)
+    grid = Grid(asked.metric, asked.given(), asked.run, asked.qrels, asked.late)
     found = sweep(workspace, principal, collection, grid)
     if (asked.format or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
         return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
@@ -100,7 +104,12 @@ def _json(found: SweptScores, grid: Grid) -> dict[str, Any]:
             for each, topics in points
         ],
         "runs": [
-            {"name": run.name, "team": run.team, "means": found.means[:, column].tolist()}
+            {
+                "name": run.name,
+                "team": run.team,
+                "late": is_late(found.collection, run),
+                "means": found.means[:, column].tolist(),
+            }
             for column, run in enumerate(found.runs)
         ],
     }

@@ -125,6 +125,12 @@ def qrels_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qrels", metavar="VERSION", type=int, help="a version (default: the published one)")
 
 
+def late_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that leaves out late runs."""
+    text = "exclude leaves out runs that came after the release (default: include)"
+    parser.add_argument("--late", choices=("include", "exclude"), help=text)
+
+
 def parameter_default_options(parser: argparse.ArgumentParser) -> None:
     """Add an option for the default of each parameter that any metric has."""
     group = parser.add_argument_group(

@@ -23,6 +23,7 @@ from gainboard.client.requests import (
     save_file,
 )
 from gainboard.client.uploads import Source, Upload
+from gainboard.store.records import LateShown
 
 Parameter: TypeAlias = "str | float | bool | None"
 Names: TypeAlias = "str | Sequence[str]"
@@ -55,9 +56,9 @@ class RunCalls:
         return read_model(ShownRun, Request("POST", path, query, upload=Upload.of(file), once=True))
 
     @listing
-    def runs(self, collection: str) -> Pages[ShownRun]:
-        """List the runs that the token may see, by name."""
-        return Pages(Page[ShownRun], api_path("collections", collection, "runs"))
+    def runs(self, collection: str, *, late: LateShown | None = None) -> Pages[ShownRun]:
+        """List the runs that the token may see, by name; without late runs if `late` is `"exclude"`."""
+        return Pages(Page[ShownRun], api_path("collections", collection, "runs"), {"late": late})
 
     @call
     def run(self, collection: str, name: str) -> Call[ShownRun]:
@@ -77,7 +78,7 @@ class RunCalls:
 
     @call
     def withdraw(self, collection: str, name: str) -> Call[None]:
-        """Withdraw a run. Its name may then be used again (its team, organisers)."""
+        """Withdraw a run. Its name may then be used again (its team until the release, organisers)."""
         return delete(api_path("collections", collection, "runs", name))
 
     @call
@@ -88,7 +89,7 @@ class RunCalls:
 
 
 class ScoreCalls:
-    """Scores, rankings of runs, and sweeps of parameters.
+    """Scores, rankings of runs, and sweeps of parameters. With `late="exclude"`, late runs are left out.
 
     `metrics` are expressions, by default the collection's. `parameters` are defaults for all of them, such as
     `gains="3:2:1"`, `beta=10`, `base=2`.
@@ -104,11 +105,12 @@ class ScoreCalls:
         runs: Names = (),
         topics: bool = False,
         qrels: int | None = None,
+        late: LateShown | None = None,
         **parameters: Parameter,
     ) -> Call[Scores]:
         """Return scores of the named runs, or of all visible runs; with `topics`, also the scores of each topic."""
         shown = "all" if topics else None
-        query = {"metric": metrics, "run": runs, "topics": shown, "qrels": qrels, **parameters}
+        query = {"metric": metrics, "run": runs, "topics": shown, "qrels": qrels, "late": late, **parameters}
         return read_model(Scores, Request("GET", api_path("collections", collection, "scores"), query))
 
     @call
@@ -122,11 +124,20 @@ class ScoreCalls:
         runs: Names = (),
         topics: bool = False,
         qrels: int | None = None,
+        late: LateShown | None = None,
         **parameters: Parameter,
     ) -> Call[str]:
         """Return scores as CSV or, for one run, in the format of trec_eval."""
         shown = "all" if topics else None
-        query = {"metric": metrics, "run": runs, "topics": shown, "qrels": qrels, "format": format, **parameters}
+        query = {
+            "metric": metrics,
+            "run": runs,
+            "topics": shown,
+            "qrels": qrels,
+            "late": late,
+            "format": format,
+            **parameters,
+        }
         path = api_path("collections", collection, "scores")
         return read_text(Request("GET", path, query, accept=_ACCEPT[format]))
 
@@ -139,13 +150,14 @@ class ScoreCalls:
         *,
         by: str | None = None,
         qrels: int | None = None,
+        late: LateShown | None = None,
         **parameters: Parameter,
     ) -> Call[Leaderboard]:
         """Rank all runs by their mean under the metric `by`, by default the first.
 
         Return their means under all metrics.
         """
-        query = {"metric": metrics, "by": by, "qrels": qrels, **parameters}
+        query = {"metric": metrics, "by": by, "qrels": qrels, "late": late, **parameters}
         return read_model(Leaderboard, Request("GET", api_path("collections", collection, "leaderboard"), query))
 
     @call
@@ -157,8 +169,9 @@ class ScoreCalls:
         *,
         runs: Names = (),
         qrels: int | None = None,
+        late: LateShown | None = None,
         **parameters: Parameter | Sequence[Parameter],
     ) -> Call[Sweep]:
         """Return mean scores under every combination of parameters: `gains=["3:2:1", "10:5:1"], beta=[0.1, 1, 10]`."""
-        query = {"metric": metrics, "run": runs, "qrels": qrels, **parameters}
+        query = {"metric": metrics, "run": runs, "qrels": qrels, "late": late, **parameters}
         return read_model(Sweep, Request("GET", api_path("collections", collection, "sweep"), query))

@@ -65,9 +65,17 @@ def change(workspace: Workspace, principal: Principal, name: str, values: dict[s
         if values.get("topics") == FROM_QRELS:
             values = values | {"topics": judged_topics(workspace, tx, select(tx, view, None)).topics}
         _check({field: getattr(old, field) for field in CHECKED} | values)
-        new = collections.change(tx, old.id, **values)
+        new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
         _record_change(tx, principal, old, new)
         return _describe(workspace, tx, replace(view, collection=new))
+
+
+def _released_at(old: Collection, values: Mapping[str, Any], now: datetime) -> datetime | None:
+    """Return the first release once these values are set, as far as it has come."""
+    if old.release is not None and old.release <= now:
+        return old.release
+    was_open, is_open = old.is_released(now), replace(old, **values).is_released(now)
+    return now if is_open and not was_open else None
 
 
 def _record_change(tx: Transaction, principal: Principal, old: Collection, new: Collection) -> None:

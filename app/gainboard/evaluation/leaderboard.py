@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.evaluation.policy import late_from
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scoring import Question, ScoreTable, score
 from gainboard.evaluation.workspace import Workspace
@@ -36,6 +37,8 @@ class RankedRuns:
     """[metrics, runs]."""
     by: str
     rows: Sequence[Row]
+    is_whole: bool
+    """False if late runs are left out."""
 
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""
@@ -67,7 +70,8 @@ def leaderboard(workspace: Workspace, sender: Sender, name: str, question: Quest
     scores = score(workspace, sender, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
     chosen = scores.asked[by] if by else scores.metrics[0].label
     means = scores.means()
-    return RankedRuns(scores, means, chosen, _rows(scores, means[scores.labels().index(chosen)].tolist()))
+    is_whole = question.late == "include" or late_from(scores.collection) is None
+    return RankedRuns(scores, means, chosen, _rows(scores, means[scores.labels().index(chosen)].tolist()), is_whole)
 
 
 def _rows(scores: ScoreTable, means: Sequence[float]) -> list[Row]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from gainboard.errors import GainboardError, InvalidRequest
 from gainboard.metrics import Scale, expand, resolve
-from gainboard.store.records import Collection, PolicySettings
+from gainboard.store.records import Collection, PolicySettings, Run
 from gainboard.trec import FileWarning
 
 
@@ -47,6 +47,17 @@ class CollectionPolicy(PolicySettings):
     def bits_an_answer(self) -> float:
         """The most bits that one score reveals: log2 of the number of values between 0 and 1 that it can have."""
         return math.log2(10**self.decimals + 1)
+
+
+def late_from(collection: Collection) -> datetime | None:
+    """Return the time from which stored runs are late; None if no run of the collection is late."""
+    return None if CollectionPolicy.of(collection).late == "open" else collection.release
+
+
+def is_late(collection: Collection, run: Run) -> bool:
+    """Return whether the run came after the release, so that its authors may have known the judgments."""
+    start = late_from(collection)
+    return start is not None and run.created_at >= start
 
 
 def merged(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gainboard.errors import QuotaExceeded, SubmissionsClosed
+from gainboard.errors import QuotaExceeded, SubmissionsClosed, UploadAfterRelease
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.pruning import KEPT_DAYS
 from gainboard.evaluation.visibility import View, open_collection, open_locked
@@ -32,10 +32,19 @@ class Quota:
 
 
 def require_window(view: View, arrived: datetime) -> None:
-    """Raise SubmissionsClosed for a file that arrived outside the submission window."""
+    """Raise UploadAfterRelease or SubmissionsClosed for a file of a team that arrived when none is accepted."""
     opens, closes = view.collection.opens_at, view.collection.closes_at
     if view.organises:
         return
+    release, name = view.collection.release, view.collection.name
+    if view.policy.late == "closed" and release is not None and release <= arrived:
+        raise UploadAfterRelease(
+            f"The judgments of {name!r} were released at {release.isoformat()}, and this file arrived at "
+            f"{arrived.isoformat()}. Teams can upload no runs after the release, because their authors may know the "
+            "judgments. Ask the organisers to upload it, or to accept late runs (`gainboard collection change "
+            f"{name} --policy late=marked`).",
+            released_at=release.isoformat(),
+        )
     if opens is not None and arrived < opens:
         raise _closed(
             view,

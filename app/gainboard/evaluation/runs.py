@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from gainboard.errors import Forbidden, NotFound, TeamRequired
+from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
 from gainboard.evaluation import audit, budgets, quotas, teams
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.names import is_slug, name_from_tag
-from gainboard.evaluation.policy import unscorable
+from gainboard.evaluation.policy import is_late, late_from, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.reading import RunFile, no_common_topics, no_declared_topics, read_run_file, topic_warnings
 from gainboard.evaluation.versions import index_of
@@ -21,7 +21,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, qrels, runs
 from gainboard.store.arrays import pack_names, unpack_names
 from gainboard.store.database import Transaction
-from gainboard.store.records import Judging, OrderBy, Qrels, Run, Warnings
+from gainboard.store.records import Judging, LateShown, OrderBy, Qrels, Run, Warnings
 from gainboard.trec import FileWarning, Limits
 
 TOPICS_OF_ANY_RUN = 10_000
@@ -42,11 +42,15 @@ class RunDetails:
 
 @dataclass(frozen=True)
 class SeenRun:
-    """A run as one principal sees it. `judging` is None if judgments are hidden or there are none."""
+    """A run as one principal sees it. `judging` is None if judgments are hidden or there are none.
+
+    `late` says that it came after the release.
+    """
 
     run: Run
     judging: Judging | None
     warnings: Warnings
+    late: bool
     created: bool = False
 
 
@@ -145,7 +149,8 @@ def _store(
     upload.intake.store(tx)
     now = workspace.now()
     owner = teams.ensure(tx, view, team, now)
-    known = {"collection_id": collection.id, "team_id": owner.id, "name": name, "created_at": now}
+    # The time of its arrival decides whether the run is late, whatever happens while it is read.
+    known = {"collection_id": collection.id, "team_id": owner.id, "name": name, "created_at": arrived}
     run = runs.add(tx, **known, **_values(upload, details))
     if upload.file.joined and newest:
         runs.add_judged(tx, [upload.file.joined.row() | {"run_id": run.id, "qrels_id": newest.id}])
@@ -198,7 +203,8 @@ def seen(tx: Transaction, view: View, run: Run, *, created: bool = False) -> See
     """Return the run with what its principal may know about it."""
     newest = qrels.find(tx, run.collection_id) if view.sees_judgments else None
     judging = runs.judgings(tx, [run.id], newest.id).get(run.id) if newest else None
-    return SeenRun(run, judging, run.warnings + _topic_warnings(tx, view, run, judging), created)
+    warnings = run.warnings + _topic_warnings(tx, view, run, judging)
+    return SeenRun(run, judging, warnings, is_late(view.collection, run), created)
 
 
 def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | None) -> Warnings:
@@ -214,15 +220,16 @@ def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | No
 
 
 def list_runs(
-    workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int
+    workspace: Workspace, principal: Principal, name: str, after: str | None, limit: int, late: LateShown = "include"
 ) -> Sequence[SeenRun]:
     """List the runs of a collection that exist for this principal, by name, without their topic warnings."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        found = runs.page(tx, view.collection.id, team_id=view.only_team, after=after, limit=limit)
+        here, before = view.collection, late_from(view.collection) if late == "exclude" else None
+        found = runs.page(tx, here.id, team_id=view.only_team, after=after, before=before, limit=limit)
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
         judgings = runs.judgings(tx, [run.id for run in found], newest.id) if newest else {}
-        return [SeenRun(run, judgings.get(run.id), run.warnings) for run in found]
+        return [SeenRun(run, judgings.get(run.id), run.warnings, is_late(here, run)) for run in found]
 
 
 def find(tx: Transaction, view: View, name: str) -> Run:
@@ -260,6 +267,13 @@ def withdraw(workspace: Workspace, principal: Principal, name: str, run_name: st
             raise Forbidden(
                 f"The run {run_name!r} belongs to another team. Only that team and organisers may withdraw it."
             )
-        runs.withdraw(tx, run.id, workspace.now())
+        now, release = workspace.now(), view.collection.release
+        if not view.organises and release is not None and release <= now:
+            raise WithdrawalAfterRelease(
+                f"The judgments of {name!r} were released at {release.isoformat()}. Results stay complete after the "
+                f"release, so teams can withdraw no runs. Ask the organisers to withdraw {run_name!r}.",
+                released_at=release.isoformat(),
+            )
+        runs.withdraw(tx, run.id, now)
         collections.touch(tx, view.collection.id)
         audit.record(tx, principal, "run-withdrawn", run_name, view.collection, of_team=run.team, sha256=run.sha256)

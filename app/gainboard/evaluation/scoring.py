@@ -14,6 +14,7 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, undefined
 from gainboard.evaluation.disclosure import Disclosure, charge, limit, presets
 from gainboard.evaluation.judged_runs import judged_slices
+from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.versions import JudgedVersion, judged_topics, opened, require, require_newest
 from gainboard.evaluation.visibility import View
@@ -22,7 +23,7 @@ from gainboard.metrics import BoundMetric, Scale, expand, mean_all, score_all
 from gainboard.statistics import mean_intervals
 from gainboard.store import runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Qrels, Run
+from gainboard.store.records import Collection, LateShown, Qrels, Run
 
 Floats = NDArray[np.float64]
 MOST_METRICS = 200
@@ -87,6 +88,7 @@ class Question:
     """True if the format of the answer allows only one run."""
     as_many_as_may: bool = False
     """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
+    late: LateShown = "include"
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,9 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         if question.qrels is not None:
             require_newest(tx, view, found)
         version = require(view, found, question.qrels)
-        chosen, disclosure = limit(tx, view, bound, choose(workspace, tx, view, question.runs), question.per_topic)
+        chosen, disclosure = limit(
+            tx, view, bound, choose(workspace, tx, view, question.runs, question.late), question.per_topic
+        )
         topics = judged_topics(workspace, tx, version)
         refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
         if question.one_run:
@@ -274,16 +278,22 @@ def bind(
     return bind_all(expressions, scale, question.defaults, collection.gains)
 
 
-def choose(workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None) -> list[Run]:
-    """Return the runs with these names, or all visible runs if `names` is None.
+def choose(
+    workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None, late: LateShown = "include"
+) -> list[Run]:
+    """Return the runs with these names, or all visible runs if `names` is None, with or without late ones.
 
     Raises NotFound if a run does not exist or is not visible.
     """
     here = view.collection
     of_all = STORED_RUNS.of(workspace).get((here.id, here.revision), lambda: runs.page(tx, here.id))
     stored = [run for run in of_all if view.sees_run(run)]
-    if names is None:
-        return stored
+    if names is not None:
+        stored = _named(view, stored, names)
+    return stored if late == "include" else [run for run in stored if not is_late(here, run)]
+
+
+def _named(view: View, stored: Sequence[Run], names: Sequence[str]) -> list[Run]:
     by_name = {run.name: run for run in stored}
     if absent := [name for name in names if name not in by_name]:
         raise NotFound(f"There is no run {absent[0]!r} in {view.collection.name!r}, or this token may not see it.")

@@ -19,7 +19,7 @@ from gainboard.evaluation.versions import JudgedVersion, judged_topics, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Scale, expand, mean_all, resolve, score_all
-from gainboard.store.records import Collection, Qrels, Run
+from gainboard.store.records import Collection, LateShown, Qrels, Run
 
 MOST_POINTS = 2000
 """The most combinations of parameters times metrics, counted before equal metrics are merged."""
@@ -38,6 +38,7 @@ class Grid:
     values: Mapping[str, Sequence[str]]
     runs: Sequence[str] | None = None
     qrels: int | None = None
+    late: LateShown = "include"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
         view.require_free_scores()
         points = _points(view.collection, grid)
         version = select(tx, view, grid.qrels)
-        chosen = choose(workspace, tx, view, grid.runs)
+        chosen = choose(workspace, tx, view, grid.runs, grid.late)
         topics = judged_topics(workspace, tx, version)
     metrics = [point.metric for point in points]
     _require_at_most(len(metrics) * len(chosen) * len(topics.topics))

@@ -12,6 +12,7 @@ OrderBy = Literal["score", "score32", "rank"]
 ScoresShown = Literal["none", "own-mean", "own-per-topic", "all"]
 Parameters = Literal["preset", "free"]
 Late = Literal["closed", "marked", "open"]
+LateShown = Literal["include", "exclude"]
 Action = Literal[
     "collection-created",
     "collection-changed",
@@ -96,15 +97,12 @@ class Collection:
     def release(self) -> datetime | None:
         """The first release after a hidden phase, which may lie in the future; None if none is known.
 
-        A collection that was open from its beginning has none.
+        A collection that was open from its beginning has none. Judgments that were shown once are known for good, so a
+        later hidden phase changes nothing here.
         """
         if self.released_at is not None or self.phase == "released":
             return self.released_at
         return self.releases_at if self.releases_at is not None and self.releases_at > self.created_at else None
-
-    def is_after_release(self, time: datetime) -> bool:
-        """Return whether the judgments were open at this time and hidden before. Once open, they are known for good."""
-        return self.release is not None and self.release <= time
 
     def is_released(self, now: datetime) -> bool:
         """Return whether the judgments are open: an organiser has released them, or their time has come."""

@@ -67,14 +67,20 @@ def page(
     *,
     team_id: int | None = None,
     after: str | None = None,
+    before: datetime | None = None,
     limit: int | None = None,
 ) -> list[Run]:
-    """Return live runs by name in byte order, of all teams or of one."""
+    """Return live runs by name in byte order, of all teams or of one.
+
+    Names come after `after`, and times of arrival before `before`.
+    """
     query = _select().where(table.c.collection_id == collection_id).order_by(table.c.name).limit(limit)
     if team_id is not None:
         query = query.where(table.c.team_id == team_id)
     if after is not None:
         query = query.where(table.c.name > after)
+    if before is not None:
+        query = query.where(table.c.created_at < before)
     return [_record(row) for row in tx.execute(query)]
 
 

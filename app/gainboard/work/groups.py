@@ -12,7 +12,7 @@ from gainboard.store import jobs
 from gainboard.store.job_records import JobState, StoredJob
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import identity, settle
-from gainboard.work.params import MOST_CHARACTERS
+from gainboard.work.params import MOST_CHARACTERS, MOST_RUNS
 from gainboard.work.results import parsed
 
 KIND = "bootstrap-sensitivity"
@@ -20,9 +20,9 @@ TUKEY = {"test": "randomised-tukey-hsd", "resamples": 5000, "alphas": [0.05], "s
 
 Groups = Mapping[str, list[str]]
 """The letters of each run, by its name. Runs that share a letter do not differ significantly."""
-IDENTITIES: Cache[tuple[int, int, int, int, str], Sequence[str]] = Cache(1000)
-"""The present and earlier ids of the groups' job, by collection, revision, qrels version, version of the kind, and
-label.
+IDENTITIES: Cache[tuple[int, int, int, int, str, bool], Sequence[str]] = Cache(1000)
+"""The present and earlier ids of the groups' job, by collection, revision, qrels version, version of the kind, label,
+and whether late runs are included.
 """
 GROUPS: Cache[str, Groups] = Cache(256)
 """The groups, by the id of the job that computed them."""
@@ -55,7 +55,11 @@ def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
         return None
     if len(board.by) > MOST_CHARACTERS:
         return None  # the gains of a hundred levels are too long for a request, so nobody could ask for this job
-    asked = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}
+    asked: dict[str, Any] = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}
+    if not board.is_whole:
+        if len(scores.runs) > MOST_RUNS:
+            return None  # a request cannot name so many runs
+        asked["runs"] = [run.name for run in scores.runs]
     key, *earlier = _identities(workspace, board, asked)
     if (known := GROUPS.of(workspace).find(key)) is not None:
         return GroupsJob(KIND, asked, key, "succeeded", known, outdated=False)
@@ -78,7 +82,8 @@ def _identities(workspace: Workspace, board: RankedRuns, asked: Mapping[str, Any
         versions = (kind.engine_version, *range(1, kind.engine_version))
         return [identity(kind, settled, here, version, scores.runs, engine_version=each) for each in versions]
 
-    return IDENTITIES.of(workspace).get((here.id, here.revision, version.id, kind.engine_version, board.by), derive)
+    key = (here.id, here.revision, version.id, kind.engine_version, board.by, board.is_whole)
+    return IDENTITIES.of(workspace).get(key, derive)
 
 
 def _groups(workspace: Workspace, job: StoredJob) -> Groups:

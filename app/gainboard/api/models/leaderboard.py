@@ -16,6 +16,7 @@ class LeaderboardRow(Model):
     rank: int
     name: str
     team: str
+    late: bool = Field(False, description="Whether the run came after the release")
     mean: dict[str, float | None]
     interval: dict[str, tuple[float, float] | None] = Field(
         description="95 % confidence interval, Student's t over topics; it may exceed the metric's range"

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from gainboard.api.models.answers import Model, ShownWarning
 
+LATE_QUERY = "`exclude` leaves out late runs, which came after the release"
+
 
 class ShownRun(Model):
     """A stored run. `unjudged_share` is null if the judgments are hidden or do not exist."""
@@ -22,5 +24,6 @@ class ShownRun(Model):
     retrieved: int = Field(description="Number of documents, after truncation to the collection's depth")
     unjudged_share: float | None
     sha256: str = Field(description="SHA-256 of the decompressed file")
-    created_at: datetime
+    created_at: datetime = Field(description="When the whole file had arrived")
+    late: bool = Field(False, description="Whether the run came after the release of judgments that were hidden before")
     warnings: list[ShownWarning]

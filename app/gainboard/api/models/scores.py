@@ -12,6 +12,7 @@ class ScoredRun(Model):
 
     name: str
     team: str
+    late: bool = Field(False, description="Whether the run came after the release")
     topics_missing: int | None = Field(
         description="Topics of the qrels that the run lacks, each of which scores 0. While the judgments are hidden: "
         "of the declared topics, or null"

@@ -23,6 +23,7 @@ class SweptRun(Model):
 
     name: str
     team: str
+    late: bool = Field(False, description="Whether the run came after the release")
     means: list[float | None]
 
 

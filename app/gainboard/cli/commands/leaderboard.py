@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
-from gainboard.cli.options import metric_option, parameter_default_options, qrels_option, read_metrics, read_parameters
+from gainboard.cli.options import (
+    late_option,
+    metric_option,
+    parameter_default_options,
+    qrels_option,
+    read_metrics,
+    read_parameters,
+)
 from gainboard.cli.printing import DIGITS, format_option, format_table, mark_best, print_json, print_rows
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Column, Table
 
 if TYPE_CHECKING:
+    from gainboard.api.models.leaderboard import LeaderboardRow
     from gainboard.client.answers import Leaderboard
 
 
@@ -23,7 +31,12 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     """
     with connect_server(parsed) as server:
         found = server.gainboard.leaderboard(
-            server.collection, read_metrics(parsed), by=parsed.by, qrels=parsed.qrels, **read_parameters(parsed)
+            server.collection,
+            read_metrics(parsed),
+            by=parsed.by,
+            qrels=parsed.qrels,
+            late=parsed.late,
+            **read_parameters(parsed),
         )
     if parsed.format == "json":
         print_json(found.to_dict())
@@ -38,15 +51,21 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
 def _table(found: Leaderboard) -> Table:
     labels = list(dict.fromkeys((found.by, *found.metrics)))
     means = mark_best([[row.mean[label] for row in found.rows] for label in labels])
-    is_grouped = any(row.groups for row in found.rows)
+    is_grouped, has_late = any(row.groups for row in found.rows), any(row.late for row in found.rows)
     texts = [Column("rank"), Column("run", align="left"), Column("team", align="left")]
     columns = [*texts, *(Column(label, digits=DIGITS) for label in labels)]
     rows = [
-        [row.rank, row.name, row.team, *mean, *(["".join(row.groups or ())] if is_grouped else [])]
+        [row.rank, row.name, row.team, *mean, *_remarks(row, is_grouped, has_late)]
         for row, mean in zip(found.rows, means, strict=True)
     ]
     columns += [Column("groups", align="left")] if is_grouped else []
+    columns += [Column("late", align="left")] if has_late else []
     return Table("leaderboard", f"Runs by {found.by}", columns, rows, mark="the highest mean under a metric")
+
+
+def _remarks(row: LeaderboardRow, is_grouped: bool, has_late: bool) -> list[str]:
+    groups = ["".join(row.groups or ())] if is_grouped else []
+    return [*groups, *(["yes" if row.late else "no"] if has_late else [])]
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +81,7 @@ COMMAND = Command(
         metric_option,
         _options,
         qrels_option,
+        late_option,
         parameter_default_options,
         format_option,
         server_options,

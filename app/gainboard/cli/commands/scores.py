@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
 from gainboard.cli.options import (
+    late_option,
     metric_option,
     parameter_default_options,
     qrels_option,
@@ -36,7 +37,7 @@ def _scores(parsed: argparse.Namespace) -> int:
     with connect_server(parsed) as server:
         if parsed.format == "trec_eval":
             return _trec_eval(server, parsed)
-        options = {"runs": parsed.runs, "topics": parsed.per_topic, "qrels": parsed.qrels, **read_parameters(parsed)}
+        options = {"runs": parsed.runs, "topics": parsed.per_topic, "qrels": parsed.qrels, **_asked(parsed)}
         if parsed.format == "csv":
             print(
                 server.gainboard.scores_text(server.collection, read_metrics(parsed), format="csv", **options), end=""
@@ -53,9 +54,13 @@ def _scores(parsed: argparse.Namespace) -> int:
     return 0
 
 
+def _asked(parsed: argparse.Namespace) -> dict[str, Any]:
+    return {"late": parsed.late, **read_parameters(parsed)}
+
+
 def _trec_eval(server: CalledServer, parsed: argparse.Namespace) -> int:
-    runs = parsed.runs or [run.name for run in server.gainboard.runs(server.collection)]
-    options = {"topics": parsed.per_topic, "qrels": parsed.qrels, **read_parameters(parsed)}
+    runs = parsed.runs or [run.name for run in server.gainboard.runs(server.collection, late=parsed.late)]
+    options = {"topics": parsed.per_topic, "qrels": parsed.qrels, **_asked(parsed)}
     for run in runs:
         text = server.gainboard.scores_text(
             server.collection, read_metrics(parsed), format="trec_eval", runs=run, **options
@@ -103,7 +108,14 @@ COMMAND = Command(
     __doc__,
     _scores,
     together(
-        collection_option, metric_option, run_option, qrels_option, _form, parameter_default_options, server_options
+        collection_option,
+        metric_option,
+        run_option,
+        qrels_option,
+        late_option,
+        _form,
+        parameter_default_options,
+        server_options,
     ),
     [
         Example("gainboard scores -c web -m Q -m nDCG@10", "all runs that you may see"),

@@ -7,6 +7,7 @@ import argparse
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
 from gainboard.cli.options import (
+    late_option,
     metric_option,
     parameter_value_options,
     qrels_option,
@@ -23,7 +24,12 @@ def _sweep(parsed: argparse.Namespace) -> int:
     """
     with connect_server(parsed) as server:
         found = server.gainboard.sweep(
-            server.collection, read_metrics(parsed), runs=parsed.runs, qrels=parsed.qrels, **read_parameters(parsed)
+            server.collection,
+            read_metrics(parsed),
+            runs=parsed.runs,
+            qrels=parsed.qrels,
+            late=parsed.late,
+            **read_parameters(parsed),
         )
     if parsed.format == "json":
         print_json(found.to_dict())
@@ -42,6 +48,7 @@ COMMAND = Command(
         metric_option,
         run_option,
         qrels_option,
+        late_option,
         parameter_value_options,
         format_option,
         server_options,

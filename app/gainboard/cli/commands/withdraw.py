@@ -9,8 +9,8 @@ from gainboard.cli.connecting import collection_option, connect_server, server_o
 
 
 def _withdraw(parsed: argparse.Namespace) -> int:
-    """Withdraw runs. Their names may then be used again (organisers, and the team that sent the runs). The command
-    stops at the first run that cannot be withdrawn.
+    """Withdraw runs. Their names may then be used again (organisers, and until the release the team that sent the
+    runs). The command stops at the first run that cannot be withdrawn.
     """
     with connect_server(parsed) as server:
         for run in parsed.runs:

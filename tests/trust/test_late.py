@@ -1,0 +1,153 @@
+"""After the release of hidden judgments nobody submits quietly."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import update
+
+from gainboard.cli import main
+from gainboard.store.database import Database
+from gainboard.store.tables import collections, runs
+from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
+from tests.conftest import ADMIN, Service
+
+IDEAL = run_text({"1": ["good"], "2": ["good"]}, "ideal")
+"""The documents of the released qrels in their ideal order."""
+
+
+def hidden(service: Service, **policy: Any) -> tuple[Campaign, httpx.Client]:
+    """A hidden campaign with qrels and one run of a team, and the team's client."""
+    campaign = Campaign(service, topics=["1", "2"], metrics=["AP"], policy=policy)
+    assert campaign.put_qrels().status_code == 201
+    own = campaign.client("participant", "own")
+    assert campaign.submit(WORSE, own, name="early").status_code == 201
+    return campaign, own
+
+
+def marks(campaign: Campaign, client: httpx.Client | None = None, **query: Any) -> list[dict[str, bool]]:
+    """The mark of each run in every list and board."""
+    answers = [campaign.get(f"/{name}", client, **query).json() for name in ("runs", "scores", "leaderboard", "sweep")]
+    lists = [answer.get("items") or answer.get("runs") or answer["rows"] for answer in answers]
+    return [{run["name"]: run["late"] for run in each} for each in lists]
+
+
+@pytest.mark.parametrize("late", [None, "closed"])
+def test_the_ideal_order_of_released_qrels_is_refused(service: Service, late: str | None) -> None:
+    campaign, own = hidden(service, **({"late": late} if late else {}))
+    campaign.release()
+    assert campaign.get("/qrels/1", own).status_code == 200
+    answer = campaign.submit(IDEAL, own)
+    assert refused(answer) == (403, "upload-after-release")
+    assert "--policy late=marked" in answer.json()["detail"]
+    assert datetime.fromisoformat(answer.json()["released_at"]) <= datetime.now(UTC)
+    assert marks(campaign) == [{"early": False}] * 4
+    # Organisers may upload it, and it is marked.
+    assert campaign.submit(IDEAL, team="own").json()["late"] is True
+    assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
+
+
+def test_marked_runs_are_shown_as_late_and_left_out_on_request(service: Service) -> None:
+    campaign, own = hidden(service, late="marked")
+    campaign.release()
+    sent = campaign.submit(IDEAL, own)
+    assert (sent.status_code, sent.json()["late"]) == (201, True)
+    assert campaign.get("/runs/ideal", own).json()["late"] is True
+    assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
+    assert marks(campaign, own, late="exclude") == [{"early": False}] * 4
+    board = campaign.get("/leaderboard", own, late="exclude").json()
+    assert ([row["rank"] for row in board["rows"]], board["groups_job"]) == ([1], None)
+    assert campaign.get("/scores", own, run="ideal", late="exclude").json()["runs"] == []
+    assert refused(campaign.get("/runs", own, late="no")) == (422, "invalid-request")
+
+
+def test_the_groups_of_a_board_without_late_runs_are_those_of_its_runs(shared: Service) -> None:
+    campaign, own = hidden(shared, late="marked")
+    assert campaign.submit(RUN, own, name="other").status_code == 201
+    campaign.release()
+    assert campaign.submit(IDEAL, own).status_code == 201
+    job = campaign.get("/leaderboard", own, late="exclude").json()["groups_job"]
+    assert job["params"]["runs"] == ["early", "other"]
+    assert campaign.get("/leaderboard", own).json()["groups_job"]["id"] != job["id"]
+    sent = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": job["kind"], "params": job["params"]})
+    assert sent.headers["location"] == job["url"]
+
+
+def test_open_takes_runs_as_before(shared: Service) -> None:
+    campaign, own = hidden(shared, late="open")
+    campaign.release()
+    assert campaign.submit(IDEAL, own).status_code == 201
+    assert marks(campaign, own, late="exclude") == [{"early": False, "ideal": False}] * 4
+    # The mark is about the time of the run, so organisers can still decide to show it.
+    campaign.change(policy={"late": "marked"})
+    assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
+
+
+def test_a_collection_that_was_never_hidden_has_no_late_runs(shared: Service) -> None:
+    campaign = Campaign(shared, metrics=["AP"], policy={"phase": "released"})
+    campaign.put_qrels()
+    own = campaign.client("participant", "own")
+    campaign.change(policy={"phase": "released", "decimals": 4})
+    assert campaign.submit(IDEAL, own).status_code == 201
+    assert marks(campaign, own) == [{"ideal": False}] * 4
+    assert own.delete(f"{campaign.path}/runs/ideal").status_code == 204
+
+
+@pytest.mark.parametrize("late", ["closed", "marked", "open"])
+def test_teams_withdraw_nothing_after_the_release_and_organisers_may(service: Service, late: str) -> None:
+    campaign, own = hidden(service, late=late)
+    campaign.release()
+    answer = own.delete(f"{campaign.path}/runs/early")
+    assert refused(answer) == (403, "withdrawal-after-release")
+    assert "Ask the organisers" in answer.json()["detail"]
+    assert campaign.organiser.delete(f"{campaign.path}/runs/early").status_code == 204
+
+
+def test_judgments_that_are_hidden_again_stay_known(shared: Service) -> None:
+    campaign, own = hidden(shared)
+    campaign.release()
+    campaign.change(policy={"phase": "hidden"})
+    assert refused(campaign.submit(IDEAL, own)) == (403, "upload-after-release")
+    campaign.change(policy={"late": "marked"})
+    assert campaign.submit(IDEAL, own).json()["late"] is True
+
+
+def test_a_release_by_its_time_counts_from_that_time(service: Service, database_url: str) -> None:
+    campaign, own = hidden(service, releases_at=(datetime.now(UTC) + timedelta(hours=1)).isoformat())
+    released = datetime.now(UTC) - timedelta(minutes=1)
+    with closing(Database(database_url)) as database, database.writing() as tx:
+        # An hour has passed.
+        before = {"created_at": released - timedelta(hours=1)}
+        tx.execute(update(runs).values(before))
+        tx.execute(update(collections).values(before | {"releases_at": released}))
+    assert refused(campaign.submit(IDEAL, own)) == (403, "upload-after-release")
+    assert campaign.submit(IDEAL).json()["late"] is True
+    # Another time does not undo it.
+    later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    assert campaign.change(policy={"releases_at": later}).status_code == 200
+    assert refused(campaign.submit(RUN, own)) == (403, "upload-after-release")
+    assert {run["name"]: run["late"] for run in campaign.get("/runs").json()["items"]} == dict(
+        zip(("early", "ideal"), (False, True), strict=True)
+    )
+
+
+def test_the_commands_show_late_runs(shared: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    campaign, own = hidden(shared)
+    to = ["--server", shared.url, "--token", ADMIN]
+    for policy in ("phase=released", "late=marked"):
+        assert main(["collection", "change", campaign.name, "--policy", policy, *to]) == 0
+    assert campaign.submit(IDEAL, own).status_code == 201
+    capsys.readouterr()
+    for command in ("runs", "leaderboard"):
+        assert main([command, "-c", campaign.name, *to]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].endswith("late")
+        assert {("ideal" in line, line.endswith("yes")) for line in lines[1:]} == {(True, True), (False, False)}
+    for command in ("runs", "leaderboard", "scores", "sweep"):
+        assert main([command, "-c", campaign.name, "--late", "exclude", *to]) == 0
+        said = capsys.readouterr().out
+        assert ("early" in said, "ideal" in said) == (True, False)
