@@ -24,6 +24,7 @@ from gainboard.store.tables import blob_parts, judged_runs, runs
 from gainboard.work import pruner
 from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
 from tests.conftest import ADMIN, Service, serving
+from tests.operations.test_backup import restored, taken
 from tests.waiting import until
 
 EXCEEDED = (403, "quota-exceeded")
@@ -111,6 +112,24 @@ def test_what_was_withdrawn_long_ago_is_deleted_and_room_again(service: Service,
     answer = own.get(f"{campaign.path}/runs/t00", headers={"Accept": "text/plain"})
     assert answer.text == numbered(0)
     assert stored(own)["used"] == len(RUN)
+
+
+def test_a_backup_of_pruned_runs_restores(service: Service, database: Database, tmp_path: Path) -> None:
+    campaign, own = team(service)
+    for text in (RUN, WORSE):
+        assert campaign.submit(text, own).status_code == 201
+    assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
+    assert prune(Workspace(database), 0).runs == 1
+    file, url = tmp_path / "a.backup", f"sqlite:///{tmp_path / 'restored.db'}"
+    taken(database.url, file)
+    restored(url, file)
+    with closing(Database(url)) as other, inspection.looking(other) as tx:
+        assert list(inspection.broken_files(tx)) == []
+    with serving(Settings.read({}, database_url=url, admin_token=ADMIN)) as again:
+        assert again.organiser.post(f"{campaign.path}/runs", params={"team": "own"}, content=RUN).status_code == 201
+        for name, text in (("tag", RUN), ("worse", WORSE)):
+            found = again.organiser.get(f"{campaign.path}/runs/{name}", headers={"Accept": "text/plain"})
+            assert found.text == text
 
 
 def test_content_that_anything_else_has_is_kept(service: Service, database: Database) -> None:
@@ -220,7 +239,7 @@ def test_the_command_says_what_it_deletes(tmp_path: Path, capsys: pytest.Capture
         campaign, own = team(service)
         campaign.submit(RUN, own)
         own.delete(f"{campaign.path}/runs/tag")
-        said = f"delete the content of 1 withdrawn runs: {len(RUN)} bytes\n"
+        said = f"delete the content of 1 withdrawn run: {len(RUN)} bytes\n"
         for options, expected in (
             ([], "deleted the content of 0 withdrawn runs: 0 bytes\n"),
             (["--days", "0", "--dry-run"], f"would {said}"),

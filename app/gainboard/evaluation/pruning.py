@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Event
 
 from gainboard.evaluation import audit
 from gainboard.evaluation.workspace import Workspace
@@ -36,14 +37,14 @@ def find_prunable(workspace: Workspace, days: int = KEPT_DAYS) -> Pruned:
         return Pruned(runs.count_prunable(tx, before), blobs.bytes_without(tx, runs.is_prunable(before)))
 
 
-def prune(workspace: Workspace, days: int = KEPT_DAYS) -> Pruned:
-    """Delete the content of the runs that were withdrawn at least so many days ago.
+def prune(workspace: Workspace, days: int = KEPT_DAYS, stop: Event | None = None) -> Pruned:
+    """Delete the content of the runs that were withdrawn at least so many days ago, until `stop` is set.
 
     It is deleted in many short transactions, because nobody else can write during one of them.
     """
     before = _before(workspace, days)
     count = size = 0
-    while _count(workspace, before):
+    while not (stop and stop.is_set()) and _count(workspace, before):
         with workspace.database.writing() as tx:
             exclude_others(tx, _LOCK)
             hashes = runs.mark_pruned(tx, before, workspace.now())

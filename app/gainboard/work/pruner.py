@@ -38,7 +38,7 @@ class Pruner:
         while not self._stop.wait(pause):
             pause = EVERY_SECONDS
             try:
-                pruned = prune(self._workspace)
+                pruned = prune(self._workspace, stop=self._stop)
             except DatabaseBusy as busy:
                 log.warning("withdrawn runs are pruned tomorrow, because the database is busy: %s", busy.message)
             except Exception:  # whatever it is, the next time must come

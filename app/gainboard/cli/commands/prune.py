@@ -7,6 +7,8 @@ import argparse
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.options import data_option, read_settings
 
+MOST_DAYS = 36_500
+
 
 def _prune(parsed: argparse.Namespace) -> int:
     """Delete the content of runs that were withdrawn at least 30 days ago (or DAYS). The service may run meanwhile, and
@@ -26,7 +28,8 @@ def _prune(parsed: argparse.Namespace) -> int:
     finally:
         database.close()
     verb = "would delete" if parsed.dry_run else "deleted"
-    print(f"{verb} the content of {pruned.runs:,} withdrawn runs: {pruned.bytes:,} bytes")
+    runs = "run" if pruned.runs == 1 else "runs"
+    print(f"{verb} the content of {pruned.runs:,} withdrawn {runs}: {pruned.bytes:,} bytes")
     return 0
 
 
@@ -34,9 +37,6 @@ def _days(text: str) -> int:
     if not text.isdecimal() or int(text) > MOST_DAYS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days from 0 to {MOST_DAYS}, such as 30")
     return int(text)
-
-
-MOST_DAYS = 36500
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
