@@ -147,6 +147,8 @@ def test_the_commands_show_late_runs(shared: Service, capsys: pytest.CaptureFixt
         lines = capsys.readouterr().out.splitlines()
         assert lines[0].endswith("late")
         assert {("ideal" in line, line.endswith("yes")) for line in lines[1:]} == {(True, True), (False, False)}
+    assert main(["leaderboard", "-c", campaign.name, "-f", "csv", *to]) == 0
+    assert [line.rsplit(",", 1)[1] for line in capsys.readouterr().out.splitlines()] == ["late", "yes", "no"]
     for command in ("runs", "leaderboard", "scores", "sweep"):
         assert main([command, "-c", campaign.name, "--late", "exclude", *to]) == 0
         said = capsys.readouterr().out

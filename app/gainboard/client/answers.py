@@ -65,13 +65,17 @@ class Leaderboard(LeaderboardAnswer, FramedAnswer):
         return Labelled(array(means, (len(self.rows), len(self.metrics))), axes)
 
     def columns(self) -> dict[str, Column]:
-        """Return columns `rank` (under `by`), `run`, `team`, `metric`, `mean`, and its interval, `low` and `high`."""
+        """Return columns `rank` (under `by`), `run`, `team`, `metric`, `mean`, its interval (`low`, `high`), `late`.
+
+        The column `late` has `yes` or `no`.
+        """
         rows = [
-            (row.rank, row.name, row.team, label, row.mean[label], *(row.interval[label] or (None, None)))
+            (row.rank, row.name, row.team, label, row.mean[label], *ends, "yes" if row.late else "no")
             for row in self.rows
             for label in self.metrics
+            for ends in [row.interval[label] or (None, None)]
         ]
-        return columns_of(("rank", "run", "team", "metric", "mean", "low", "high"), rows)
+        return columns_of(("rank", "run", "team", "metric", "mean", "low", "high", "late"), rows)
 
 
 class Sweep(SweepAnswer, FramedAnswer):
