@@ -68,15 +68,15 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/qrels/{{version}}/impact": ORGANISER_200,
     f"POST {C}/runs": (
         "401 401 403 201 404 201 404 201",
-        "401 401 403 201 404 201 404 201",
-        "401 401 403 201 404 201 403 201",
+        "401 401 403 403 404 201 404 201",
+        "401 401 403 403 404 201 403 201",
     ),
     f"GET {C}/runs": SEEN,
     f"GET {C}/runs/{{run}}": ("401 401 404 200 404 200 404 200", *JUDGMENTS[1:]),
     f"DELETE {C}/runs/{{run}}": (
         "401 401 404 204 404 204 404 204",
-        "401 401 403 204 403 204 404 204",
-        "401 401 403 204 403 204 403 204",
+        "401 401 403 403 403 204 404 204",
+        "401 401 403 403 403 204 403 204",
     ),
     f"GET {C}/pool": ORGANISER_200,
     f"GET {C}/scores": JUDGMENTS,
@@ -166,7 +166,7 @@ class Scene:
 
     def own_run(self) -> str:
         """The name of a new run of the participant `own`."""
-        answer = self.campaign.submit(self.new_run(), self.clients["own"])
+        answer = self.campaign.submit(self.new_run(), team="own")
         return str(answer.json()["name"])
 
     def new_run(self) -> str:

@@ -12,7 +12,7 @@ from tests.conftest import Service
 POLICY = {
     "phase": "released", "opens_at": "2026-01-01T00:00:00Z", "closes_at": "2026-02-01T00:00:00Z", "releases_at": None,
     "scores": "own-per-topic", "parameters": "free", "presets": ["Q", "AP"], "decimals": 2, "coverage": 0.5,
-    "answers": 10, "quotas": {"per_day": 1, "total": 2, "concurrent": 3},
+    "answers": 10, "quotas": {"per_day": 1, "total": 2, "concurrent": 3, "bytes": 4}, "late": "marked",
 }  # fmt: skip
 
 
