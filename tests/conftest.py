@@ -176,15 +176,18 @@ class Announced(Server):
 
 
 @cache
-def _schema() -> dict[str, Any]:
+def description() -> dict[str, Any]:
     """OpenAPI's, which is every application's and takes longer to make than all the rest of a start."""
-    return create_app(Workspace(Database("sqlite://"))).openapi()
+    database = Database("sqlite://")
+    found = create_app(Workspace(database)).openapi()
+    database.close()
+    return found
 
 
 @contextmanager
 def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
     """A server of this application, on a free port of this machine, in a thread of its own."""
-    setattr(application, "openapi", _schema)  # noqa: B010 (mypy refuses to assign a method)
+    setattr(application, "openapi", description)  # noqa: B010 (mypy refuses to assign a method)
     server = Announced(application, root_path)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -9,13 +9,10 @@ from typing import Any
 import httpx
 
 from gainboard.api.reference import reference_page
-from gainboard.evaluation.workspace import Workspace
-from gainboard.main import create_app
-from gainboard.store.database import Database
 from tests.api.campaign import RUN, WORSE, Campaign, judged
 from tests.api.conforms import faults
 from tests.api.test_problems import STATUS
-from tests.conftest import Service
+from tests.conftest import Service, description
 from tests.outside import ROOT
 
 PAGE = ROOT / "docs/api.md"
@@ -23,15 +20,8 @@ RENEW = "python -m tests.api.test_openapi"
 C = "/v1/collections/{collection}"
 
 
-def _description() -> dict[str, Any]:
-    database = Database("sqlite://")
-    found = create_app(Workspace(database)).openapi()
-    database.close()
-    return found
-
-
 def test_the_interface_is_the_one_that_was_agreed_on() -> None:
-    assert PAGE.read_text(encoding="utf-8") == reference_page(_description()), f"to renew it: {RENEW}"
+    assert PAGE.read_text(encoding="utf-8") == reference_page(description()), f"to renew it: {RENEW}"
 
 
 def _references(node: Any) -> Iterator[str]:
@@ -46,22 +36,22 @@ def _references(node: Any) -> Iterator[str]:
 
 
 def test_every_reference_leads_to_a_schema() -> None:
-    description = _description()
-    schemas = {f"#/components/schemas/{name}" for name in description["components"]["schemas"]}
-    assert set(_references(description["paths"])) <= schemas
+    described = description()
+    schemas = {f"#/components/schemas/{name}" for name in described["components"]["schemas"]}
+    assert set(_references(described["paths"])) <= schemas
 
 
 JSON = "application/problem+json"
 
 
-def test_what_a_route_alone_refuses_is_in_its_description() -> None:
-    submit = _description()["paths"]["/v1/collections/{collection}/runs"]["post"]["responses"]
+def test_what_a_route_alone_refuses_is_in_itsdescription() -> None:
+    submit = description()["paths"]["/v1/collections/{collection}/runs"]["post"]["responses"]
     assert {"faulty-file", "team-required", "name-required"} <= submit["422"]["content"][JSON]["examples"].keys()
     assert {"run-exists", "idempotency-key-in-use"} <= submit["409"]["content"][JSON]["examples"].keys()
 
 
 def test_every_route_says_what_it_does_and_what_its_errors_look_like() -> None:
-    for path, methods in _description()["paths"].items():
+    for path, methods in description()["paths"].items():
         for method, operation in methods.items():
             assert operation.get("description"), f"{method} {path}"
             problems = {status: each for status, each in operation["responses"].items() if status >= "4"}
@@ -77,13 +67,13 @@ def test_every_route_says_what_it_does_and_what_its_errors_look_like() -> None:
 
 def test_the_pages_of_the_documentation_are_there(shared: Service) -> None:
     assert shared.anonymous.get("/docs").status_code == 200
-    assert shared.anonymous.get("/openapi.json").json() == json.loads(json.dumps(_description()))
+    assert shared.anonymous.get("/openapi.json").json() == json.loads(json.dumps(description()))
     door = shared.anonymous.get("/").json()
     assert shared.anonymous.get(door["documentation"]).status_code == 200
 
 
 def test_the_examples_work(shared: Service) -> None:
-    schemas = _description()["components"]["schemas"]
+    schemas = description()["components"]["schemas"]
     collection, token = (schemas[name]["examples"][0] for name in ("NewCollection", "NewToken"))
     assert shared.organiser.post("/v1/collections", json=collection).status_code == 201
     path = f"/v1/collections/{collection['name']}/tokens"
@@ -130,13 +120,13 @@ def _answers(service: Service) -> Iterator[tuple[str, httpx.Response]]:
 
 
 def test_answers_are_as_described(shared: Service) -> None:
-    description = shared.anonymous.get("/openapi.json").json()
+    described = shared.anonymous.get("/openapi.json").json()
     for route, answer in _answers(shared):
         method, path = route.split(" ")
-        responses = description["paths"][path][method.lower()]["responses"]
-        described = responses.get(str(answer.status_code)) or responses[f"{str(answer.status_code)[0]}XX"]
-        content = described["content"][answer.headers["content-type"]]
-        assert list(faults(answer.json(), content["schema"], description["components"]["schemas"])) == [], route
+        responses = described["paths"][path][method.lower()]["responses"]
+        found = responses.get(str(answer.status_code)) or responses[f"{str(answer.status_code)[0]}XX"]
+        content = found["content"][answer.headers["content-type"]]
+        assert list(faults(answer.json(), content["schema"], described["components"]["schemas"])) == [], route
 
 
 def test_an_answer_that_is_not_as_described_would_be_noticed() -> None:
@@ -153,9 +143,9 @@ def test_an_answer_that_is_not_as_described_would_be_noticed() -> None:
 
 def test_what_a_schema_requires_is_described_for_every_upload(campaign: Campaign) -> None:
     for method, path in (("put", f"{C}/qrels"), ("post", f"{C}/runs")):
-        content = _description()["paths"][path][method]["requestBody"]["content"]
+        content = description()["paths"][path][method]["requestBody"]["content"]
         assert set(content) == {"text/plain", "application/octet-stream", "multipart/form-data"}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(reference_page(_description()), encoding="utf-8")
+    PAGE.write_text(reference_page(description()), encoding="utf-8")

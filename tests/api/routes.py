@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from tests.conftest import Service
+from tests.conftest import description
 
 VARIATIONS: Mapping[str, tuple[str, ...]] = {
     "qrels": ("1", "2"),
@@ -44,6 +44,11 @@ class Route:
     queries: tuple[str, ...]
 
     @property
+    def title(self) -> str:
+        """The name of the operation, such as `GET /v1/me`."""
+        return f"{self.method} {self.path}"
+
+    @property
     def parameters(self) -> list[str]:
         """The names of the path's parameters."""
         return re.findall(r"{(\w+)}", self.path)
@@ -54,17 +59,26 @@ class Route:
         fill: Mapping[str, str],
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
+        body: Any = None,
     ) -> httpx.Response:
-        """The answer; fails where a parameter is new and `fill` does not say what to put for it."""
-        path = self.path
-        for name in self.parameters:
-            path = path.replace(f"{{{name}}}", fill[name])
-        body = BODIES.get(path.rsplit("/")[-1], {})
+        """The answer; fails where a parameter is new and `fill` does not say what to put for it.
+
+        The body is text, or a value for JSON; without one, an example that suits the path is sent.
+        """
+        path = self.filled(fill)
+        body = BODIES.get(self.path.rsplit("/")[-1], {}) if body is None else body
         sent: dict[str, Any] = {"content": body} if isinstance(body, str) else {"json": _named(body, fill)}
         if self.method in ("GET", "HEAD"):
             sent = {}
         asked = {name: fill["collection"] if value == "NAME" else value for name, value in (query or {}).items()}
         return client.request(self.method, path, params=asked, headers=dict(headers or {}), **sent)
+
+    def filled(self, fill: Mapping[str, str]) -> str:
+        """The path with the parameters' values."""
+        path = self.path
+        for name in self.parameters:
+            path = path.replace(f"{{{name}}}", fill[name])
+        return path
 
     def variations(self) -> Iterator[dict[str, str]]:
         """Queries to try."""
@@ -75,28 +89,34 @@ class Route:
 
 
 def _named(body: Any, fill: Mapping[str, str]) -> Any:
-    return json.loads(json.dumps(body).replace("NAME", fill["collection"]))
+    return json.loads(json.dumps(body).replace("NAME", fill.get("collection", "")))
 
 
-def every_route(service: Service, *methods: str) -> list[Route]:
+def every_route(*methods: str) -> list[Route]:
     """Those with one of these methods, or all."""
-    paths = service.anonymous.get("/openapi.json").json()["paths"]
     return [
         Route(
             method.upper(),
             path,
             tuple(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"),
         )
-        for path, operations in paths.items()
+        for path, operations in description()["paths"].items()
         for method, operation in operations.items()
         if not methods or method.upper() in methods
     ]
 
 
-def seen(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
-    """All that a client sees of an answer, but for the time and the request's id."""
-    return (
-        answer.status_code,
-        answer.content,
-        {name: value for name, value in answer.headers.items() if name not in OWN_TO_EACH},
-    )
+def seen(answer: httpx.Response, names: Mapping[str, str] | None = None) -> tuple[int, str, dict[str, str]]:
+    """All that a client sees of an answer, but for the time and the request's id.
+
+    `names` are replaced in it, so that answers about different things can be compared. Their lengths may differ.
+    """
+    unlike = (*OWN_TO_EACH, "content-length")
+
+    def common(text: str) -> str:
+        for name, replacement in (names or {}).items():
+            text = text.replace(name, replacement)
+        return text
+
+    headers = {name: common(value) for name, value in answer.headers.items() if name not in unlike}
+    return answer.status_code, common(answer.content.decode()), headers
