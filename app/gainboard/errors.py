@@ -14,7 +14,8 @@
     │   ├── KeyReused                 an Idempotency-Key used for another request
     │   ├── TeamRequired              an organiser's upload that names no team
     │   ├── NameRequired              a run whose tag cannot be used as its name
-    │   └── BodyStalled               a body of which nothing arrived for too long
+    │   ├── BodyStalled               a body of which nothing arrived for too long
+    │   └── AddressTooLong            an address with its query that exceeds a limit
     ├── Refused                   the request is understood but refused
     │   ├── NotAuthenticated          no valid token
     │   ├── Forbidden                 visible to this principal, but not allowed
@@ -177,6 +178,10 @@ class NameRequired(BadInput):
 
 class BodyStalled(BadInput):
     slug, title = "body-stalled", "Body stalled"
+
+
+class AddressTooLong(BadInput):
+    slug, title = "address-too-long", "Address too long"
 
 
 class NotAuthenticated(Refused):

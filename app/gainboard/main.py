@@ -35,7 +35,7 @@ from gainboard.api import (
 from gainboard.api.access_log import AccessLog
 from gainboard.api.dependencies import known_query
 from gainboard.api.kept import Remembering
-from gainboard.api.middleware import Attentive, BoundedBody, Conditional, Observed
+from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, Observed
 from gainboard.api.models.answers import build_all
 from gainboard.api.readers import Readers
 from gainboard.api.telemetry import IS_INSTALLED, Telemetry
@@ -76,6 +76,9 @@ EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Req
 DESCRIPTION = """
 Stores relevance judgments (qrels) and system outputs (runs), and scores runs under adjustable gain settings,
 Q-measure's beta and nDCG's log base. Every error is `application/problem+json`; its `type` leads to a page.
+
+There is one exception. An address of more than 64 KiB, or a request that is no HTTP, is refused before Gainboard reads
+it: with 400 and plain text. An address of more than 60 KiB is the problem `address-too-long` (414).
 """
 
 
@@ -205,6 +208,7 @@ def _surround(application: FastAPI, standings: Standings, access: AccessLog | No
     application.add_middleware(BoundedBody, workspace=application.state.workspace)
     application.add_middleware(Attentive)
     application.add_middleware(Remembering, workspace=application.state.workspace, standings=standings)
+    application.add_middleware(BoundedAddress)
     application.add_middleware(Observed, access=access, telemetry=application.state.telemetry)
     if origins:
         # This is the outermost, so that scripts of other origins can read our own 500, too.

@@ -139,6 +139,25 @@ def test_who_may_not_upload_is_told_so_before_sending_the_file(campaign: Campaig
             assert connection.recv(100).split()[1] == b"403"
 
 
+def test_an_address_may_have_sixty_kibibytes(shared: Service) -> None:
+    campaign = judged(shared)
+    longest = 60 * 1024
+    query = "cursor=".ljust(longest - len("/v1/collections"), "x")
+    assert refused(shared.anonymous.get(f"/v1/collections?{query}")) == (422, "invalid-request")
+    assert refused(shared.anonymous.get(f"/v1/collections?{query}x")) == (414, "address-too-long")
+    assert refused(campaign.organiser.delete(f"{campaign.path}/runs/{'x' * longest}")) == (414, "address-too-long")
+
+
+def test_an_address_beyond_what_the_server_parses_is_refused_as_the_description_says(shared: Service) -> None:
+    address = urlsplit(shared.url)
+    with socket.create_connection((address.hostname, address.port)) as connection:
+        connection.sendall(b"GET /healthz?%s HTTP/1.1\r\nHost: x\r\n\r\n" % (b"x" * (1 << 16)))
+        answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b"\r\n\r\nInvalid HTTP request received.")
+    assert "400 and plain text" in shared.anonymous.get("/openapi.json").json()["info"]["description"]
+
+
 UNKNOWN = ["/", "/healthz", "/v1/metrics", "/v1/me", "/v1/collections"]
 BELOW = ["", "/qrels", "/runs", "/runs/tag", "/pool", "/scores", "/leaderboard", "/tokens"]
 

@@ -43,6 +43,7 @@ PROMISED = {
         "idempotency-key-in-use",
     ],
     413: ["too-large"],
+    414: ["address-too-long"],
     415: ["unsupported-encoding", "unsupported-media-type"],
     422: [
         "bad-input",

@@ -146,7 +146,9 @@ async def read_job(desk: DeskDep, seen: SeenJobDep, wait: Wait = 0) -> Response:
 
 
 @router.get(
-    "/jobs/{job}/events", response_class=EventSourceResponse, responses=documented(also=documented_events("job"))
+    "/jobs/{job}/events",
+    response_class=EventSourceResponse,
+    responses=documented(also=documented_events("job", "ShownJob")),
 )
 async def follow_job(desk: DeskDep, first: SeenJobDep) -> AsyncIterable[ServerSentEvent]:
     """Send the job now, and again at every change of its state or progress, as server-sent events (`event: job`) until

@@ -21,11 +21,12 @@ from gainboard.api.dependencies import sender_of
 from gainboard.api.kept import RawHeaders, note_sent
 from gainboard.api.problems import problem
 from gainboard.api.telemetry import Telemetry
-from gainboard.errors import BodyStalled, TooLarge, Unexpected
+from gainboard.errors import AddressTooLong, BodyStalled, TooLarge, Unexpected
 from gainboard.evaluation.principals import authenticate
 from gainboard.evaluation.workspace import Workspace
 
 JSON_BYTES = 1 << 20
+ADDRESS_BYTES = 60 << 10
 STALLED_SECONDS: float = 30
 """Seconds without any byte of a body, after which its connection is closed."""
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
@@ -141,6 +142,27 @@ class Attentive:
             return message
 
         await self.app(scope, attentive, send)
+
+
+class BoundedAddress:
+    """A middleware that refuses addresses of more than 60 KiB, with their queries.
+
+    Without it, the server's parser of addresses would give up at 64 KiB, with 400 in plain text.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self.app
+        if scope["type"] == "http" and len(scope["raw_path"]) + len(scope["query_string"]) > ADDRESS_BYTES:
+            app = problem(
+                AddressTooLong(
+                    f"The address with its query has more than {ADDRESS_BYTES:,} bytes. Ask for less in one request, "
+                    "for example for fewer runs."
+                )
+            )
+        await app(scope, receive, send)
 
 
 class BoundedBody:

@@ -78,6 +78,12 @@ _PAGES: Mapping[type[GainboardError], str] = {
     errors.NameRequired: """
     The run's tag cannot be used as its name in addresses. Give a name: `?name=NAME`.
     """,
+    errors.AddressTooLong: """
+    The address with its query has more than 60 KiB. Ask for less in one request.
+
+    An address of more than 64 KiB is refused before Gainboard reads it. Without a proxy, the answer is then 400 with
+    the plain text "Invalid HTTP request received.", and the connection is closed.
+    """,
     errors.BodyStalled: """
     Nothing of the body arrived for 30 seconds, so the connection was closed. Nothing was stored. Send the request
     again.

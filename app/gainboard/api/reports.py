@@ -159,7 +159,7 @@ async def read_report(desk: DeskDep, seen: SeenReportDep, wait: Wait = 0) -> Res
 @router.get(
     "/reports/{report}/events",
     response_class=EventSourceResponse,
-    responses=documented(also=documented_events("report")),
+    responses=documented(also=documented_events("report", "ShownReport")),
 )
 async def follow_report(desk: DeskDep, first: SeenReportDep) -> AsyncIterable[ServerSentEvent]:
     """Send the report now, and again at every change of its state or progress, as server-sent events (`event: report`)

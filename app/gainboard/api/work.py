@@ -161,11 +161,23 @@ def _wait_headers(*, is_over: bool) -> dict[str, str]:
     return {} if is_over else {"Retry_After": "1", "Cache_Control": "private, no-cache"}
 
 
-def documented_events(noun: str) -> dict[int, dict[str, Any]]:
-    """Return the OpenAPI responses of a stream of events."""
+def documented_events(noun: str, schema: str) -> dict[int, dict[str, Any]]:
+    """Return the OpenAPI responses of a stream of events, whose data has the schema of this name."""
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": f"#/components/schemas/{schema}"},
+    }
+    event = {
+        "type": "object",
+        "properties": {"event": {"const": noun}, "id": {"type": "string"}, "data": data},
+        "required": ["event", "id", "data"],
+    }
     return {
         200: {
-            "description": f"Events named `{noun}`, whose data is the {noun}; the last event has the final state",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "description": f"Server-sent events. Each has `event: {noun}`, an `id`, and in `data` the {noun} as one "
+            f"line of JSON (`{schema}`). The first comes at once. The last has the final state; then the stream ends. "
+            "Comments keep the connection open, at least every 15 seconds.",
+            "content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": event}},
         }
     }
