@@ -1,0 +1,307 @@
+"""The configuration of nginx that the docs show, in front of a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gainboard.settings import Settings
+from tests.api.campaign import RUN, Campaign
+from tests.api.laboratory import LONG, Laboratory
+from tests.conftest import ADMIN, Service, serving
+from tests.outside import ROOT
+from tests.waiting import until
+
+CONFIGURATION = ROOT / "deploy/nginx.conf"
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+OPENSSL = shutil.which("openssl")
+NAME = "gainboard.example"
+
+pytestmark = [
+    pytest.mark.outer,
+    pytest.mark.skipif(NGINX is None or OPENSSL is None, reason="no nginx or no openssl: install them"),
+]
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+def _substituted(text: str, changes: dict[str, str]) -> str:
+    for old, new in changes.items():
+        assert old in text, f"{CONFIGURATION} has no {old!r}: change this test as well"
+        text = text.replace(old, new)
+    return text
+
+
+class Proxy:
+    """nginx in front of a service, and what one sends through it."""
+
+    def __init__(self, service: Service, certificate: Path, folder: Path, **changes: str) -> None:
+        self.service, self.folder = service, folder
+        for file in certificate.glob("*.pem"):
+            shutil.copy(file, folder)
+        self.plain, self.port = _free_port(), _free_port()
+        self.trust = ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
+        self._clients = ExitStack()
+        site = _substituted(
+            CONFIGURATION.read_text(encoding="utf-8"),
+            {
+                "    listen [::]:80;\n": "",
+                "    listen [::]:443 ssl;\n": "",
+                "listen 80;": f"listen 127.0.0.1:{self.plain};",
+                "listen 443 ssl;": f"listen 127.0.0.1:{self.port} ssl;",
+                "127.0.0.1:8000": service.url.removeprefix("http://"),
+                "/etc/ssl/gainboard": str(folder),
+                **changes,
+            },
+        )
+        (folder / "site.conf").write_text(site, encoding="utf-8")
+        temporary = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        user = "user root;" if os.geteuid() == 0 else ""  # another user could not enter pytest's folder
+        (folder / "nginx.conf").write_text(
+            f"{user} daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;\n"
+            "events { worker_connections 256; }\nhttp {\naccess_log off;\n"
+            + "".join(f"{each}_temp_path {folder}/{each};\n" for each in temporary)
+            + f"include {folder}/site.conf;\n}}\n",
+            encoding="utf-8",
+        )
+
+    @contextmanager
+    def running(self) -> Iterator[Proxy]:
+        """Run nginx until the end of the block."""
+        assert NGINX is not None
+        command = [NGINX, "-p", str(self.folder), "-e", f"{self.folder}/error.log", "-c", f"{self.folder}/nginx.conf"]
+        process = subprocess.Popen(command)
+        try:
+            until(lambda: process.poll() is not None or self.listens())
+            assert process.poll() is None, (self.folder / "error.log").read_text(encoding="utf-8")
+            with self._clients:
+                yield self
+        finally:
+            process.terminate()
+            process.wait(30)
+
+    def listens(self) -> bool:
+        """Whether nginx takes connections."""
+        with socket.socket() as tried:
+            return tried.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def client(self, **headers: str) -> httpx.Client:
+        """A client of the service behind nginx, as an organiser."""
+        return self._clients.enter_context(
+            httpx.Client(
+                base_url=f"https://127.0.0.1:{self.port}",
+                headers={"Authorization": f"Bearer {ADMIN}", "Host": NAME, **headers},
+                verify=self.trust,
+                timeout=60,
+            )
+        )
+
+    def connection(self) -> ssl.SSLSocket:
+        """An open connection on which nothing was sent."""
+        opened = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        return self._clients.enter_context(self.trust.wrap_socket(opened, server_hostname=NAME))
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a certificate for the name of the example, and for this machine."""
+    folder = tmp_path_factory.mktemp("certificate")
+    subprocess.run(
+        [
+            *(str(OPENSSL), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+            *("-keyout", str(folder / "privkey.pem"), "-out", str(folder / "fullchain.pem"), "-days", "2"),
+            *("-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME},IP:127.0.0.1"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def proxy(certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN, job_slots=0)
+    with serving(settings) as service, Proxy(service, certificate, tmp_path_factory.mktemp("nginx")).running() as proxy:
+        yield proxy
+
+
+def _directive(name: str) -> str:
+    found = re.search(rf"^ *{name} ([^;]+);", CONFIGURATION.read_text(encoding="utf-8"), re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def test_the_largest_body_is_that_of_the_service() -> None:
+    assert _directive("client_max_body_size") == f"{Settings.read({}).max_compressed_bytes >> 20}m"
+
+
+def test_a_campaign_works_behind_nginx(proxy: Proxy) -> None:
+    client, campaign = proxy.client(), Campaign(proxy.service)
+    assert client.put(f"{campaign.path}/qrels", content="1 0 good 1\n").status_code == 201
+    made = client.post(f"{campaign.path}/runs?team=t", content=RUN)
+    assert (made.status_code, made.headers["location"]) == (201, f"{campaign.path}/runs/tag")
+    scores = client.get(f"{campaign.path}/scores")
+    assert scores.status_code == 200
+    again = client.get(f"{campaign.path}/scores", headers={"If-None-Match": scores.headers["etag"]})
+    assert again.status_code == 304
+    assert scores.headers["strict-transport-security"]
+
+
+def test_plain_http_is_sent_on_to_https(proxy: Proxy) -> None:
+    answer = httpx.get(f"http://127.0.0.1:{proxy.plain}/v1/me?a=b", headers={"Host": NAME})
+    assert (answer.status_code, answer.headers["location"]) == (301, f"https://{NAME}/v1/me?a=b")
+
+
+def test_a_header_that_comes_slowly_is_closed(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
+    assert _directive("client_header_timeout") == "10s"
+    quick = Proxy(proxy.service, certificate, tmp_path, **{"client_header_timeout 10s": "client_header_timeout 1s"})
+    with quick.running():
+        connection = quick.connection()
+        ended = threading.Event()
+
+        def drip() -> None:
+            # A byte more every 0.1 s: the time-out is for the whole header, not for the next byte.
+            try:
+                for byte in b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: " + b"x" * 600:
+                    connection.send(bytes([byte]))
+                    if ended.wait(0.1):
+                        return
+            except OSError:
+                return
+
+        sender = threading.Thread(target=drip)
+        sender.start()
+        try:
+            assert connection.recv(100) == b""  # closed, without an answer
+        except ConnectionResetError:
+            pass
+        finally:
+            ended.set()
+            sender.join()
+
+
+def _wait(proxy: Proxy, job: str) -> ssl.SSLSocket:
+    """A connection that follows a job which nobody computes, so that its request does not end."""
+    connection = proxy.connection()
+    connection.sendall(f"GET {job}/events HTTP/1.1\r\nHost: {NAME}\r\nAuthorization: Bearer {ADMIN}\r\n\r\n".encode())
+    return connection
+
+
+def test_more_requests_at_once_than_one_address_may_have_are_refused(proxy: Proxy) -> None:
+    job = Laboratory(proxy.service).ask(**LONG).headers["location"]
+    most = int(_directive("limit_conn").split()[1])
+    waiting = [_wait(proxy, job) for _ in range(most)]
+    assert all(connection.recv(12) == b"HTTP/1.1 200" for connection in waiting)
+    answer = proxy.client().get("/healthz")
+    assert answer.status_code == 429
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["retry-after"]
+    assert answer.json()["status"] == 429
+    # Nothing of this reaches the service, which answers others as ever.
+    assert proxy.service.anonymous.get("/healthz").status_code == 200
+    for connection in waiting:
+        connection.close()
+    until(lambda: proxy.client().get("/healthz").status_code == 200)
+
+
+def test_an_upload_streams_through(proxy: Proxy) -> None:
+    campaign = Campaign(proxy.service)
+    reader = campaign.client("reader").headers["authorization"]
+    connection = proxy.connection()
+    head = f"POST {campaign.path}/runs HTTP/1.1\r\nHost: {NAME}\r\nAuthorization: {reader}\r\n"
+    connection.sendall(f"{head}Content-Length: 100000\r\n\r\n1 Q0 d 1 1 t\n".encode())
+    assert connection.recv(12) == b"HTTP/1.1 403"  # before the rest of the body was sent
+
+
+def test_a_body_over_the_limit_is_a_problem_document(proxy: Proxy) -> None:
+    connection = proxy.connection()
+    connection.sendall(f"PUT /v1/collections/c/qrels HTTP/1.1\r\nHost: {NAME}\r\n".encode())
+    connection.sendall(f"Content-Length: {(256 << 20) + 1}\r\n\r\n".encode())
+    head, _, body = b"".join(iter(lambda: connection.recv(1 << 16), b"")).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 413")
+    assert b"Content-Type: application/problem+json" in head
+    problem = json.loads(body)
+    page = proxy.service.anonymous.get(problem["type"]).json()
+    assert {key: page[key] for key in ("type", "title", "status")} == {
+        key: problem[key] for key in ("type", "title", "status")
+    }
+
+
+@pytest.mark.parametrize("size", [61 << 10, 70 << 10])
+def test_an_address_that_is_too_long_is_a_problem_document(proxy: Proxy, size: int) -> None:
+    """The first is refused by Gainboard, the second by nginx."""
+    connection = proxy.connection()
+    connection.sendall(b"GET /?%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % (b"x" * size))
+    answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert answer.startswith(b"HTTP/1.1 414 ")
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["type"] == "/problems/address-too-long"
+
+
+def test_events_come_as_they_happen(proxy: Proxy) -> None:
+    lab = Laboratory(proxy.service)
+    job = lab.ask(**LONG).headers["location"]
+    with proxy.client().stream("GET", f"{job}/events") as answer:
+        events = (json.loads(line[6:]) for line in answer.iter_lines() if line.startswith("data: "))
+        assert next(events)["state"] == "queued"
+        lab.organiser.delete(job)
+        assert next(events)["state"] == "cancelled"
+
+
+class Echo:
+    """A server that answers one request with the header that it was sent."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.answer)
+        self.thread.start()
+
+    def answer(self) -> None:
+        """Answers one request."""
+        with self.listener, self.listener.accept()[0] as connection:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += connection.recv(1 << 16)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(head) + head)
+
+
+def test_what_a_client_claims_about_itself_ends_at_nginx(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
+    echo: Any = Echo()
+    with Proxy(echo, certificate, tmp_path).running() as to_echo:
+        claims = {"X-Forwarded-For": "10.9.9.9", "X-Forwarded-Host": "evil.example", "Forwarded": "for=10.9.9.9"}
+        sent = to_echo.client(**claims, **{"X-Forwarded-Proto": "ftp"}).get("/").text.lower()
+        echo.thread.join()
+    assert "x-forwarded-for: 127.0.0.1\r\n" in sent
+    assert "x-forwarded-proto: https\r\n" in sent
+    assert f"host: {NAME}\r\n" in sent
+    assert "evil.example" not in sent
+    assert "10.9.9.9" not in sent
+
+
+def test_without_the_service_the_answer_is_a_problem_document(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
+    nobody: Any = type("Nobody", (), {"url": f"http://127.0.0.1:{_free_port()}"})
+    with Proxy(nobody, certificate, tmp_path).running() as to_nobody:
+        answer = to_nobody.client().get("/healthz")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["status"] == 503
+
+
+def test_the_docs_lead_to_the_configuration() -> None:
+    assert "](../deploy/nginx.conf)" in (ROOT / "docs/deploying.md").read_text(encoding="utf-8")
