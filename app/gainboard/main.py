@@ -76,9 +76,7 @@ EXPOSED = ("ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Req
 DESCRIPTION = """
 Stores relevance judgments (qrels) and system outputs (runs), and scores runs under adjustable gain settings,
 Q-measure's beta and nDCG's log base. Every error is `application/problem+json`; its `type` leads to a page.
-
-There is one exception. An address of more than 64 KiB, or a request that is no HTTP, is refused before Gainboard reads
-it: with 400 and plain text. An address of more than 60 KiB is the problem `address-too-long` (414).
+There is one exception: a request that is no HTTP, or whose address has more than 64 KiB, gets 400 with plain text.
 """
 
 

@@ -71,6 +71,13 @@ ANYWHERE: tuple[type[GainboardError], ...] = (
 """The errors that every route may answer with, so that a route lists only its own."""
 
 
+UNREADABLE: Mapping[str, Any] = {
+    "description": "The request is no HTTP, or its address has more than 64 KiB. The connection is closed.",
+    "content": {"text/plain": {"schema": {"type": "string", "const": "Invalid HTTP request received."}}},
+}
+"""The only answer that is no problem document: uvicorn gives it before Gainboard sees the request."""
+
+
 def documented(
     *kinds: type[GainboardError], also: Mapping[int, dict[str, Any]] = {}
 ) -> dict[int | str, dict[str, Any]]:
@@ -78,7 +85,8 @@ def documented(
     by_status: defaultdict[int, list[type[GainboardError]]] = defaultdict(list)
     for kind in dict.fromkeys((*ANYWHERE, *kinds)):
         by_status[status_of(kind)].append(kind)
-    answers: dict[int | str, dict[str, Any]] = dict(also.items())
+    answers: dict[int | str, dict[str, Any]] = {400: dict(UNREADABLE)}
+    answers |= also.items()
     return answers | {status: _described(status, by_status[status]) for status in sorted(by_status)}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gainboard.api.problem_pages import meaning_of
-from gainboard.api.problems import status_of
+from gainboard.api.problems import UNREADABLE, status_of
 from gainboard.errors import GainboardError, every_error
 from gainboard.metrics import query_parameters
 
@@ -30,6 +30,8 @@ Any request may be answered with these errors. Each request below lists only its
 
 {everywhere}
 
+There is one exception, and any request may be answered with it, too: 400 with plain text. {unreadable}
+
 ## Requests
 """
 
@@ -44,7 +46,12 @@ def reference_page(description: Description) -> str:
         for method, operation in sorted(methods.items())
     ]
     common = set.intersection(*(_problems(operation) for _, operation in operations))
-    lines = [_PREFACE.format(everywhere="\n".join(f"- `{slug}` ({status})" for status, slug in sorted(common)))]
+    lines = [
+        _PREFACE.format(
+            everywhere="\n".join(f"- `{slug}` ({status})" for status, slug in sorted(common)),
+            unreadable=UNREADABLE["description"],
+        )
+    ]
     for title, operation in operations:
         lines += _request(title, operation, common)
     lines += ["## Parameters of metrics\n", "A request that scores runs takes these in its query.\n"]
@@ -82,7 +89,7 @@ def _request(title: str, operation: Description, common: set[tuple[str, str]]) -
     for media, content in sorted(operation.get("requestBody", {}).get("content", {}).items()):
         yield f"Body: {_type(content['schema'])} as `{media}`\n"
     for status, answer in sorted(operation["responses"].items()):
-        if _PROBLEM not in answer.get("content", {}):
+        if status != "400" and _PROBLEM not in answer.get("content", {}):
             yield f"{status}: {_answer(answer)}\n"
     if own := sorted(_problems(operation) - common):
         yield f"Errors: {', '.join(f'`{slug}` ({status})' for status, slug in own)}\n"
@@ -111,7 +118,9 @@ def _parameters(parameters: Iterable[Description]) -> Iterator[str]:
 
 def _answer(answer: Description) -> str:
     content = sorted(answer.get("content", {}).items())
-    kinds = " or ".join(f"{_type(each.get('schema', {}))} as `{media}`" for media, each in content)
+    kinds = " or ".join(
+        f"{'events' if 'itemSchema' in each else _type(each.get('schema', {}))} as `{media}`" for media, each in content
+    )
     said = _text(answer["description"])
     return ". ".join(part for part in (kinds, said if said != "Successful Response" else "") if part) or "no body"
 

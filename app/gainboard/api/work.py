@@ -178,6 +178,6 @@ def documented_events(noun: str, schema: str) -> dict[int, dict[str, Any]]:
             "description": f"Server-sent events. Each has `event: {noun}`, an `id`, and in `data` the {noun} as one "
             f"line of JSON (`{schema}`). The first comes at once. The last has the final state; then the stream ends. "
             "Comments keep the connection open, at least every 15 seconds.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": event}},
+            "content": {"text/event-stream": {"itemSchema": event}},
         }
     }
