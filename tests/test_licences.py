@@ -1,0 +1,116 @@
+"""The licences of everything that is installed: docs/dependencies.md; `python -m tests.test_licences` renews it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.outside import ROOT
+
+PAGE = ROOT / "docs/dependencies.md"
+RENEW = "python -m tests.test_licences"
+PERMITTED = re.compile(
+    r"MIT\b|BSD\b|0BSD|Apache|PSF|Python Software Foundation|Zlib|CC0|MPL|Mozilla Public|LGPL|HPND|ISC|DFSG|LLVM"
+)
+PARTS = ("postgres", "metrics", "figures", "fast", "dev")
+
+
+def _project() -> dict[str, Any]:
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return project
+
+
+def _locked() -> list[str]:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    return sorted({canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)})
+
+
+def _licence(name: str) -> str:
+    """Return the licence as the installed package states it."""
+    stated = metadata.metadata(name)
+    if expression := stated.get("License-Expression"):
+        return str(expression)
+    classifiers = [each.split(" :: ")[-1] for each in stated.get_all("Classifier", ()) if each.startswith("License ::")]
+    named = sorted(each for each in classifiers if each != "DFSG approved")
+    return ", ".join(named) or str(stated.get("License", "")).partition("\n")[0]
+
+
+def _needed(requirements: Iterable[str], extra: str = "") -> Iterator[str]:
+    """Yield the packages that these need, and what those need in turn."""
+    for requirement in map(Requirement, requirements):
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = canonicalize_name(requirement.name)
+        if name == "gainboard":
+            continue
+        yield name
+        for each in ("", *requirement.extras):
+            yield from _needed(metadata.requires(name) or (), each)
+
+
+def _parts() -> dict[str, str]:
+    """Return for each locked package the first part of the project that needs it."""
+    project = _project()
+    optional = project["optional-dependencies"]
+    by_part = {"always": set(_needed(project["dependencies"]))}
+    by_part |= {part: set(_needed(optional[part])) for part in PARTS}
+    return {
+        name: next(part for part, names in by_part.items() if name in names) for name in _locked() if _is_here(name)
+    }
+
+
+def _is_here(name: str) -> bool:
+    """Return whether a locked package is installed: some are for another system or an older Python."""
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _rows() -> dict[str, list[str]]:
+    """Return licence and part of each package on the page."""
+    found = re.findall(r"^\| (\S+) \| (.+) \| (.+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: [licence, part] for name, licence, part in found if name not in ("package", "---")}
+
+
+def page() -> str:
+    """Return the page with the table of today."""
+    head, _, _ = PAGE.read_text(encoding="utf-8").partition("| package |")
+    kept, parts = _rows(), _parts()
+    found = {name: [_licence(name), parts[name]] if name in parts else kept[name] for name in _locked()}
+    rows = "".join(f"| {name} | {licence} | {part} |\n" for name, (licence, part) in found.items())
+    return f"{head}| package | licence | needed by |\n| --- | --- | --- |\n{rows}"
+
+
+def test_the_page_has_every_locked_package_with_its_licence() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), f"to renew it: {RENEW}"
+
+
+def test_every_licence_permits_what_we_do() -> None:
+    licences = {name: licence for name, (licence, _) in _rows().items()}
+    assert [name for name, licence in licences.items() if not PERMITTED.search(licence)] == []
+    assert [name for name, licence in licences.items() if re.search(r"\bA?GPL", licence)] == []
+
+
+def test_what_the_service_needs_has_a_row_of_its_own() -> None:
+    parts = _parts()
+    assert {parts[name] for name in ("fastapi", "starlette", "uvloop")} == {"always"}
+    assert (parts["psycopg-binary"], parts["numba"], parts["schemathesis"]) == ("postgres", "fast", "dev")
+
+
+def test_the_lock_has_hashes_and_no_addresses() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    blocks = re.split(r"^(?=[\w.-]+==)", lock, flags=re.MULTILINE)[1:]
+    assert [block.splitlines()[0] for block in blocks if "--hash=sha256:" not in block] == []
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
