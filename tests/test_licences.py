@@ -33,7 +33,7 @@ def _locked() -> list[str]:
 
 def _licence(name: str) -> str:
     """Return the licence as the installed package states it."""
-    stated = metadata.metadata(name)
+    stated: Any = metadata.metadata(name)
     if expression := stated.get("License-Expression"):
         return str(expression)
     classifiers = [each.split(" :: ")[-1] for each in stated.get_all("Classifier", ()) if each.startswith("License ::")]

@@ -74,6 +74,8 @@ def world(folder: Path) -> Iterator[World]:
         lab = Laboratory(service, policy={"scores": "own-mean", "presets": ["AP"]})
         job, report = lab.finished(lab.ask())["id"], lab.report().json()["id"]
         assert over(lab.organiser, f"/v1/reports/{report}")["state"] == "succeeded"
+        # A figure is drawn when it is first asked for. The second server would let each such request wait for it.
+        assert lab.organiser.get(f"/v1/jobs/{job}/figures/curves.svg").status_code == 200
         token = service.organiser.post(f"{lab.path}/tokens", json={"role": "reader"}).json()["id"]
         tokens = {"anonymous": "", "admin": ADMIN}
         for role in ("reader", "participant", "organiser"):
@@ -85,7 +87,7 @@ def world(folder: Path) -> Iterator[World]:
         yield World(service, tokens, names)
 
 
-def send(world: World, cases: int, number: int = 0, described: Any = None) -> Found:
+def send(world: World, cases: int, number: int = 0, described: Any = None, *, progress: bool = False) -> Found:
     """Send about so many requests, as many for each operation and role, made from the seed `number`.
 
     They are made from the description of the service, or from another one.
@@ -102,6 +104,8 @@ def send(world: World, cases: int, number: int = 0, described: Any = None) -> Fo
     with requests.Session() as client:
         turns = [(operation, role) for operation in operations for role in ROLES]
         for turn, (operation, role) in enumerate(turns):
+            if progress and role == ROLES[0]:
+                print(f"{found.cases} requests, {len(found.faults)} faults; {operation.label}", file=sys.stderr)
             if examples := share + (turn * more // len(turns) != (turn + 1) * more // len(turns)):
                 _ask(world, operation, role, examples, number, found, client)
     return found
@@ -146,7 +150,7 @@ def main() -> int:
     asked = parser.parse_args()
     began = time.monotonic()
     with TemporaryDirectory() as folder, world(Path(folder)) as made:
-        found = send(made, asked.cases, asked.seed)
+        found = send(made, asked.cases, asked.seed, progress=True)
     for kind, example in found.faults.items():
         print(f"== {kind}\n{example}\n")
     statuses = ", ".join(f"{status}: {count}" for status, count in sorted(found.statuses.items()))
