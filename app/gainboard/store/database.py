@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, TimeoutError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
-from gainboard.errors import BadSetting, DatabaseBusy
+from gainboard.errors import BadSetting, DatabaseBusy, DatabaseUnusable
 
 BUSY_SECONDS = 30
 CONNECT_SECONDS = 5
@@ -104,6 +104,11 @@ class Database:
         """The file of a SQLite database; None for PostgreSQL or a database in memory."""
         name = self.engine.url.database
         return Path(name) if self.engine.dialect.name == "sqlite" and name and name != ":memory:" else None
+
+    def require_made(self) -> None:
+        """Raise DatabaseUnusable if the file of a SQLite database does not exist."""
+        if self.path is not None and not self.path.exists():
+            raise DatabaseUnusable(f"There is no database {self.path}. Name its folder with --data.")
 
     @property
     def url(self) -> str:

@@ -74,6 +74,7 @@ def schema(tx: Connection) -> Schema:
 
 def require_current(database: Database) -> None:
     """Raise DatabaseUnusable unless the database exists and has this version's schema."""
+    database.require_made()
     with looking(database) as tx:
         found = schema(tx)
     if found.found != found.newest:

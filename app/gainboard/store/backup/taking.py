@@ -40,10 +40,9 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
 
 
 def _require_apart(database: Database, file: Path) -> None:
+    database.require_made()
     if (path := database.path) is None:
         return
-    if not path.exists():
-        raise DatabaseUnusable(f"There is no database {path}. Name its folder with --data.")
     own = [path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "-jobs"))]
     if file.resolve() in [each.resolve() for each in own]:
         raise BadSetting(f"{file} belongs to the database itself. Name another file.")
