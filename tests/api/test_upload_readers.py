@@ -56,6 +56,17 @@ def test_a_team_has_four_uploads_at_once_whatever_their_tokens(six: Campaign) ->
     until(lambda: is_taken(six, one))
 
 
+def test_a_team_never_has_all_places(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, readers=4)) as service, ExitStack() as uploads:
+        campaign = Campaign(service)
+        lemur, rival = campaign.client("participant", "lemur"), campaign.client("participant", "rival")
+        for _ in range(3):
+            uploads.enter_context(held(campaign, lemur))
+        answer = campaign.submit(client=lemur)
+        assert (refused(answer), answer.json()["limit"]) == ((429, "too-many-uploads"), 3)
+        assert is_taken(campaign, rival)
+
+
 def test_an_organiser_counts_by_its_token(six: Campaign) -> None:
     organiser = six.client("organiser")
     with ExitStack() as uploads:

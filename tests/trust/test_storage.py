@@ -254,5 +254,5 @@ def test_the_command_says_what_it_deletes(tmp_path: Path, capsys: pytest.Capture
 
 def test_the_command_makes_no_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prune", "--data", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith("gainboard: Cannot read the database")
+    assert capsys.readouterr().err.startswith(f"gainboard: There is no database {tmp_path}")
     assert list(tmp_path.iterdir()) == []

@@ -13,6 +13,7 @@ from gainboard.errors import TooManyUploads
 from gainboard.evaluation.principals import Principal
 
 MOST_OF_A_TEAM = 4
+"""A team has one place less than there are, if they are so few: its slow uploads then never keep all others out."""
 
 
 class Readers:
@@ -20,6 +21,7 @@ class Readers:
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._of_a_team = max(1, min(MOST_OF_A_TEAM, most - 1))
         self._reading: Counter[tuple[str, object]] = Counter()
 
     @asynccontextmanager
@@ -32,8 +34,8 @@ class Readers:
         who = ("team", principal.team_id) if principal.team_id is not None else ("token", principal.require_token().id)
         if self._reading.total() >= self._most:
             raise _too_many("The server", self._most)
-        if self._reading[who] >= MOST_OF_A_TEAM:
-            raise _too_many(f"This {who[0]}", MOST_OF_A_TEAM)
+        if self._reading[who] >= self._of_a_team:
+            raise _too_many(f"This {who[0]}", self._of_a_team)
         self._reading[who] += 1
         try:
             yield
