@@ -69,6 +69,15 @@ def test_several_processes_answer_at_one_address(tmp_path: Path) -> None:
     assert me.json()["role"] == "organiser"
 
 
+def test_withdrawn_runs_are_pruned_while_the_service_runs(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path / "gainboard-data", admin_token=ADMIN)) as service:
+        campaign = judged(service)
+        assert service.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
+        done = shell("set -e\n" + BLOCKS["prune"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" the ")[0] for line in done.stdout.splitlines()] == ["would delete", "deleted"]
+
+
 def test_a_backup_of_a_service_that_runs_is_restored_into_a_new_folder(tmp_path: Path) -> None:
     with serving(Settings.read({}, data=tmp_path / "gainboard-data", admin_token=ADMIN)) as service:
         campaign = judged(service)
@@ -122,6 +131,7 @@ TESTED = {
     "workers": test_several_processes_answer_at_one_address,
     "container": test_a_container_has_the_volume_and_the_port_of_the_dockerfile,
     "backup": test_a_backup_of_a_service_that_runs_is_restored_into_a_new_folder,
+    "prune": test_withdrawn_runs_are_pruned_while_the_service_runs,
 }
 """Map the name of each block to the test that does what the block shows."""
 

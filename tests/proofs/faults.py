@@ -264,7 +264,7 @@ def jumping_clock(folder: Path, seconds: float) -> list[str]:
     fake = {"FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
     with running(folder, LD_PRELOAD=str(library), **fake) as server:
         lab = server.laboratory
-        lab.change(policy={"phase": "released", "quotas": {"concurrent": 1}})
+        lab.change(policy={"phase": "released", "late": "open", "quotas": {"concurrent": 1}})
         team = lab.client("participant", "lemur")
         for shift, text in (("-3600", rotated(5)), ("+3600", rotated(1))):
             with _half_sent(team, f"{lab.path}/runs?name=slow-{len(server.stored)}", text.encode()) as end:
@@ -285,7 +285,8 @@ def _half_sent(client: httpx.Client, path: str, body: bytes) -> Iterator[Callabl
     head += f"Content-Length: {len(body)}\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n"
     with socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=60) as connection:
         connection.sendall(head.encode())
-        assert connection.recv(65536).startswith(b"HTTP/1.1 100")  # it has a slot, and its body is read
+        told = connection.recv(65536)
+        assert told.startswith(b"HTTP/1.1 100"), told  # it has a slot, and its body is read
         connection.sendall(body[:50])
 
         def end() -> str:
