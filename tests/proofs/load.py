@@ -34,7 +34,7 @@ import httpx
 from benchmarks.processes import IS_COUNTED, memory
 from tests.api.laboratory import LONG, rotated
 from tests.conftest import ADMIN, Service
-from tests.proofs.faults import running
+from tests.proofs.faults import CannotTry, running
 
 POLLERS, POSTS, IDLE, SLOW = 50, 60, 1_000, 200
 FACTOR = 5
@@ -194,8 +194,10 @@ def hostile_posts(folder: Path, seconds: float) -> list[str]:
 
 def connections(folder: Path, seconds: float) -> list[str]:
     """Opens many connections that send little or nothing, and asks as others do."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most[1], most[1]))
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if most != resource.RLIM_INFINITY and most < 2 * (IDLE + SLOW):
+        raise CannotTry(f"a process may open only {most} files here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with running(folder) as server, ExitStack() as stack:
         lab = server.laboratory
         watcher = [server.service.organiser]

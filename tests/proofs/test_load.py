@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.proofs.faults import CannotTry
 from tests.proofs.load import LOADS, SLOW_ANSWER
 
 pytestmark = pytest.mark.outer
@@ -14,4 +15,8 @@ SECONDS = 4
 
 @pytest.mark.parametrize("name", list(LOADS))
 def test_nobody_is_failed_under_load(name: str, tmp_path: Path) -> None:
-    assert [each for each in LOADS[name](tmp_path, SECONDS) if not each.startswith(SLOW_ANSWER)] == []
+    try:
+        found = LOADS[name](tmp_path, SECONDS)
+    except CannotTry as error:
+        pytest.skip(str(error))
+    assert [each for each in found if not each.startswith(SLOW_ANSWER)] == []
