@@ -40,9 +40,6 @@ from gainboard.trec import (
     joined,
     read_qrels,
 )
-from gainboard.trec.layouts import LevelNotation
-from gainboard.trec.lines import Text
-from gainboard.trec.qrels import read_plain
 from gainboard.trec.zstd import compress
 from tests.proofs.generated import (
     RUN,
@@ -147,10 +144,7 @@ class Checked:
         else:
             judgments, warnings = judgments_of(self.file)
             expected = ("read", judgments, warnings | self.warnings, self.file.layout)
-        scale = LevelNotation.of(form["levels"])
         self._want("reader", _qrels_outcome(lambda: read_qrels(chunks, **form)), expected)
-        plain = partial(read_plain, Text([self.data], Limits()), scale, form["columns"])
-        self._want("plain reader", _qrels_outcome(plain), expected)
 
     def _check_compressed(self) -> None:
         """Compresses the file, reads it again, and damages it."""

@@ -1,17 +1,17 @@
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gainboard.trec.lines
 from gainboard.errors import FaultyFile, InvalidRequest, TooLarge
 from gainboard.trec import Limits, QrelsFile, read_qrels
-from gainboard.trec.findings import DEFAULT_LIMITS
-from gainboard.trec.layouts import LevelNotation
-from gainboard.trec.lines import Text
-from gainboard.trec.qrels import read_plain, read_usual
+from gainboard.trec.layouts import LAYOUTS, LevelNotation
 from tests.thorough import examples
+from tests.trec.plain_qrels import read_plain
 
 Row = tuple[str, int | None, tuple[int, ...] | None, str | None]
 """A fault: code, line, lines, topic."""
@@ -213,51 +213,49 @@ def test_every_layout_gives_the_same_judgments_from_chunks_of_any_size(
 TREC_TOKENS = st.sampled_from(
     ["1", "2", "all", "0", "Q0", "L1", "d", "e", "f", "\u00e9", "-1", "3", "03", "4", "x", "#"]
 )
-TREC_LINES = st.one_of(
+ODD_LINES = st.sampled_from(
+    [("#", "a comment"), ("<SYSDESC>",), ("",), ("1", "0", "d", "1", "\r"), ("1\x00", "0", "d", "1"), ("1", "B", "A")]
+)
+USUAL_LINES = [
     st.tuples(
         st.sampled_from("12"), st.just("0"), st.sampled_from("defghij"), st.sampled_from(["0", "1", "3", "-1", "01"])
     ),
-    st.lists(TREC_TOKENS, max_size=6).map(tuple),
-    st.sampled_from([("#", "a comment"), ("<SYSDESC>",), ("",), ("1", "0", "d", "1", "\r"), ("1\x00", "0", "d", "1")]),
+    st.tuples(st.sampled_from("12"), st.sampled_from("defgh"), st.sampled_from(["L0", "L1", "B"])),
+    st.tuples(st.sampled_from("12"), st.sampled_from(["L0", "L1", "B"]), st.sampled_from("defgh")),
+    st.tuples(
+        st.sampled_from("12"), st.sampled_from(["L0", "L1", "B"]), st.sampled_from("defgh"), st.sampled_from("01")
+    ),
+]
+"""Lines without a fault in each layout."""
+FILES = st.one_of(
+    *(
+        st.lists(st.one_of(usual, usual, usual, ODD_LINES, st.lists(TREC_TOKENS, max_size=6).map(tuple)), max_size=14)
+        for usual in USUAL_LINES
+    ),
+    *(st.lists(usual, min_size=1, max_size=14) for usual in USUAL_LINES),
 )
 
 
-@settings(max_examples=examples(500))
-@given(st.lists(TREC_LINES, max_size=12), st.sampled_from([3, ["B", "A", "S"], ["0", "1"]]), st.integers(1, 60))
-def test_a_usual_file_is_read_as_line_by_line(lines: list[tuple[str, ...]], levels: Any, size: int) -> None:
+@settings(max_examples=examples(700))
+@given(
+    FILES,
+    st.sampled_from([3, ["B", "A", "S"], ["0", "1"]]),
+    st.integers(1, 60),
+    st.sampled_from([1 << 15, 40, 12]),
+)
+def test_a_file_means_what_its_lines_mean(lines: list[tuple[str, ...]], levels: Any, size: int, block: int) -> None:
     data = "".join(" ".join(line) + "\n" for line in lines).encode()
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
-    for columns in (None, "trec"):
-        try:
-            plain: Any = read_plain(Text(chunks, DEFAULT_LIMITS), LevelNotation.of(levels), columns)
-        except FaultyFile as error:
-            plain = error.faults
-        try:
-            found: Any = read_qrels(chunks, levels=levels, columns=columns)
-        except FaultyFile as error:
-            found = error.faults
-        assert told(found) == told(plain)
+    for columns in (None, *LAYOUTS):
+        with patch.multiple(gainboard.trec.lines, BLOCK=block, _FEW_LINES=1):
+            plain = read_plain(chunks, LevelNotation.of(levels), columns)
+            try:
+                found: Any = told(read_qrels(chunks, levels=levels, columns=columns))
+            except FaultyFile as error:
+                found = [(fault.code, fault.line, fault.lines) for fault in error.faults]
+        assert found == plain
 
 
-@settings(max_examples=examples(300))
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from("12"), st.sampled_from(["0", "Q0"]), st.text("de", min_size=1, max_size=2), st.just("1")
-        ),
-        min_size=1,
-        max_size=12,
-    )
-)
-def test_a_file_without_faults_is_usual(lines: list[tuple[str, ...]]) -> None:
-    data = "".join(" ".join(line) + "\n" for line in lines).encode()
-    usual = read_usual(Text([data], DEFAULT_LIMITS), LevelNotation.of(3))
-    assert usual is not None
-    assert told(usual) == told(read_plain(Text([data], DEFAULT_LIMITS), LevelNotation.of(3), None))
-
-
-def told(found: Any) -> Any:
-    if not isinstance(found, QrelsFile):
-        return found
-    judged = [(topic, list(its.items())) for topic, its in found.judgments.items()]
-    return found.columns, judged, found.warnings
+def told(found: QrelsFile) -> Any:
+    flat = [(topic, document, level) for topic, its in found.judgments.items() for document, level in its.items()]
+    return found.columns, sorted(flat), found.warnings

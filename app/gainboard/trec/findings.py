@@ -115,6 +115,16 @@ class Faults:
         if len(self._kept) > 10 * FAULTS_SHOWN:
             self._kept = self.first()
 
+    def join(self, others: Faults) -> None:
+        """Add the faults of another reading of the same file.
+
+        Raises FaultyFile if there are `most` faults then.
+        """
+        self.total += others.total
+        self._kept += others.first()
+        if self.total >= self.most:
+            raise FaultyFile(self.first(), self.total, is_minimum=True)
+
     def first(self) -> list[Fault]:
         """Return the first faults in line order. Faults of the whole file come before all others."""
         return sorted(self._kept, key=lambda fault: (fault.line or 0, fault.code))[:FAULTS_SHOWN]

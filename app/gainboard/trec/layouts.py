@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gainboard.trec.numbers import integer
@@ -63,13 +63,9 @@ class Layout:
         """Return whether the row lacks the columns of this layout. Its level is not checked."""
         return len(row) not in self.widths or (3 in self.widths and not _flag_at_most(row))
 
-    def count_faulty(self, scale: LevelNotation, rows: Sequence[Row]) -> int:
-        """Count the rows that are faults in this layout, whatever other rows say."""
-        if set(map(len, rows)) == {self.widths[0]}:
-            # Such rows have few distinct levels. Almost always all of them can be read.
-            levels = Counter([row[self.level] for row in rows])
-            return sum(count for level, count in levels.items() if self.read(scale, level) is None)
-        return sum(self.misshapen(row) or self.read(scale, row[self.level]) is None for row in rows)
+    def is_faulty(self, scale: LevelNotation, row: Row) -> bool:
+        """Return whether the row is a fault in this layout, whatever other rows say."""
+        return self.misshapen(row) or self.read(scale, row[self.level]) is None
 
 
 def _flag_at_most(row: Row) -> bool:
@@ -99,27 +95,54 @@ LAYOUTS = {
 }
 
 
-def _evidence(scale: LevelNotation, row: Row) -> tuple[bytes, ...]:
-    """Return the row without its ids. It fits the same layouts, and most rows of a file are alike then."""
-    if len(row) == 4:
-        return b"", row[1], b"", row[3]
-    if len(row) == 3:
-        return b"", row[1] if row[1] in scale.tokens else b"", row[2] if row[2] in scale.tokens else b""
-    return ()
+class Evidence:
+    """The counts of a file's lines that fit each layout, and of those that would be faults in it."""
 
+    def __init__(self, scale: LevelNotation) -> None:
+        self._scale = scale
+        self._lines = self._of_three_columns = 0
+        self._fitting = Counter(dict.fromkeys(LAYOUTS, 0))
+        self._faulty = Counter(dict.fromkeys(LAYOUTS, 0))
 
-def decide_layout(rows: Sequence[Row], scale: LevelNotation) -> str | None:
-    """Return the layout that most lines fit, so that a few bad lines are reported as faults of these lines.
+    def add(self, columns: list[list[bytes]]) -> None:
+        """Count lines of equal width, given column by column."""
+        self._lines += (lines := len(columns[0]))
+        self._of_three_columns += lines if len(columns) == 3 else 0
+        for row, count in self._kinds(columns):
+            for name, layout in LAYOUTS.items():
+                self._fitting[name] += count * layout.fits(self._scale, row)
+                self._faulty[name] += count * layout.is_faulty(self._scale, row)
 
-    Return None if two layouts fit the same number of lines. If no line fits a layout, return None when most lines have
-    three columns, and else TREC's layout.
-    """
-    evidence = Counter([_evidence(scale, row) for row in rows])
-    fitting = {
-        name: sum(count for row, count in evidence.items() if layout.fits(scale, list(row)))
-        for name, layout in LAYOUTS.items()
-    }
-    best, *others = sorted(fitting, key=fitting.__getitem__, reverse=True)
-    if not fitting[best]:
-        return None if 2 * sum(len(row) == 3 for row in rows) > len(rows) else "trec"
-    return None if fitting[best] == fitting[others[0]] else best
+    def all_faulty(self, most: int) -> bool:
+        """Return whether at least `most` lines would be faults in each layout."""
+        return min(self._faulty.values()) >= most
+
+    def decide(self) -> str | None:
+        """Return the layout that most lines fit, so that a few bad lines are reported as faults of these lines.
+
+        Return None if two layouts fit the same number of lines. If no line fits a layout, return None when most lines
+        have three columns, and else TREC's layout.
+        """
+        best, other = self._fitting.most_common(2)
+        if not best[1]:
+            return None if 2 * self._of_three_columns > self._lines else "trec"
+        return None if best[1] == other[1] else best[0]
+
+    def _kinds(self, columns: list[list[bytes]]) -> Iterator[tuple[Row, int]]:
+        """Yield rows without their ids, and the number of lines like each. Most lines of a file are alike then."""
+        width, lines = len(columns), len(columns[0])
+        if width not in (3, 4):
+            yield [b""] * width, lines
+            return
+        between = [b""] * (width - 3)
+        last = columns[3] if width == 4 else self._levels(columns[2])
+        if self._scale.tokens.keys().isdisjoint(columns[1]):
+            for token, count in Counter(last).items():  # counts tokens in a third of the time of pairs
+                yield [b"", b"", *between, token], count
+            return
+        for (second, token), count in Counter(zip(self._levels(columns[1]), last, strict=True)).items():
+            yield [b"", second, *between, token], count
+
+    def _levels(self, column: list[bytes]) -> list[bytes]:
+        """Return the column with an empty token in place of each one that is not a level in NTCIR's notation."""
+        return [token if token in self._scale.tokens else b"" for token in column]

@@ -2,7 +2,7 @@
 
 Lines end in LF or CRLF. Spaces and tabs separate columns. No other character is white space. `Text.rows` defines the
 format, line by line. `Text.table` is faster: it reads a block of ordinary lines at once, with the same result. It may
-refuse a block that `rows` can read, and it refuses every block that `rows` cannot read.
+refuse a block that `rows` can read, and it refuses every block that `rows` cannot read. `Text.tables` reads any block.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import compress, groupby
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gainboard.errors import TooLarge
 from gainboard.trec.findings import Faults, FileWarning, Limits
@@ -21,7 +24,19 @@ SKIPPED = (b"#", b"<SYSDESC>")
 BLOCK = 1 << 15  # the tokens of a block should fit in the processor's cache, even if other programs use it too
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_FEW_LINES = 32  # so few lines are read one by one, at the cost of a table
 _LINE_END = b" \x00 "  # becomes a separate token, which no valid line contains
+
+
+class Table(NamedTuple):
+    """Lines of equal width, column by column, with their line numbers (int64 [lines])."""
+
+    numbers: NDArray[np.int64]
+    columns: list[list[bytes]]
+
+    def lines(self, kept: NDArray[np.bool_]) -> Table:
+        """Return the lines for which `kept`, bool [lines], is true."""
+        return Table(self.numbers[kept], [list(compress(column, kept)) for column in self.columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,13 @@ class Block:
     @property
     def numbers(self) -> range:
         return range(self.first, self.first + self.count)
+
+    def halves(self) -> tuple[Block, Block]:
+        """Return the block in two parts of about equal size. The block must have two lines or more."""
+        middle = self.data.find(b"\n", len(self.data) // 2, -1) + 1 or self.data.rindex(b"\n", 0, -1) + 1
+        count = _count(self.data[:middle], b"\n")
+        head = Block(self.data[:middle], self.first, count)
+        return head, Block(self.data[middle:], self.first + count, self.count - count)
 
 
 class Text:
@@ -104,6 +126,26 @@ class Text:
         self._excess -= block.count
         self._note_separators(data)
         return tokens
+
+    def tables(self, block: Block) -> Iterator[Table]:
+        """Yield all lines with data of a block. Unreadable lines become faults.
+
+        Raises TooLarge if too many lines were skipped.
+        """
+        width = len(block.data[: block.data.index(b"\n")].split())
+        if tokens := self.table(block, width) if width else None:
+            yield Table(
+                np.arange(block.first, block.first + block.count),
+                [tokens[column :: width + 1] for column in range(width)],
+            )
+        elif block.count > _FEW_LINES:
+            # Few blocks have odd lines, and these have few of them. The rest of such a block is read fast, too.
+            for half in block.halves():
+                yield from self.tables(half)
+        else:
+            for _, lines in groupby(self.rows(block), key=lambda line: len(line[1])):
+                numbers, rows = zip(*lines, strict=True)
+                yield Table(np.array(numbers, np.int64), list(map(list, zip(*rows, strict=True))))
 
     def warnings(self) -> list[FileWarning]:
         """Return the warnings about the form of the file. Call this after reading all blocks."""

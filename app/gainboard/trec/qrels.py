@@ -1,23 +1,20 @@
-"""Reading a qrels file in TREC's or NTCIR's layout: every judgment with its level, every fault with its line.
-
-`read_plain` defines the meaning of a file, line by line. `read_usual` reads a file in TREC's layout without faults,
-block by block, in a fifth of the time. `read_plain` reads all other files.
-"""
+"""Reading a qrels file in TREC's or NTCIR's layout: every judgment with its level, every fault with its line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 
-from gainboard.errors import InvalidRequest
+import numpy as np
+
+from gainboard.errors import FaultyFile, InvalidRequest
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileWarning, Limits, note_reserved, quoted
-from gainboard.trec.judgments import PackedJudgments, PackedTopic, level_byte
-from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Layout, LevelNotation, Row, decide_layout
-from gainboard.trec.lines import Block, Text
+from gainboard.trec.judgments import LEVEL_ZERO, PackedJudgments, PackedTopic, level_byte
+from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Evidence, LevelNotation
+from gainboard.trec.lines import Table, Text
 from gainboard.trec.topics import topic_lengths
 
-_TREC_WIDTH = 4
 _AMBIGUOUS = (
     "The order of the columns is not clear: topic, document, level or topic, level, document. "
     f"Name it with ?columns=, for example ?columns=topic-document-level. Available: {', '.join(LAYOUTS)}"
@@ -42,62 +39,62 @@ def read_qrels(
     """Read a qrels file. The whole file is held in memory.
 
     `levels` are the names of levels 1..h, lowest first, or h itself. `columns` is the layout, a key of `LAYOUTS`. If
-    `columns` is None, the lines decide (see `decide_layout`).
+    `columns` is None, the lines decide (see `Evidence.decide`).
 
     Raises:
         FaultyFile: with all faults of the file.
         TooLarge: a limit is exceeded.
         InvalidRequest: the layout does not exist.
     """
-    scale, known = LevelNotation.of(levels), _known(columns)
+    scale = LevelNotation.of(levels)
+    if columns is not None:
+        return _read(Text(chunks, limits), scale, _known(columns))
     taken: list[bytes] = []
     rest = iter(chunks)
-    if known in (None, "trec") and (found := read_usual(Text(_noted(rest, taken), limits), scale)):
-        return found
-    return read_plain(Text(chain(taken, rest), limits), scale, known)
+    found, layout = _read_and_decide(Text(_noted(rest, taken), limits), scale)
+    return found or _read(Text(chain(taken, rest), limits), scale, layout)
 
 
-def read_plain(text: Text, scale: LevelNotation, columns: str | None) -> QrelsFile:
-    """Read any qrels file, in the layout `columns` or, if it is None, in the layout that most lines fit.
+def _read(text: Text, scale: LevelNotation, layout: str) -> QrelsFile:
+    judging = _Judging(layout, scale, text.faults)
+    for table in _tables(text):
+        judging.add(table)
+    return judging.file(text)
 
-    Raises FaultyFile or TooLarge.
+
+def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None, str]:
+    """Read the file in TREC's layout, as almost every file is, while its lines decide which layout it has.
+
+    Return the file if it is in TREC's layout, and the layout. Reading ends early when the file is too faulty for every
+    layout. Raises FaultyFile or TooLarge.
     """
-    rows = _rows_to_judge(text, scale, columns)
-    chosen = columns or decide_layout([row for _, row in rows], scale)
-    judgments = _Judgments(LAYOUTS[chosen or "trec"], scale, text.faults)
-    if not rows and not text.faults:
-        text.faults.add("empty-file", "The file has no judgments. A judgment is a line such as: 51 0 doc-17 1")
-    elif chosen is None:
-        text.faults.add("ambiguous-columns", _AMBIGUOUS)
-    else:
-        judgments.read(rows)
-    if chosen is None or text.faults:
-        raise text.faults.error()
-    return QrelsFile(judgments.packed(), chosen, [*text.warnings(), *judgments.warnings()])
-
-
-def _rows_to_judge(text: Text, scale: LevelNotation, columns: str | None) -> list[tuple[int, Row]]:
-    """Return the rows of the file, up to the block in which it has become too faulty for each layout."""
-    rows: list[tuple[int, Row]] = []
-    # A file is held against one layout until that has too many faults: almost every file needs one look at a row.
-    waiting = [LAYOUTS[columns]] if columns else list(LAYOUTS.values())
-    faulty = seen = 0
-    for block in text.blocks():
-        rows += text.rows(block)
-        while waiting:
-            faulty += waiting[0].count_faulty(scale, [row for _, row in rows[seen:]])
-            seen = len(rows)
-            if faulty < text.faults.most:
-                break
-            del waiting[0]
-            faulty = seen = 0
-        else:
+    evidence = Evidence(scale)
+    judging: _Judging | None = _Judging("trec", scale, Faults(text.faults.most))
+    for table in _tables(text):
+        evidence.add(table.columns)
+        try:
+            if judging:
+                judging.add(table)
+        except FaultyFile:
+            judging = None
+        if not judging and evidence.all_faulty(text.faults.most):
             break
-    return rows
+    if not (layout := evidence.decide()):
+        text.faults.add("ambiguous-columns", _AMBIGUOUS)
+        raise text.faults.error()
+    if layout != "trec" or not judging:
+        return None, layout
+    text.faults.join(judging.faults)
+    return judging.file(text), layout
 
 
-def _known(columns: str | None) -> str | None:
-    if columns is not None and columns not in LAYOUTS:
+def _tables(text: Text) -> Iterator[Table]:
+    for block in text.blocks():
+        yield from text.tables(block)
+
+
+def _known(columns: str) -> str:
+    if columns not in LAYOUTS:
         message = f"columns={columns[:60]!r} is not a layout of qrels. Available: {', '.join(LAYOUTS)}"
         raise InvalidRequest.at("query.columns", "unknown-columns", message)
     return columns
@@ -110,106 +107,122 @@ def _noted(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def read_usual(text: Text, scale: LevelNotation) -> QrelsFile | None:
-    """Read a file in TREC's layout without faults. Return None for any other file, which may be partly read then."""
-    judged = _UsualJudgments(scale)
-    for block in text.blocks():
-        tokens = text.table(block, _TREC_WIDTH) or _table_of_odd_lines(text, block)
-        if tokens is None or not judged.add(tokens):
-            return None
-    return judged.file(text)
+@dataclass(slots=True)
+class _Judged:
+    """The judgments of one topic in the order of the file: documents (a line feed after each), levels, line numbers.
+
+    All are bytes: a level takes one, a line number eight.
+    """
+
+    documents: bytearray = field(default_factory=bytearray)
+    levels: bytearray = field(default_factory=bytearray)
+    numbers: bytearray = field(default_factory=bytearray)
 
 
-def _table_of_odd_lines(text: Text, block: Block) -> list[bytes] | None:
-    """Return the tokens of a block with skipped lines, as `Text.table` does; None if a line is faulty."""
-    rows = [row for _, row in text.rows(block)]
-    if text.faults or any(len(row) != _TREC_WIDTH for row in rows):
-        return None
-    return [token for row in rows for token in (*row, b"\x00")]
+class _Judging:
+    """The judgments of a file in one layout, added table by table and packed at once, because tokens take much room."""
 
-
-class _UsualJudgments:
-    """Judgments that are read table by table, without their line numbers."""
-
-    def __init__(self, scale: LevelNotation) -> None:
-        self._scale = scale
-        self._topics: dict[bytes, tuple[bytearray, bytearray]] = {}
+    def __init__(self, layout: str, scale: LevelNotation, faults: Faults) -> None:
+        self.faults = faults
+        self._name, self._layout, self._scale = layout, LAYOUTS[layout], scale
+        self._is_empty = True
+        self._topics: dict[bytes, _Judged] = {}
         self._level_bytes: dict[bytes, int] = {}
 
-    def add(self, tokens: list[bytes]) -> bool:
-        """Add the lines of a table. Return False if the plain reader must read the file."""
-        topics, iterations, documents, levels = (tokens[column :: _TREC_WIDTH + 1] for column in range(_TREC_WIDTH))
-        if not self._scale.tokens.keys().isdisjoint(iterations):
-            return False  # the file may have another layout
-        for token in set(levels) - self._level_bytes.keys():
-            if (level := self._scale.numeric(token)) is None:
-                return False
-            self._level_bytes[token] = level_byte(level)
-        packed = bytes(map(self._level_bytes.__getitem__, levels))
+    def add(self, table: Table) -> None:
+        """Add lines, and note those that are at fault. Raises FaultyFile if there are too many."""
+        self._is_empty = False
+        table = self._well_shaped(table)
+        if table.numbers.size:
+            table = self._with_levels(table)
+        if not table.numbers.size:
+            return
+        topics, documents, tokens = self._columns(table)
+        levels = bytes(map(self._level_bytes.__getitem__, tokens))
         start = 0
-        for topic, length in topic_lengths(topics) if topics else ():
-            judged = self._topics.setdefault(topic, (bytearray(), bytearray()))
-            judged[0].extend(b"\n".join(documents[start : start + length]) + b"\n")
-            judged[1].extend(packed[start : start + length])
+        for topic, length in topic_lengths(topics):
+            stretch = slice(start, start + length)
+            judged = self._topics.setdefault(topic, _Judged())
+            judged.documents += b"\n".join(documents[stretch]) + b"\n"
+            judged.levels += levels[stretch]
+            judged.numbers += table.numbers[stretch].tobytes()
             start += length
-        return RESERVED_TOPIC not in self._topics
 
-    def file(self, text: Text) -> QrelsFile | None:
-        """Return the whole file; None if it has no judgments or the judgments of a document conflict."""
+    def file(self, text: Text) -> QrelsFile:
+        """Return the whole file. Raises FaultyFile if it has faults, or no judgments."""
+        if self._is_empty and not text.faults:
+            text.faults.add("empty-file", "The file has no judgments. A judgment is a line such as: 51 0 doc-17 1")
         topics: dict[str, PackedTopic] = {}
         repeated = 0
-        for topic, (documents, levels) in self._topics.items():
-            packed = PackedTopic(bytes(documents), bytes(levels))
-            ids = packed.documents.split(b"\n")[:-1]
-            if again := len(ids) - len(set(ids)):
+        for topic, judged in self._topics.items():
+            packed = PackedTopic(bytes(judged.documents), bytes(judged.levels))
+            documents = packed.documents.split(b"\n")[:-1]
+            if again := len(documents) - len(set(documents)):
                 repeated += again
-                if len(set(zip(ids, levels, strict=True))) != len(ids) - again:
-                    return None
-                packed = PackedTopic.of(packed.unpacked())
+                self._note_conflicts(topic, documents, judged, text.faults)
+                packed = packed if text.faults else PackedTopic.of(packed.unpacked())
             topics[topic.decode()] = packed
-        if not topics:
-            return None
-        return QrelsFile(PackedJudgments(topics), "trec", [*text.warnings(), *_repetitions(repeated)])
+        if text.faults:
+            raise text.faults.error()
+        return QrelsFile(PackedJudgments(topics), self._name, [*text.warnings(), *_repetitions(repeated)])
 
+    def _columns(self, table: Table) -> tuple[list[bytes], list[bytes], list[bytes]]:
+        """Return the topics, the documents and the tokens of the levels."""
+        return table.columns[0], table.columns[self._layout.document], table.columns[self._layout.level]
 
-def _repetitions(count: int) -> Iterator[FileWarning]:
-    if count:
-        yield FileWarning("repeated-judgment", "Documents judged again at the same level", count)
+    def _well_shaped(self, table: Table) -> Table:
+        """Return the lines that have the columns of the layout. Each other line is a fault."""
+        width = len(table.columns)
+        if width == 4 and 3 in self._layout.widths:
+            wrong = {token for token in set(table.columns[3]) if self._layout.misshapen([b"", b"", b"", token])}
+            if not wrong:
+                return table
+            at_fault = np.array([token in wrong for token in table.columns[3]])
+        elif self._layout.misshapen([b""] * width):
+            at_fault = np.ones(table.numbers.size, bool)
+        else:
+            return table
+        for number in table.numbers[at_fault].tolist():
+            problem = f"the line has {width} columns, which do not fit: {self._layout.columns}"
+            self.faults.add("bad-columns", problem, number)
+        return table.lines(~at_fault)
 
-
-class _Judgments:
-    """Judgments read in one layout, each with its line number."""
-
-    def __init__(self, layout: Layout, scale: LevelNotation, faults: Faults) -> None:
-        self._layout, self._scale, self._faults = layout, scale, faults
-        self._judged: dict[bytes, dict[bytes, tuple[int, int]]] = {}
-        self._repeated = 0
-
-    def read(self, rows: Iterable[tuple[int, Row]]) -> None:
-        for number, row in rows:
-            if self._layout.misshapen(row):
-                problem = f"the line has {len(row)} columns, which do not fit: {self._layout.columns}"
-                self._faults.add("bad-columns", problem, number)
+    def _with_levels(self, table: Table) -> Table:
+        """Return the lines whose level is on the scale. Each other line is a fault."""
+        topics, documents, tokens = self._columns(table)
+        if RESERVED_TOPIC in topics and RESERVED_TOPIC not in self._topics:
+            self._topics[RESERVED_TOPIC] = _Judged()
+            note_reserved(RESERVED_TOPIC, int(table.numbers[topics.index(RESERVED_TOPIC)]), self.faults)
+        unknown = set()
+        for token in set(tokens) - self._level_bytes.keys():
+            level = self._layout.read(self._scale, token)
+            if level is None:
+                unknown.add(token)
             else:
-                self._read(number, row[0], row[self._layout.document], row[self._layout.level])
+                self._level_bytes[token] = level_byte(level)
+        if not unknown:
+            return table
+        at_fault = np.array([token in unknown for token in tokens])
+        for at in at_fault.nonzero()[0].tolist():
+            problem = f"level {quoted(tokens[at])} of document {quoted(documents[at])} is not {self._expected()}"
+            self.faults.add("bad-level", problem, int(table.numbers[at]), topic=topics[at])
+        return table.lines(~at_fault)
 
-    def _read(self, number: int, topic: bytes, document: bytes, token: bytes) -> None:
-        if topic not in self._judged:
-            self._judged[topic] = {}
-            note_reserved(topic, number, self._faults)
-        level = self._layout.read(self._scale, token)
-        if level is None:
-            problem = f"level {quoted(token)} of document {quoted(document)} is not {self._expected()}"
-            self._faults.add("bad-level", problem, number, topic=topic)
-            return
-        first_level, first = self._judged[topic].setdefault(document, (level, number))
-        if first_level != level:
+    def _note_conflicts(self, topic: bytes, documents: list[bytes], judged: _Judged, faults: Faults) -> None:
+        """Note a fault for each line that gives a document another level than its first line does."""
+        places = range(len(documents))
+        # A later entry of a dictionary replaces an earlier one.
+        first_place = dict(zip(reversed(documents), reversed(places), strict=True))
+        first = np.fromiter(map(first_place.__getitem__, documents), np.int64, len(documents))
+        levels = np.frombuffer(bytes(judged.levels), np.uint8)
+        numbers = np.frombuffer(bytes(judged.numbers), np.int64)
+        for at in (levels != levels[first]).nonzero()[0].tolist():
+            line, first_line = int(numbers[at]), int(numbers[first[at]])
             problem = (
-                f"document {quoted(document)} has level {level} here, but level {first_level} on line {first}. "
-                "Keep one of the two lines"
+                f"document {quoted(documents[at])} has level {int(levels[at]) - LEVEL_ZERO} here, "
+                f"but level {int(levels[first[at]]) - LEVEL_ZERO} on line {first_line}. Keep one of the two lines"
             )
-            self._faults.add("conflicting-judgment", problem, first, number, topic=topic)
-        self._repeated += first != number
+            faults.add("conflicting-judgment", problem, first_line, line, topic=topic)
 
     def _expected(self) -> str:
         if self._layout.read is LevelNotation.numeric:
@@ -217,13 +230,7 @@ class _Judgments:
         others = [token.decode() for token, level in self._scale.tokens.items() if token != b"L%d" % level]
         return "one of " + ", ".join([*others, f"L0 to L{self._scale.highest}"])
 
-    def packed(self) -> PackedJudgments:
-        return PackedJudgments(
-            {
-                topic.decode(): PackedTopic.of({document: level for document, (level, _) in judged.items()})
-                for topic, judged in self._judged.items()
-            }
-        )
 
-    def warnings(self) -> Iterator[FileWarning]:
-        return _repetitions(self._repeated)
+def _repetitions(count: int) -> Iterator[FileWarning]:
+    if count:
+        yield FileWarning("repeated-judgment", "Documents judged again at the same level", count)

@@ -1,0 +1,61 @@
+"""What a qrels file means, written down line by line: the reader of the service must find the same.
+
+It reads a file as a list of rows and looks at one row at a time. It is slow, and takes no account of limits.
+"""
+
+from collections.abc import Iterable
+
+from gainboard.trec.findings import RESERVED_TOPIC, FileWarning, Limits
+from gainboard.trec.layouts import LAYOUTS, LevelNotation
+from gainboard.trec.lines import Text
+
+Judgment = tuple[str, bytes, int]
+Told = tuple[str, int | None, tuple[int, ...] | None]
+"""A fault: its code, its line, and both lines if it repeats another one."""
+
+
+def read_plain(
+    chunks: Iterable[bytes], scale: LevelNotation, columns: str | None
+) -> tuple[str, list[Judgment], list[FileWarning]] | list[Told]:
+    """Return the layout, the judgments and the warnings of a file, or its faults in line order."""
+    text = Text(chunks, Limits())
+    rows = [row for block in text.blocks() for row in text.rows(block)]
+    found: list[Told] = [(fault.code, fault.line, None) for fault in text.faults.first()]
+    if not rows and not found:
+        return [("empty-file", None, None)]
+    chosen = columns or decide([row for _, row in rows], scale)
+    if chosen is None:
+        return [("ambiguous-columns", None, None), *found]
+    layout = LAYOUTS[chosen]
+    judged: dict[tuple[bytes, bytes], tuple[int, int]] = {}
+    repeated, reserved = 0, False
+    for number, row in rows:
+        if layout.misshapen(row):
+            found.append(("bad-columns", number, None))
+            continue
+        if row[0] == RESERVED_TOPIC and not reserved:
+            reserved = True
+            found.append(("reserved-topic", number, None))
+        level = layout.read(scale, row[layout.level])
+        if level is None:
+            found.append(("bad-level", number, None))
+            continue
+        first_level, first = judged.setdefault((row[0], row[layout.document]), (level, number))
+        if first_level != level:
+            found.append(("conflicting-judgment", number, (first, number)))
+        repeated += first != number
+    if found:
+        return sorted(found, key=lambda fault: (fault[1] or 0, fault[0]))
+    warnings = [FileWarning("repeated-judgment", "Documents judged again at the same level", repeated)]
+    flat = [(topic.decode(), document, level) for (topic, document), (level, _) in judged.items()]
+    return chosen, sorted(flat), [*text.warnings(), *(warnings if repeated else [])]
+
+
+def decide(rows: list[list[bytes]], scale: LevelNotation) -> str | None:
+    """Return the layout that most rows fit; None if two of them fit as many, or none fits rows of three columns."""
+    fitting = {name: sum(layout.fits(scale, row) for row in rows) for name, layout in LAYOUTS.items()}
+    most = max(fitting.values())
+    if not most:
+        return None if 2 * sum(len(row) == 3 for row in rows) > len(rows) else "trec"
+    best = [name for name, count in fitting.items() if count == most]
+    return best[0] if len(best) == 1 else None
