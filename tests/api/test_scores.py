@@ -36,6 +36,22 @@ def test_the_expression_wins_over_the_query_and_the_query_over_the_collection(sh
     assert campaign.scores("AP", "ndcg_cut_5", beta=2)["metrics"] == ["AP", "MSnDCG(gains=linear)@5"]
 
 
+def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(shared: Service) -> None:
+    campaign = judged(shared, gains="3:1")
+    answer = campaign.scores("nDCG@10", "R@5", names="ir_measures", gains="5:1", condensed="true")
+    assert answer["asked"] == {"nDCG@10": "MSnDCG(gains=linear)@10", "R@5": "Recall@5"}
+    plain = campaign.scores("ndcg_cut_10", "recall_5")
+    assert [run["mean"] for run in answer["runs"]] == [run["mean"] for run in plain["runs"]]
+    assert campaign.scores("ndcg", names="trec_eval")["metrics"] == ["MSnDCG(gains=linear)@1000000000"]
+    board = campaign.organiser.get(
+        f"{campaign.path}/leaderboard", params={"names": "ir_measures", "metric": "AP", "by": "nDCG@10"}
+    ).json()
+    assert (board["metrics"], board["by"]) == (["AP", "MSnDCG(gains=linear)@10"], "MSnDCG(gains=linear)@10")
+    unknown = campaign.organiser.get(f"{campaign.path}/scores", params={"names": "ir_measures", "metric": "Bpref"})
+    assert refused(unknown) == (422, "bad-expression")
+    assert unknown.json()["detail"].startswith("Bpref of ir_measures is not here.")
+
+
 def test_scores_under_several_gains_come_in_one_answer(shared: Service) -> None:
     campaign = judged(shared)
     labels = campaign.scores(*(f"Q(gains={gains})" for gains in ("1:1", "10:1", "adjust(3:1)", "exp")))["metrics"]

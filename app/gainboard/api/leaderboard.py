@@ -39,7 +39,7 @@ def read_leaderboard(
     asked: Annotated[AskedLeaderboard, Query()],
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
-    question = Question(asked.metric, None, asked.given(), asked.qrels, late=asked.late)
+    question = Question(asked.metric, None, asked.given(), asked.qrels, late=asked.late, names=asked.names)
     found = leaderboard(workspace, sender, collection, question, asked.by)
     grouping = groups_job(workspace, found)
     note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))

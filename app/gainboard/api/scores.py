@@ -27,7 +27,7 @@ from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, ScoreTable, score
-from gainboard.metrics import Scale, query_parameters
+from gainboard.metrics import Names, Scale, query_parameters
 from gainboard.store.records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
@@ -83,6 +83,13 @@ class Asked(Defaults):  # type: ignore[misc, valid-type]
         int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
     ] = None
     late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
+    names: Annotated[
+        Names,
+        Field(
+            description="The tool whose names the expressions use. Each name means what that tool computes, whatever "
+            "the other parameters are"
+        ),
+    ] = "gainboard"
 
 
 class AskedScores(Asked):
@@ -133,6 +140,7 @@ def read_scores(
         most=most,
         one_run=one_run,
         late=asked.late,
+        names=asked.names,
     )
     found = score(workspace, sender, collection, question)
     note_origin(request, origin_of(found))

@@ -97,6 +97,16 @@ def metric_option(parser: argparse.ArgumentParser, default: str = "those of the 
     )
 
 
+def names_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the tool whose metrics are meant."""
+    parser.add_argument(
+        "--names",
+        choices=("gainboard", "ir_measures", "trec_eval"),
+        default="gainboard",
+        help="the tool whose names -m uses: each means what that tool computes (default: gainboard)",
+    )
+
+
 def read_metrics(parsed: argparse.Namespace) -> list[str]:
     """Return the expressions of the command line, each by itself."""
     return [expression for text in parsed.metrics for expression in split_expressions(text)]

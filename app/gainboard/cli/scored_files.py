@@ -16,12 +16,12 @@ from gainboard.cli.options import split_expressions
 from gainboard.cli.parallel import Count
 from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best
 from gainboard.errors import Fault, GainboardError
-from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all
+from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import RunFile, no_common_topics, topic_warnings
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.exhibits import Cell, Column, Table, as_latex
-from gainboard.metrics import BoundMetric, JudgedRuns, Scale, expand, mean_all, score_all
+from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, score_all
 from gainboard.trec import FileWarning
 
 Floats = NDArray[np.float64]
@@ -81,14 +81,15 @@ def check_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarni
 
 
 def bind_metrics(
-    given: Sequence[str], scale: Scale, query: Mapping[str, str]
+    given: Sequence[str], scale: Scale, query: Mapping[str, str], names: Names = "gainboard"
 ) -> tuple[list[BoundMetric], dict[str, str]]:
     """Return the metrics of `-m`, or the service's default metrics, and the label of each expression.
 
-    `query` has defaults for parameters. Raise BadExpression or BadGains.
+    `query` has defaults for parameters, `names` is the tool whose names `given` uses. Raise BadExpression or BadGains.
     """
     words = [expression for text in given for expression in split_expressions(text)]
-    return bind_all(expand(words or DEFAULT_METRICS, scale.highest_level), scale, query, gains="linear")
+    meant = in_our_names(words or DEFAULT_METRICS, names if words else "gainboard", scale.highest_level)
+    return bind_all(meant, scale, query, gains="linear")
 
 
 @dataclass(frozen=True)

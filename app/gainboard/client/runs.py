@@ -106,11 +106,20 @@ class ScoreCalls:
         topics: bool = False,
         qrels: int | None = None,
         late: LateShown | None = None,
+        names: str | None = None,
         **parameters: Parameter,
     ) -> Call[Scores]:
         """Return scores of the named runs, or of all visible runs; with `topics`, also the scores of each topic."""
         shown = "all" if topics else None
-        query = {"metric": metrics, "run": runs, "topics": shown, "qrels": qrels, "late": late, **parameters}
+        query = {
+            "metric": metrics,
+            "run": runs,
+            "topics": shown,
+            "qrels": qrels,
+            "late": late,
+            "names": names,
+            **parameters,
+        }
         return read_model(Scores, Request("GET", api_path("collections", collection, "scores"), query))
 
     @call
@@ -125,6 +134,7 @@ class ScoreCalls:
         topics: bool = False,
         qrels: int | None = None,
         late: LateShown | None = None,
+        names: str | None = None,
         **parameters: Parameter,
     ) -> Call[str]:
         """Return scores as CSV or, for one run, in the format of trec_eval."""
@@ -135,6 +145,7 @@ class ScoreCalls:
             "topics": shown,
             "qrels": qrels,
             "late": late,
+            "names": names,
             "format": format,
             **parameters,
         }
@@ -151,13 +162,14 @@ class ScoreCalls:
         by: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
+        names: str | None = None,
         **parameters: Parameter,
     ) -> Call[Leaderboard]:
         """Rank all runs by their mean under the metric `by`, by default the first.
 
         Return their means under all metrics.
         """
-        query = {"metric": metrics, "by": by, "qrels": qrels, "late": late, **parameters}
+        query = {"metric": metrics, "by": by, "qrels": qrels, "late": late, "names": names, **parameters}
         return read_model(Leaderboard, Request("GET", api_path("collections", collection, "leaderboard"), query))
 
     @call

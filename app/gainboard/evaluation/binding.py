@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.evaluation.judging import JudgedTopics, nothing_retrieved
-from gainboard.metrics import BoundMetric, JudgedRuns, Scale, resolve, score_all
+from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, expand, resolve, score_all, translate
 
 DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
 """The metrics of a request, if neither the request nor the collection names any."""
 
 
+def in_our_names(expressions: Sequence[str], names: Names, highest_level: int) -> dict[str, str]:
+    """Return our expression for each expression, with each preset replaced by its expressions.
+
+    Raises BadExpression if the tool `names` has no such metric, or none that is here.
+    """
+    if names == "gainboard":
+        return {expression: expression for expression in expand(expressions, highest_level)}
+    return {expression: translate(expression, names) for expression in expressions}
+
+
 def bind_all(
-    expressions: Iterable[str], scale: Scale, query: Mapping[str, str], gains: str
+    expressions: Mapping[str, str], scale: Scale, query: Mapping[str, str], gains: str
 ) -> tuple[list[BoundMetric], dict[str, str]]:
     """Return the distinct metrics, in the order of the request, and the label of each expression.
 
+    `expressions` has our expression for each expression of the request (see `in_our_names`).
     `query` are the request's defaults for parameters, `gains` the collection's. Raise what `resolve` raises.
     """
     metrics: dict[str, BoundMetric] = {}
     asked: dict[str, str] = {}
-    for expression in expressions:
-        metric = resolve(expression, scale, query=query, collection={"gains": gains})
+    for expression, ours in expressions.items():
+        metric = resolve(ours, scale, query=query, collection={"gains": gains})
         asked[expression] = metric.label
         metrics.setdefault(metric.label, metric)
     return list(metrics.values()), asked

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, undefined
+from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
 from gainboard.evaluation.disclosure import Disclosure, charge, limit, presets
 from gainboard.evaluation.judged_runs import judged_slices
 from gainboard.evaluation.policy import is_late
@@ -19,7 +19,7 @@ from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.versions import JudgedVersion, judged_topics, opened, require, require_newest
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Cache, Workspace
-from gainboard.metrics import BoundMetric, Scale, expand, mean_all, score_all
+from gainboard.metrics import BoundMetric, Names, Scale, mean_all, score_all
 from gainboard.statistics import mean_intervals
 from gainboard.store import runs
 from gainboard.store.database import Transaction
@@ -89,6 +89,8 @@ class Question:
     as_many_as_may: bool = False
     """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
     late: LateShown = "include"
+    names: Names = "gainboard"
+    """The tool whose names `metrics` and `also` use."""
 
 
 @dataclass(frozen=True)
@@ -266,8 +268,11 @@ def bind(
     If the request names no metrics, the first of these that exist are used: the presets, the metrics of the collection,
     the default metrics.
     """
-    named = question.metrics or presets or collection.metrics or DEFAULT_METRICS
-    expressions = [*expand(named, collection.highest_level), *question.also]
+    own = () if question.metrics else presets or collection.metrics or DEFAULT_METRICS
+    expressions = {
+        **in_our_names(own, "gainboard", collection.highest_level),
+        **in_our_names((*question.metrics, *question.also), question.names, collection.highest_level),
+    }
     if len(expressions) > MOST_METRICS:
         raise InvalidRequest.at(
             "query.metric",

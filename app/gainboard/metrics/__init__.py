@@ -18,6 +18,7 @@ from gainboard.metrics.rankings import UNJUDGED, JudgedRun, JudgedRuns, Judgment
 from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.scoring import mean_all, mean_of, score_all
 from gainboard.metrics.trec_eval import trec_eval_name
+from gainboard.metrics.vocabularies import Names, translate
 
 SCORING_VERSION = 2
 """The version of the scoring. Increase it with every change that may change a score."""
@@ -32,6 +33,7 @@ __all__ = [
     "JudgedRuns",
     "Judgments",
     "Metric",
+    "Names",
     "Parameter",
     "Preset",
     "RetrievalScores",
@@ -48,6 +50,7 @@ __all__ = [
     "resolve",
     "score_all",
     "steep",
+    "translate",
     "trec_eval_name",
     "without",
 ]

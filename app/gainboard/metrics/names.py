@@ -60,6 +60,11 @@ class _Names:
 _names = lru_cache(maxsize=1)(_Names)
 
 
+def is_known(name: str) -> bool:
+    """Return whether a metric has this name or alias, in any case."""
+    return _names(every_metric()).get(name) is not None
+
+
 def find(name: str, *, bare: bool) -> Spelling:
     """Return the meaning of `name`. An exact match comes before a match in another case.
 

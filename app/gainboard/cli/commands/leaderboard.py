@@ -11,6 +11,7 @@ from gainboard.cli.connecting import collection_option, connect_server, server_o
 from gainboard.cli.options import (
     late_option,
     metric_option,
+    names_option,
     parameter_default_options,
     qrels_option,
     read_metrics,
@@ -36,6 +37,7 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
             by=parsed.by,
             qrels=parsed.qrels,
             late=parsed.late,
+            names=parsed.names,
             **read_parameters(parsed),
         )
     if parsed.format == "json":
@@ -79,6 +81,7 @@ COMMAND = Command(
     together(
         collection_option,
         metric_option,
+        names_option,
         _options,
         qrels_option,
         late_option,

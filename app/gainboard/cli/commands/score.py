@@ -13,6 +13,7 @@ from gainboard.cli.files import FileReader, reading_options, short_names, text_s
 from gainboard.cli.options import (
     STANDARD_INPUT,
     metric_option,
+    names_option,
     parameter_default_options,
     read_parameters,
     require_one_input,
@@ -25,7 +26,7 @@ from gainboard.cli.scored_files import FORMS, FileScoring, RefusedFile, ScoredFi
 from gainboard.errors import BadSetting, GainboardError
 from gainboard.evaluation.binding import undefined
 from gainboard.evaluation.reading import NO_LIMITS
-from gainboard.metrics import BoundMetric, Scale
+from gainboard.metrics import BoundMetric, Names, Scale
 from gainboard.trec import QrelsFile
 
 WORTH_COMPILED = 32 << 20
@@ -55,8 +56,8 @@ def _score(parsed: argparse.Namespace) -> int:
 def _score_files(parsed: argparse.Namespace, reading: FileReader, qrels: QrelsFile) -> ScoredFiles:
     scale = Scale(reading.highest_level(qrels), reading.depth)
     query = read_parameters(parsed)
-    metrics, asked = bind_metrics(parsed.metrics, scale, query)
-    by = _find_label(metrics, parsed.sort, scale, query) if parsed.sort else None
+    metrics, asked = bind_metrics(parsed.metrics, scale, query, parsed.names)
+    by = _find_label(metrics, parsed.sort, scale, query, parsed.names) if parsed.sort else None
     index = reading.index(qrels)
     _load_compiled(parsed.runs)
     work, size = FileScoring(reading, parsed.qrels, index, metrics), total_size(parsed.runs)
@@ -83,9 +84,11 @@ def _load_compiled(names: Sequence[str]) -> None:
             compiled.warm(None)
 
 
-def _find_label(metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str]) -> str:
+def _find_label(
+    metrics: Sequence[BoundMetric], expression: str, scale: Scale, query: Mapping[str, str], names: Names
+) -> str:
     """Return the label of the metric that an expression means. Raise BadSetting if it means none of them."""
-    wanted, labels = bind_metrics([expression], scale, query)[0], [metric.label for metric in metrics]
+    wanted, labels = bind_metrics([expression], scale, query, names)[0], [metric.label for metric in metrics]
     if len(wanted) != 1 or wanted[0].label not in labels:
         raise BadSetting(f"--sort {expression} is not one of the metrics. Available: {', '.join(labels)}")
     return wanted[0].label
@@ -100,6 +103,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="judgments in TREC's or NTCIR's layout; - is standard input")
     parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst")
     metric_option(parser, "AP, Q, nDCG@10")
+    names_option(parser)
     score_output_options(parser, FORMS)
     parser.add_argument("--sort", metavar="METRIC", help="sort the runs by their means under this metric, best first")
 
@@ -114,6 +118,7 @@ COMMAND = Command(
         Example("gainboard score qrels.txt run.txt -m 'Q(beta=10)' -m nDCG@10 --gains 3:2:1"),
         Example("gainboard score qrels.txt runs/* --sort Q", "many runs, the best first"),
         Example("gainboard score qrels.txt runs/* -m map -m P.5,10 -q -f trec_eval", "in the format of trec_eval -q"),
+        Example("gainboard score qrels.txt runs/* -m 'nDCG@10 R@100' --names ir_measures", "what ir_measures computes"),
         Example("gainboard score qrels.txt runs/* -m 'nDCG@10 P@5 RR' -f json > scores.json"),
         Example("gainboard score qrels.txt runs/* -f latex > scores.tex", "a table for a paper"),
     ],

@@ -12,6 +12,7 @@ from gainboard.cli.connecting import CalledServer, collection_option, connect_se
 from gainboard.cli.options import (
     late_option,
     metric_option,
+    names_option,
     parameter_default_options,
     qrels_option,
     read_metrics,
@@ -55,7 +56,7 @@ def _scores(parsed: argparse.Namespace) -> int:
 
 
 def _asked(parsed: argparse.Namespace) -> dict[str, Any]:
-    return {"late": parsed.late, **read_parameters(parsed)}
+    return {"late": parsed.late, "names": parsed.names, **read_parameters(parsed)}
 
 
 def _trec_eval(server: CalledServer, parsed: argparse.Namespace) -> int:
@@ -110,6 +111,7 @@ COMMAND = Command(
     together(
         collection_option,
         metric_option,
+        names_option,
         run_option,
         qrels_option,
         late_option,

@@ -1,0 +1,183 @@
+"""The names of metrics in other tools. A name means what the tool computes: defaults of requests do not change it.
+
+A vocabulary translates an expression of its tool into one of ours, with a value for every parameter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Final, Literal
+
+from gainboard.errors import BadExpression
+from gainboard.metrics.names import is_known
+
+Names = Literal["gainboard", "ir_measures", "trec_eval"]
+"""The tools whose names an expression may use."""
+
+_BINARY: Final = {"rel": "1", "condensed": "false", "mean": "arithmetic"}
+_NO_CUTOFF: Final = 10**9
+"""The cut-off of a graded metric that the other tool does not cut. No topic has as many documents."""
+_ARGUMENTS: Final = r"(?:\((?P<arguments>[^()]*)\))?"
+_CUTOFF: Final = r"(?P<cutoff>[1-9][0-9]{0,8})"
+
+
+@dataclass(frozen=True)
+class Word:
+    """A name of another tool: our metric, the values of its parameters, and the parameters that it has there.
+
+    `parameters` maps the tool's parameter to ours and to the meaning of its values. An empty meaning takes any value.
+    """
+
+    ours: str
+    values: Mapping[str, str]
+    cutoff: Literal["never", "may", "must"] = "never"
+    parameters: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The names of one tool. `absent` are its names without a metric here, each with the nearest one by meaning.
+
+    `form` reads an expression: its `name`, `arguments` and `cutoff`. `at_ten` is an example of a cut-off.
+    """
+
+    tool: Names
+    form: re.Pattern[str]
+    at_ten: str
+    words: Mapping[str, Word]
+    absent: Mapping[str, str]
+
+    def translate(self, expression: str) -> str:
+        """Return our expression for one of the tool. Raises BadExpression with what would be right."""
+        match = self.form.fullmatch(expression.strip())
+        word = self.words.get(match["name"]) if match else None
+        if match is None or word is None:
+            raise BadExpression(self._unknown(expression, match["name"] if match else expression))
+        values = {**word.values, **self._given(expression, word, match["arguments"])}
+        cutoff = self._cutoff(expression, word, match["cutoff"])
+        return f"{word.ours}({','.join(f'{key}={value}' for key, value in values.items())}){cutoff}"
+
+    def _given(self, expression: str, word: Word, arguments: str | None) -> dict[str, str]:
+        given: dict[str, str] = {}
+        for argument in arguments.split(",") if arguments else ():
+            key, _, text = (part.strip().strip("'\"") for part in argument.partition("="))
+            ours, meanings = word.parameters.get(key, ("", {}))
+            value = meanings.get(text.lower(), "") if meanings else text
+            if not ours or not value or ours in given:
+                possible = [f"{name}={'|'.join(known) or 'N'}" for name, (_, known) in word.parameters.items()]
+                raise BadExpression(
+                    f"{expression[:80]!r}: {argument.strip()[:80]!r} has no meaning here. "
+                    f"Possible: {', '.join(possible) or 'no parameters'}"
+                )
+            given[ours] = value
+        return given
+
+    def _cutoff(self, expression: str, word: Word, cutoff: str | None) -> str:
+        if cutoff and word.cutoff == "never":
+            raise BadExpression(f"{expression[:80]!r}: {self.tool} has no cut-off here. Remove it")
+        if not cutoff and word.cutoff == "must":
+            raise BadExpression(f"{expression[:80]!r} needs a cut-off, such as {expression[:80]}{self.at_ten}")
+        return f"@{cutoff}" if cutoff else f"@{_NO_CUTOFF}" if "gains" in word.values else ""
+
+    def _unknown(self, expression: str, name: str) -> str:
+        if nearest := self.absent.get(name):
+            return f"{name} of {self.tool} is not here. The nearest by meaning is {nearest}"
+        start = f"{self.tool} has no metric {expression[:80]!r} that is here."
+        if is_known(name):
+            return f"{start} It is a name of Gainboard: leave out names={self.tool}, or ask in a request of its own"
+        near = get_close_matches(name.lower(), {word.lower(): word for word in self.words}, n=3, cutoff=0.5)
+        shown = [word for word in self.words if word.lower() in near] or list(self.words)
+        return f"{start} Available: {', '.join(shown)}"
+
+
+_YES_OR_NO: Final = {"true": "true", "false": "false"}
+_REL: Final = {"rel": ("rel", dict[str, str]())}
+_JUDGED: Final = {"judged_only": ("condensed", _YES_OR_NO)}
+_DIVIDED_BY_R: Final = _BINARY | {"recall_base": "relevant"}
+_LINEAR: Final = _BINARY | {"gains": "linear"}
+_BY_REL: Final = _REL | _JUDGED
+_BY_L_AND_J: Final = _REL | {"condensed": ("condensed", _YES_OR_NO)}  # trec_eval's -l and -J
+
+IR_MEASURES: Final = Vocabulary(
+    "ir_measures",
+    re.compile(rf"(?P<name>\w+){_ARGUMENTS}(?:@{_CUTOFF})?"),
+    "@10",
+    {
+        "AP": Word("AP", _DIVIDED_BY_R, "may", _BY_REL),
+        "MAP": Word("AP", _DIVIDED_BY_R, "may", _BY_REL),
+        "P": Word("P", _BINARY, "must", _BY_REL),
+        "Precision": Word("P", _BINARY, "must", _BY_REL),
+        "R": Word("Recall", _BINARY, "must", _BY_REL),
+        "Recall": Word("Recall", _BINARY, "must", _BY_REL),
+        "Rprec": Word("Rprec", _BINARY, "never", _BY_REL),
+        "RPrec": Word("Rprec", _BINARY, "never", _BY_REL),
+        "RR": Word("RR", _BINARY, "may", _BY_REL),
+        "MRR": Word("RR", _BINARY, "may", _BY_REL),
+        "nDCG": Word("MSnDCG", _LINEAR, "may", _JUDGED | {"dcg": ("gains", {"log2": "linear", "exp-log2": "exp"})}),
+        "NDCG": Word("MSnDCG", _LINEAR, "may", _JUDGED | {"dcg": ("gains", {"log2": "linear", "exp-log2": "exp"})}),
+        "ERR": Word("ERR", _BINARY | {"gains": "exp", "stop_scale": "4"}, "must"),
+    },
+    {
+        **dict.fromkeys(("Bpref", "BPref", "infAP"), "AP(judged_only=True)"),
+        **dict.fromkeys(("SetAP", "AP_IA", "MAP_IA"), "AP"),
+        **dict.fromkeys(("SetP", "SetRelP"), "P@1000"),
+        **dict.fromkeys(("SetR", "StRecall"), "R@1000"),
+        **dict.fromkeys(("RBP", "NRBP", "nNRBP", "BPM", "INST", "INSQ", "ERR_IA", "nERR_IA"), "ERR@10"),
+        **dict.fromkeys(("NERR8", "NERR9", "NERR10", "NERR11"), "ERR@10"),
+        **dict.fromkeys(("SDCG", "alpha_nDCG", "alpha_DCG", "α_nDCG", "α_DCG", "Compat"), "nDCG@10"),
+        "P_IA": "P@10",
+        "SetF": "Rprec, where precision and recall are equal",
+        "Success": "RR@10, which is above 0 where Success@10 is 1",
+        "IPrec": "P@10; the job `gain-vectors` has curves of interpolated precision",
+        "Accuracy": "RR",
+        "NumRet": "the field `retrieved` of a run",
+        **dict.fromkeys(("NumRel", "NumRelRet"), "R@1000, the share of the relevant documents that is retrieved"),
+        "NumQ": "the field `topics_scored` of each answer",
+        "Judged": "the pool, which says which documents are judged",
+    },
+)
+TREC_EVAL: Final = Vocabulary(
+    "trec_eval",
+    re.compile(rf"(?P<name>\w+?)(?:[_.]{_CUTOFF})?{_ARGUMENTS}"),
+    "_10",
+    {
+        "map": Word("AP", _DIVIDED_BY_R, "never", _BY_L_AND_J),
+        "gm_map": Word("AP", _DIVIDED_BY_R | {"mean": "geometric"}, "never", _BY_L_AND_J),
+        "map_cut": Word("AP", _DIVIDED_BY_R, "must", _BY_L_AND_J),
+        "P": Word("P", _BINARY, "must", _BY_L_AND_J),
+        "recall": Word("Recall", _BINARY, "must", _BY_L_AND_J),
+        "Rprec": Word("Rprec", _BINARY, "never", _BY_L_AND_J),
+        "recip_rank": Word("RR", _BINARY, "never", _BY_L_AND_J),
+        "ndcg": Word("MSnDCG", _LINEAR, "never", {"condensed": ("condensed", _YES_OR_NO)}),
+        "ndcg_cut": Word("MSnDCG", _LINEAR, "must", {"condensed": ("condensed", _YES_OR_NO)}),
+    },
+    {
+        "bpref": "map(condensed=true), for both leave out unjudged documents",
+        "infAP": "map(condensed=true)",
+        "gm_bpref": "gm_map(condensed=true)",
+        "iprec_at_recall": "P_10; the job `gain-vectors` has curves of interpolated precision",
+        **dict.fromkeys(("11pt_avg", "set_map"), "map"),
+        "success": "recip_rank, which is at least 0.1 where success_10 is 1",
+        "num_ret": "the field `retrieved` of a run",
+        **dict.fromkeys(("num_rel", "num_rel_ret"), "recall_1000, the share of relevant documents that is retrieved"),
+        "num_nonrel_judged_ret": "P_1000",
+        "num_q": "the field `topics_scored` of each answer",
+        **dict.fromkeys(("set_P", "set_relative_P"), "P_1000"),
+        "set_recall": "recall_1000",
+        "set_F": "Rprec, where precision and recall are equal",
+        **dict.fromkeys(("relative_P", "utility"), "P_10"),
+        "Rprec_mult": "Rprec",
+        **dict.fromkeys(("Rndcg", "ndcg_rel", "G", "binG"), "ndcg"),
+    },
+)
+
+
+def translate(expression: str, names: Names) -> str:
+    """Return our expression for one that uses the names of a tool. Raises BadExpression."""
+    return expression if names == "gainboard" else _VOCABULARIES[names].translate(expression)
+
+
+_VOCABULARIES: Final = {each.tool: each for each in (IR_MEASURES, TREC_EVAL)}

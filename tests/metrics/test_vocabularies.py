@@ -1,0 +1,160 @@
+"""The names of other tools mean what these tools compute: every line of the table in docs/metrics.md is tried."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ir_measures
+import pytest
+import pytrec_eval
+from pyNTCIREVAL import metrics as ntcireval
+
+from gainboard.errors import BadExpression
+from gainboard.metrics import Scale, resolve, translate
+from gainboard.metrics.vocabularies import IR_MEASURES, TREC_EVAL, Vocabulary
+from tests.test_docs import rows
+
+from .judged import Qrels, judged, scores_of
+from .test_peers import Run, ordered, random_case
+
+H = 3
+SCALE = Scale(H)
+TOLD = [row for row in rows("metrics.md", "tools") if row[0] != "tool"]
+BY_GDEVAL = ("ERR", "nDCG(dcg=")
+"""How names begin that ir_measures gives to gdeval, a program in Perl that prints five decimals."""
+GRADES = [1, 2, 3]
+
+
+def scores_here(expression: str, qrels: Qrels, run: Run) -> dict[str, float]:
+    scores = scores_of(resolve(expression, SCALE), judged(qrels, ordered(run)))
+    return dict(zip(qrels, scores.tolist(), strict=True))
+
+
+def scores_of_ir_measures(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
+    measure = ir_measures.parse_measure(name)
+    given = [ir_measures.Qrel(topic, doc, level) for topic, its in qrels.items() for doc, level in its.items()]
+    ranked = [ir_measures.ScoredDoc(topic, doc, score) for topic, its in run.items() for doc, score in its.items()]
+    return {each.query_id: each.value for each in ir_measures.iter_calc([measure], given, ranked)}
+
+
+def scores_of_trec_eval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
+    stem, _, cutoff = name.rpartition("_")
+    asked = f"{stem}.{cutoff}" if cutoff.isdigit() else name
+    found = pytrec_eval.RelevanceEvaluator(qrels, {asked}).evaluate(run)
+    return {topic: its[name] for topic, its in found.items()}
+
+
+def scores_of_ntcireval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for topic, levels in qrels.items():
+        counts = [list(levels.values()).count(level) for level in range(H + 1)]
+        stem, _, cutoff = name.partition("@")
+        asked: dict[str, Any] = {
+            "AP": lambda counts=counts: ntcireval.AP(counts, GRADES),
+            "Q-measure": lambda counts=counts: ntcireval.QMeasure(counts, GRADES, 1.0),
+            "O-measure": lambda counts=counts: ntcireval.OMeasure(counts, GRADES, 1.0),
+            "P-measure": lambda counts=counts: ntcireval.PMeasure(counts, GRADES, 1.0),
+            "P-plus": lambda counts=counts: ntcireval.PPlusMeasure(counts, GRADES, 1.0),
+            "RR": ntcireval.RR,
+            "nDCG": lambda counts=counts, last=cutoff: ntcireval.nDCG(counts, GRADES, 2, int(last)),
+            "MSnDCG": lambda counts=counts, last=cutoff: ntcireval.MSnDCG(counts, GRADES, int(last)),
+        }
+        ranking = [(document, levels.get(document)) for document in ordered(run).get(topic, {})]
+        if ranking:
+            found[topic] = asked[stem]().compute(ranking)
+    return found
+
+
+TOOLS = {
+    "ir_measures": scores_of_ir_measures,
+    "trec_eval": scores_of_trec_eval,
+    "NTCIREVAL": scores_of_ntcireval,
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("tool", "name", "label"),
+    [pytest.param(*row, marks=pytest.mark.outer if row[1].startswith(BY_GDEVAL) else ()) for row in TOLD],
+)
+def test_a_name_of_another_tool_gives_its_number(tool: str, name: str, label: str, seed: int) -> None:
+    qrels, run = random_case(seed, lowest_level=0)
+    # gdeval takes numbers only for topics.
+    qrels = {topic[1:]: levels for topic, levels in qrels.items()}
+    run = {topic[1:]: scores for topic, scores in run.items()}
+    if name.startswith((*BY_GDEVAL, "RR(")):
+        # These programs put equal scores in another order than trec_eval does.
+        run = {topic: {doc: -place for place, doc in enumerate(its)} for topic, its in ordered(run).items()}
+    vocabulary: Any = tool if tool in ("ir_measures", "trec_eval") else "gainboard"
+    expression = translate(name, vocabulary) if vocabulary != "gainboard" else label
+    assert resolve(expression, SCALE).label == label
+    theirs, ours = TOOLS[tool](name, qrels, run), scores_here(expression, qrels, run)
+    assert len([topic for topic in qrels if theirs.get(topic, 0) > 0]) >= len(qrels) / 2
+    within = 1e-5 if name.startswith(BY_GDEVAL) else 1e-12
+    for topic, score in ours.items():
+        expected = theirs.get(topic, 0.0)
+        assert score == pytest.approx(expected, abs=within) or (math.isnan(score) and expected == 0)
+
+
+WORDS = [(vocabulary, name) for vocabulary in (IR_MEASURES, TREC_EVAL) for name in vocabulary.words]
+
+
+@pytest.mark.parametrize(("vocabulary", "name"), WORDS)
+def test_no_default_changes_what_a_name_means(vocabulary: Vocabulary, name: str) -> None:
+    word = vocabulary.words[name]
+    expression = vocabulary.translate(name if word.cutoff == "never" else f"{name}{vocabulary.at_ten}")
+    plain = resolve(expression, SCALE)
+    others = {"gains": "10:5:1", "rel": "2", "condensed": "true", "mean": "geometric", "recall_base": "cutoff"}
+    assert resolve(expression, SCALE, query=others | {"stop_scale": "9"}).label == plain.label
+    assert [parameter.name for parameter in plain.metric.parameters if parameter.name not in word.values] == []
+
+
+@pytest.mark.parametrize("name", [row[1] for row in TOLD if row[0] == "ir_measures"])
+def test_every_word_of_ir_measures_is_one_of_its_names(name: str) -> None:
+    assert str(ir_measures.parse_measure(name))
+    for word in {*IR_MEASURES.words, *IR_MEASURES.absent}:
+        assert hasattr(ir_measures, word), word
+
+
+def test_every_name_of_the_tools_is_known_or_told() -> None:
+    known = {*IR_MEASURES.words, *IR_MEASURES.absent}
+    assert {name.split("_at_")[0] for name in ir_measures.measures.registry} <= known
+    stems = {name.rstrip("0123456789").rstrip("_").removesuffix("_") for name in pytrec_eval.supported_measures}
+    assert stems <= {*TREC_EVAL.words, *TREC_EVAL.absent, "relstring", "runid"}
+
+
+@pytest.mark.parametrize(
+    ("names", "expression", "message"),
+    [
+        ("ir_measures", "Bpref", r"Bpref of ir_measures is not here. The nearest by meaning is AP\(judged_only=True\)"),
+        ("ir_measures", "nDGC@10", "ir_measures has no metric 'nDGC@10' that is here. Available: nDCG"),
+        ("ir_measures", "Q", "It is a name of Gainboard: leave out names=ir_measures"),
+        ("ir_measures", "P", "'P' needs a cut-off, such as P@10"),
+        ("ir_measures", "Rprec@5", "has no cut-off here"),
+        ("ir_measures", "AP(condensed=true)@5", "Possible: rel=N, judged_only=true|false"),
+        ("ir_measures", "nDCG(dcg=log3)@5", r"'dcg=log3' has no meaning here. Possible: .*dcg=log2\|exp-log2"),
+        ("ir_measures", "AP(rel=1,rel=2)", "'rel=2' has no meaning here"),
+        ("ir_measures", "", "has no metric '' that is here. Available: AP"),
+        ("trec_eval", "ndcg_cut", "'ndcg_cut' needs a cut-off, such as ndcg_cut_10"),
+        ("trec_eval", "map_10", "'map_10': trec_eval has no cut-off here"),
+        ("trec_eval", "bpref", r"nearest by meaning is map\(condensed=true\)"),
+        ("trec_eval", "nDCG@10", "trec_eval has no metric 'nDCG@10'"),
+    ],
+)
+def test_a_name_that_is_not_there_says_what_would_be_right(names: Any, expression: str, message: str) -> None:
+    with pytest.raises(BadExpression, match=message):
+        translate(expression, names)
+
+
+@pytest.mark.parametrize("vocabulary", [IR_MEASURES, TREC_EVAL], ids=lambda each: each.tool)
+def test_what_is_nearest_can_be_asked_for(vocabulary: Vocabulary) -> None:
+    for nearest in vocabulary.absent.values():
+        first = nearest.split(",")[0].split(";")[0].split(" ")[0]
+        if first not in ("the",):
+            assert resolve(vocabulary.translate(first), SCALE)
+
+
+def test_a_scale_above_gdevals_is_refused_as_it_would_be_there() -> None:
+    with pytest.raises(BadExpression, match="stop_scale"):
+        resolve(translate("ERR@10", "ir_measures"), Scale(5))
