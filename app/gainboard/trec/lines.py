@@ -8,7 +8,8 @@ refuse a block that `rows` can read, and it refuses every block that `rows` cann
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, groupby
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from gainboard.trec.findings import Faults, FileWarning, Limits
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SKIPPED = (b"#", b"<SYSDESC>")
+EVERY_LINE = range(1, sys.maxsize)
 BLOCK = 1 << 15  # the tokens of a block should fit in the processor's cache, even if other programs use it too
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -41,15 +43,14 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Complete lines of a file: their bytes, the number of the first line, and their count. All lines end in LF."""
+    """Complete lines of a file: their bytes, and their line numbers. All lines end in LF."""
 
     data: bytes
-    first: int
-    count: int
+    numbers: Sequence[int]
 
     @property
-    def numbers(self) -> range:
-        return range(self.first, self.first + self.count)
+    def count(self) -> int:
+        return len(self.numbers)
 
     def halves(self) -> tuple[Block, Block]:
         """Return the block in two parts of about equal size. The block must have two lines or more."""
@@ -60,26 +61,35 @@ class Block:
 
 
 class Text:
-    """A file as blocks of lines, read once. Faults and warnings about its form are noted while reading."""
+    """A file as blocks of lines, read once. Faults and warnings about its form are noted while reading.
 
-    def __init__(self, chunks: Iterable[bytes], limits: Limits) -> None:
+    `numbers` are the line numbers, if the chunks are some lines of a file. `faults` are those found in other lines.
+    """
+
+    def __init__(
+        self,
+        chunks: Iterable[bytes],
+        limits: Limits,
+        numbers: Sequence[int] = EVERY_LINE,
+        faults: Faults | None = None,
+    ) -> None:
         self._chunks = chunks
         self._limits = limits
+        self._numbers = numbers
         self._byte_order_mark = self._no_final_newline = self._tabs = self._spaces = False
         self._crlf = self._blank = 0
         self._excess = 0  # of skipped lines over lines of data
-        self.faults = Faults(limits.faults)
+        self.faults = Faults(limits.faults) if faults is None else faults
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of the file in order. Raises TooLarge for too many lines or a line that is too long."""
-        first = 1
+        lines = 0
         for data in self._whole_lines():
-            block = Block(data, first, _count(data, b"\n"))
-            first += block.count
-            if first > self._limits.lines + 1:
+            before, lines = lines, lines + _count(data, b"\n")
+            if lines > self._limits.lines:
                 raise self._limits.exceeded("lines", "The file has more lines than")
             self._check_lengths(data)
-            yield block
+            yield Block(data, self._numbers[before:lines])
 
     def rows(self, block: Block) -> Iterator[tuple[int, list[bytes]]]:
         """Yield the number and the columns of each line with data. Unreadable lines become faults.

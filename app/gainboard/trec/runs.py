@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from gainboard.trec.findings import DEFAULT_LIMITS, FileWarning, Limits, quoted
-from gainboard.trec.lines import Block, Text
+from gainboard.trec.findings import DEFAULT_LIMITS, Faults, FileWarning, Limits, quoted
+from gainboard.trec.lines import EVERY_LINE, Block, Text
 from gainboard.trec.rankings import OrderBy, Ranking, make_ranking
 from gainboard.trec.topics import LineColumns, gather_topics, split_topics
 
@@ -22,6 +23,8 @@ class RunReader:
         depth: the number of documents kept for each topic. Faults are reported for all documents.
         gather: hold the whole file in memory, and yield the topics at the end, in the order of their first lines.
         plain: read every block line by line. This is slower, with the same result, and defines the format.
+        numbers: the line numbers, if the chunks are some lines of a file.
+        faults: the faults found in other lines of the file, to which this reader adds its own.
 
     Iteration raises:
         FaultyFile: at the end, with all faults of the file. Discard the rankings yielded before.
@@ -38,8 +41,10 @@ class RunReader:
         limits: Limits = DEFAULT_LIMITS,
         gather: bool = False,
         plain: bool = False,
+        numbers: Sequence[int] = EVERY_LINE,
+        faults: Faults | None = None,
     ) -> None:
-        self._text, self._limits = Text(chunks, limits), limits
+        self._text, self._limits = Text(chunks, limits, numbers, faults), limits
         self._order_by, self._depth, self._gather, self._plain = order_by, depth, gather, plain
         self._tags: set[bytes] = set()
         self._order_differs = 0
@@ -57,6 +62,19 @@ class RunReader:
         return min(len(self._tags), TAGS_COUNTED)
 
     def __iter__(self) -> Iterator[Ranking]:
+        yield from self._rankings()
+        faults = self._text.faults
+        if not faults and not self.retrieved:
+            faults.add("empty-file", f"The file has no lines of the form: {COLUMNS} (such as 51 Q0 doc-17 1 12.5 bm25)")
+        if faults:
+            raise faults.error()
+        self.warnings = [*self._text.warnings(), *self._run_warnings()]
+
+    def note_faults(self) -> None:
+        """Read only to add to `faults`, which the caller holds. Raises FaultyFile if `faults` is full, and TooLarge."""
+        deque(self._rankings(), maxlen=0)
+
+    def _rankings(self) -> Iterator[Ranking]:
         faults = self._text.faults
         by_topic = gather_topics if self._gather else split_topics
         topics = by_topic(self._columns(), self._limits)
@@ -67,11 +85,6 @@ class RunReader:
             if found and not faults:
                 self._order_differs += found[1]
                 yield found[0]
-        if not faults and not self.retrieved:
-            faults.add("empty-file", f"The file has no lines of the form: {COLUMNS} (such as 51 Q0 doc-17 1 12.5 bm25)")
-        if faults:
-            raise faults.error()
-        self.warnings = [*self._text.warnings(), *self._run_warnings()]
 
     def _run_warnings(self) -> Iterator[FileWarning]:
         if self.tags > 1:
