@@ -132,7 +132,7 @@ def test_the_image_holds_the_package_and_its_migrations(image: Path) -> None:
 
 def test_the_image_has_compiled_what_a_server_loads(image: Path) -> None:
     entries = {path.name.split("-")[0] for path in image.parents[1].glob("data/compiled/*/*.nbc")}
-    assert {"kernels.tokenise", "kernels.join", "kernels.score"} <= entries
+    assert {"kernels.tokenise", "kernels.join", "kernels.group", "kernels.score"} <= entries
 
 
 def test_the_image_has_the_locked_versions_and_no_tools(image: Path) -> None:

@@ -36,8 +36,8 @@ from gainboard.trec import (
     Ranking,
     RunReader,
     TopicsInterleaved,
+    compiled_pass,
     decompressed,
-    joined,
     read_qrels,
 )
 from gainboard.trec.zstd import compress
@@ -52,7 +52,7 @@ from tests.proofs.generated import (
     written,
 )
 from tests.proofs.planted import Planted, plant
-from tests.trec.readers import Replayed, compiled
+from tests.trec.readers import compiled
 
 BATCH = 500
 SHOWN = 20
@@ -99,8 +99,14 @@ class Checked:
             self._check_order(plain[1])
 
     def _check_compiled(self, chunks: list[bytes], plain: Outcome) -> None:
-        with patch.object(joined, "BUFFER", self.draw.choice([1 << 18, 100, 1])):
-            (found,) = compiled(Replayed(chunks), **self.file.form)
+        buffer, piece = self.draw.choice([1 << 18, 100, 1]), self.draw.choice([1 << 15, 100, 1])
+        try:
+            with patch.object(compiled_pass, "BUFFER", buffer), patch.object(compiled_pass, "PIECE", piece):
+                found = compiled(chunks, **self.file.form)
+        except FaultyFile as error:
+            self.counts["run: refused by the compiled reader"] += 1
+            self._want("compiled reader", _faults(error), plain)
+            return
         if found is None:
             return
         self.counts["run: read by the compiled reader"] += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gainboard.errors import GainboardError
 from gainboard.trec import Joined, Limits, OrderBy, Ranking, RunReader, TopicsInterleaved, judged_documents, read_joined
 from gainboard.trec.findings import DEFAULT_LIMITS
 from gainboard.trec.judgments import PackedTopic
@@ -50,16 +51,22 @@ class EitherReader(RunReader):
         super().__init__(self._replayed, **self._form, gather=gather, plain=plain)
 
     def __iter__(self) -> Iterator[Ranking]:
-        found = list(compiled(self._replayed, **self._form))
+        found: Any = None
+        refused: GainboardError | None = None
+        try:
+            found = compiled(self._replayed, **self._form)
+        except GainboardError as error:
+            refused = error
         try:
             rankings = list(super().__iter__())
-        except TopicsInterleaved:
-            assert found == [None]
+        except GainboardError as error:
+            plainly = told(error)
+            assert found is None, "a faulty file was read"
+            assert refused is None or told(refused) == plainly
             raise
-        except Exception:
-            assert found == [None], "a faulty file was read"
-            raise
-        for joined, codes in filter(None, found):
+        assert refused is None, f"a valid file was refused: {refused}"
+        if found is not None:
+            joined, codes = found
             assert (joined.tag, joined.warnings, joined.topics) == (self.tag, self.warnings, names(rankings))
             assert joined.retrieved.tolist() == [len(ranking.documents) for ranking in rankings]
             assert joined.score.tobytes() == b"".join(ranking.scores.tobytes() for ranking in rankings)
@@ -72,18 +79,31 @@ def names(rankings: list[Ranking]) -> list[str]:
     return [ranking.topic for ranking in rankings]
 
 
-def compiled(chunks: Replayed, **form: Any) -> Iterator[tuple[Joined, dict[str, dict[bytes, int]]] | None]:
+def told(error: GainboardError) -> tuple[Any, ...]:
+    """All that an error tells."""
+    return type(error), str(error), error.details, getattr(error, "faults", ())
+
+
+def compiled(chunks: Iterable[bytes], **form: Any) -> tuple[Joined, dict[str, dict[bytes, int]]] | None:
     """What the compiled pass makes of a file all of whose documents are judged, and their levels; None if nothing."""
+    chunks = Replayed(chunks)
     codes: dict[str, dict[bytes, int]] = {}
     nothing = judged_documents([])
-    if nothing is not None and read_joined(chunks, nothing, {}, **form) is not None:
-        for topic, _, document, *_ in map(bytes.split, chunks.seen.splitlines()):
-            its = codes.setdefault(topic.decode(), {})
-            its[document] = LOWEST + len(its) % CODES
-        documents = judged_documents([PackedTopic.of(levels) for levels in codes.values()])
-        assert documents is not None
-        joined = read_joined(chunks, documents, {topic: row for row, topic in enumerate(codes)}, **form)
-        assert joined is not None
-        yield joined, codes
-    else:
-        yield None
+    if nothing is None or read_gathering(chunks, nothing, {}, **form) is None:
+        return None
+    for topic, _, document, *_ in map(bytes.split, chunks.seen.splitlines()):
+        its = codes.setdefault(topic.decode(), {})
+        its[document] = LOWEST + len(its) % CODES
+    documents = judged_documents([PackedTopic.of(levels) for levels in codes.values()])
+    assert documents is not None
+    joined = read_gathering(chunks, documents, {topic: row for row, topic in enumerate(codes)}, **form)
+    assert joined is not None
+    return joined, codes
+
+
+def read_gathering(chunks: Iterable[bytes], *known: Any, **form: Any) -> Joined | None:
+    """The same as `read_joined`; a file whose topics interleave is read again."""
+    try:
+        return read_joined(chunks, *known, **form)
+    except TopicsInterleaved:
+        return read_joined(chunks, *known, **form, gather=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainboard.compiled import is_installed
+from gainboard.errors import FaultyFile, TooLarge
 from gainboard.evaluation.judging import JudgedFile, JudgedTopics, QrelsIndex, assembled, judge
 from gainboard.metrics import JudgedRun, RetrievalScores
-from gainboard.trec import Joined, Limits, OrderBy, PackedJudgments, RunReader, joined, read_joined
+from gainboard.trec import (
+    Joined,
+    Limits,
+    OrderBy,
+    PackedJudgments,
+    RunReader,
+    TopicsInterleaved,
+    compiled_pass,
+    grouping,
+    read_joined,
+)
 from tests.thorough import examples
+from tests.trec.readers import read_gathering, told
 
 pytestmark = pytest.mark.skipif(not is_installed(), reason="the fast extra is not installed")
 
@@ -89,7 +102,7 @@ def test_a_file_of_the_common_kind_is_read_and_joined_to_the_bit_as_plainly(
     reader = RunReader([file], **form)
     right = judge(reader, qrels)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joined, "BUFFER", buffer)
+        patch.setattr(compiled_pass, "BUFFER", buffer)
         found = compiled(chunks, qrels, **form)
     assert found is not None
     assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
@@ -103,25 +116,16 @@ QRELS = index({"1": {b"a": 1, b"b": 0}, "2": {}})
 @pytest.mark.parametrize(
     "change",
     [
-        (b" a 2", b" b 2"),
-        (b"2.5", b"x"),
-        (b"2.5", b"1e999"),
         (b"2 2.5", b"2.0 2.5"),
         (b" t\n2", b" u\n2"),
-        (b" t\n2", b"\n2"),
-        (b" t\n2", b" t t\n2"),
         (b" t\n2", b" t\r\n2"),
         (b" t\n2", b" t\n\n2"),
         (b" t\n2", b" t\n#\n2"),
         (b" t\n2", b" t\n 2"),
         (b" t\n2", b"\tt\n2"),
-        (b"\n2 ", b"\nall "),
         (b"\n2 ", b"\n<SYSDESC> "),
         (b" a 2", b" \xc3\xa9 2"),
-        (b" a 2", b" a\x7f 2"),
-        (b" a 2", b" a\x01 2"),
         (b"e3 t\n", b"e3 t"),
-        (b"e3 t\n", b"e3 t\n1 Q0 c 3 1 t\n"),
         (b"1 Q0 b", b"\xef\xbb\xbf1 Q0 b"),
     ],
 )
@@ -131,6 +135,96 @@ def test_what_is_out_of_the_common_is_left_to_the_plain_reader(change: tuple[byt
     assert compiled([ORDINARY.replace(*change)], QRELS) is None
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        (b" a 2", b" b 2"),
+        (b"2.5", b"x"),
+        (b"2.5", b"1e999"),
+        (b" t\n2", b"\n2"),
+        (b" t\n2", b" t t\n2"),
+        (b"1 Q0 a", b"Q0 a"),
+        (b"\n2 ", b"\nall "),
+        (b" a 2", b" a\x7f 2"),
+        (b" a 2", b" a\x01 2"),
+        (b"e3 t\n", b"e3"),
+    ],
+)
+@pytest.mark.parametrize("piece", [1, 1 << 15])
+@pytest.mark.parametrize("buffer", [1, 1 << 18])
+def test_a_fault_is_found_by_reading_the_lines_around_it_plainly(
+    monkeypatch: pytest.MonkeyPatch, change: tuple[bytes, bytes], piece: int, buffer: int
+) -> None:
+    monkeypatch.setattr(compiled_pass, "PIECE", piece)
+    monkeypatch.setattr(compiled_pass, "BUFFER", buffer)
+    file = ORDINARY.replace(*change)
+    assert file != ORDINARY
+    chunks = [file[at : at + 5] for at in range(0, len(file), 5)]
+    assert told(refused_by(lambda: read_gathering(chunks, QRELS.documents, {}))) == told(
+        refused_by(lambda: RunReader([file], gather=True))
+    )
+
+
+def refused_by(read: Callable[[], Any]) -> FaultyFile:
+    with pytest.raises(FaultyFile) as refused:
+        list(read())
+    return refused.value
+
+
+def test_a_fault_far_into_a_file_is_found_on_its_line_and_little_is_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [b"%d Q0 doc-%d 1 %d t\n" % (n // 1000, n, -n) for n in range(100_000)]
+    lines[77_777] = lines[77_777].replace(b" t", b"x t")
+    by_topic = [line for place in range(1000) for line in lines[place::1000]]
+    plainly = 0
+
+    class Counted(RunReader):
+        def __init__(self, chunks: list[bytes], **form: Any) -> None:
+            nonlocal plainly
+            plainly += b"".join(chunks).count(b"\n")
+            super().__init__(chunks, **form)
+
+    monkeypatch.setattr(compiled_pass, "RunReader", Counted)
+    for file in (lines, by_topic):
+        (fault,) = refused_by(partial(read_gathering, [b"".join(file)], QRELS.documents, {})).faults
+        assert (fault.code, fault.line) == ("bad-number", file.index(lines[77_777]) + 1)
+    assert plainly < 5000
+
+
+def test_the_thousandth_fault_is_left_to_the_plain_reader() -> None:
+    file = ORDINARY + b"3 Q0 c 1 x t\n" * 600
+    assert compiled([file], QRELS) is None
+
+
+@settings(max_examples=examples(200))
+@given(st.data(), judgments(), st.sampled_from(["score", "score32", "rank"]), st.sampled_from([1, 40, 1 << 22]))
+def test_interleaved_topics_are_read_and_joined_to_the_bit_as_plainly(
+    data: st.DataObject, levels: Mapping[str, Mapping[bytes, int]], order_by: OrderBy, segment: int
+) -> None:
+    lines = data.draw(runs(ranked=order_by == "rank")).splitlines(keepends=True)
+    file = b"".join(data.draw(st.permutations(lines)))
+    qrels = index(levels)
+    reader = RunReader([file], order_by=order_by, gather=True)
+    right = judge(reader, qrels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouping, "SEGMENT", segment)
+        found = compiled([file[at : at + 9] for at in range(0, len(file), 9)], qrels, order_by=order_by, gather=True)
+    assert found is not None
+    assert (found.tag, found.warnings) == (reader.tag, reader.warnings)
+    assert_same(assembled(found, len(qrels.rows)), right)
+
+
+def test_interleaved_topics_are_noticed() -> None:
+    with pytest.raises(TopicsInterleaved):
+        compiled([ORDINARY + b"1 Q0 c 3 1 t\n"], QRELS)
+
+
+def test_interleaved_topics_beyond_a_limit_are_left_to_the_plain_reader() -> None:
+    file = ORDINARY + b"1 Q0 c 3 1 t\n"
+    for limit, size in {"lines": 4, "topic_lines": 3, "topics": 2, "line_bytes": 14}.items():
+        assert compiled([file], QRELS, gather=True, limits=Limits(**{limit: size})) is not None
+        assert compiled([file], QRELS, gather=True, limits=Limits(**{limit: size - 1})) is None
+
+
 def test_what_is_beyond_a_limit_is_left_to_the_plain_reader() -> None:
     for limit, size in {"lines": 3, "topic_lines": 2, "topics": 2, "line_bytes": 14}.items():
         assert compiled([ORDINARY], QRELS, limits=Limits(**{limit: size})) is not None
@@ -138,24 +232,28 @@ def test_what_is_beyond_a_limit_is_left_to_the_plain_reader() -> None:
 
 
 def test_the_lines_of_all_buffers_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined, "BUFFER", 1)  # which holds a line or two then
+    monkeypatch.setattr(compiled_pass, "BUFFER", 1)  # which holds a line or two then
     lines = [b"%d Q0 a 1 1 t\n" % topic for topic in range(1, 10)]
     assert compiled(lines, QRELS, limits=Limits(lines=len(lines))) is not None
     assert compiled(lines, QRELS, limits=Limits(lines=len(lines) - 1)) is None
 
 
-def test_a_body_that_ends_in_an_error_is_left_to_the_plain_reader() -> None:
-    def broken() -> Iterable[bytes]:
-        yield ORDINARY
+@pytest.mark.parametrize("odd", [b"# comment\n", b"x" * 5000, b"short\n"])
+def test_an_error_of_the_body_stands_if_the_plain_reader_need_not_read_the_lines_before_it(odd: bytes) -> None:
+    def broken(lines: bytes) -> Iterable[bytes]:
+        yield lines
         raise Limits().exceeded("decompressed_bytes", "The file has more bytes than")
 
-    assert compiled(broken(), QRELS) is None
+    with pytest.raises(TooLarge, match="The file has more bytes"):
+        compiled(broken(ORDINARY + b"2 Q0"), QRELS)
+    assert compiled(broken(ORDINARY + odd), QRELS) is None
+    assert compiled(broken(ORDINARY), QRELS, gather=True) is None
 
 
-def test_equal_ranks_are_left_to_the_plain_reader_where_ranks_decide() -> None:
+def test_equal_ranks_are_a_fault_where_ranks_decide() -> None:
     file = ORDINARY.replace(b" a 2", b" a 1")
     assert compiled([file], QRELS, order_by="score") is not None
-    assert compiled([file], QRELS, order_by="rank") is None
+    assert refused_by(lambda: compiled([file], QRELS, order_by="rank")).faults[0].code == "bad-rank"
 
 
 def test_a_long_shuffled_run_is_joined_as_plainly() -> None:

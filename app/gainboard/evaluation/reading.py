@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TypeVar
 
 from gainboard.errors import Fault, FaultyFile
@@ -72,7 +73,11 @@ def _compiled(
     if documents is None:
         return None
     rows = index.rows if index else {}
-    found = read_joined(chunks(), documents, rows, order_by=order_by, depth=depth, limits=limits)
+    read = partial(read_joined, documents=documents, rows=rows, order_by=order_by, depth=depth, limits=limits)
+    try:
+        found = read(chunks())
+    except TopicsInterleaved:
+        found = read(chunks(), gather=True)
     if found is None:
         return None
     joined = assembled(found, len(rows)) if index else None

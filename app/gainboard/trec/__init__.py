@@ -1,8 +1,9 @@
 """Readers of run and qrels files: bytes in, typed arrays and a complete list of faults and warnings out."""
 
 from gainboard.trec.bodies import decompressed
+from gainboard.trec.compiled_pass import Joined
 from gainboard.trec.findings import FileWarning, Limits
-from gainboard.trec.joined import READING, Joined, judged_documents, read_joined
+from gainboard.trec.joined import READING, judged_documents, read_joined
 from gainboard.trec.judgment_tables import JudgedDocuments
 from gainboard.trec.judgments import PackedJudgments
 from gainboard.trec.qrels import QrelsFile, read_qrels

@@ -2,9 +2,10 @@
 
 Only `gainboard.trec.joined` imports this module, if the `fast` extra is installed. A buffer contains complete lines.
 `tokenise` reads the columns of each line. `join` makes a ranking of each topic's lines and joins it with judgments. Ids
-of documents are not copied: a document is its start and stop in the buffer, and its hash.
+of documents are not copied: a document is its start and stop in the buffer, and its hash. `group` brings the lines of
+each topic together, if they are not.
 
-Both functions give up on input that the plain reader must read, because of a fault or a rare form. Then their first
+These functions give up on input that the plain reader must read, because of a fault or a rare form. Then their first
 result is False, and the arrays that they filled must not be used.
 """
 
@@ -182,6 +183,58 @@ def tokenise(
         line += 1
     topics[found, 0] = line
     return True, odds, found
+
+
+@njit
+def group(data: Any, seed: Any, slots: Any, names: Any, ends: Any, topics: Any, out: Any) -> Any:
+    """Copy the lines of `data` to `out`, topic by topic. Topics come in the order of their first lines.
+
+    The lines of a topic keep their order. The first column is the topic, whatever follows it. `slots` int32 is a buffer
+    for a hash table, filled with -1; its length is a power of two > the number of lines. `ends` must be zeros.
+
+    Fills arrays by topic: `names` int32 [topics, 2] (start and stop in `data`), `ends` int64 (the end of its lines in
+    `out`). Fills `topics` int32 [lines] with the index of each line's topic, in the order of `data`.
+
+    Returns whether the data is the common case, and the number of topics.
+    """
+    mask, spare = np.uint64(len(slots) - 1), PROBES_A_LINE * len(topics)
+    at, found = 0, 0
+    for line in range(len(topics)):
+        begin = at
+        hashed, at = _hashed(data, begin, seed)
+        after, first = _at(data, at), _at(data, begin)
+        # A line that is skipped has no topic. Another character after the topic may or may not be part of it.
+        if at == begin or first in (_HASH, _LESS) or after not in (_SPACE, _TAB, _NEWLINE):
+            return False, found
+        slot = hashed & mask
+        while slots[slot] >= 0 and _continues(data, begin, data, names[slots[slot], 0], names[slots[slot], 1]) != at:
+            slot = (slot + np.uint64(1)) & mask
+            spare -= 1
+            if spare < 0:
+                return False, found
+        if slots[slot] < 0:
+            slots[slot] = found
+            names[found, 0], names[found, 1] = begin, at
+            found += 1
+        topics[line] = slots[slot]
+        while _at(data, at) != _NEWLINE:
+            at += 1
+        at += 1
+        ends[topics[line]] += at - begin
+    start = 0
+    for topic in range(found):
+        start, ends[topic] = start + ends[topic], start
+    at = 0
+    for line in range(len(topics)):
+        to = ends[topics[line]]
+        while True:
+            byte = _at(data, at)
+            out[to] = byte
+            at, to = at + 1, to + 1
+            if byte == _NEWLINE:
+                break
+        ends[topics[line]] = to
+    return True, found
 
 
 @njit

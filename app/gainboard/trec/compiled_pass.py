@@ -1,0 +1,257 @@
+"""The compiled pass over a run, which reads the run and joins it with judgments topic by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import GainboardError
+from gainboard.trec.findings import RESERVED_TOPIC, Faults, FileWarning, Limits
+from gainboard.trec.grouping import LARGEST, BeyondLimit, Group, GroupedLines, Unusual
+from gainboard.trec.judgment_tables import SEED, JudgedDocuments
+from gainboard.trec.numbers import decimals
+from gainboard.trec.rankings import OrderBy, single_precision
+from gainboard.trec.runs import WIDTH, RunReader, order_differs
+from gainboard.trec.topics import TopicsInterleaved
+
+BUFFER = 1 << 18
+"""Bytes read at a time. They and the arrays made from them fit in the processor's cache."""
+LINES_TRIED = 1000
+"""Lines of the first buffer among which one must have six columns."""
+PIECE = 1 << 15
+"""Bytes that the plain reader reads at least, if there is a fault among them."""
+_SHORTEST_LINE = len(b"1 0 d 1 1 t\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A run joined with judgments: arrays by topic, and arrays by judged document retrieved.
+
+    Arrays by topic, in file order:
+
+    - `topics`: the topic ids.
+    - `rows` int64: the index of the topic among the judged topics, or -1.
+    - `retrieved` and `judged` int64: the number of documents after truncation, and of the judged ones among them.
+    - `sums` float64 [topics, 4]: the lowest score, the highest score, and two sums over the unjudged documents. The
+      first sum is of scores scaled to [0, 1] by the lowest and the highest score; the second is of absolute scores.
+      Undefined where `rows` is -1.
+
+    Arrays by document, topic after topic, best document first: `rank` uint32, `level` int8, `score` float64.
+    """
+
+    tag: str
+    warnings: list[FileWarning]
+    topics: list[str]
+    rows: NDArray[np.int64]
+    retrieved: NDArray[np.int64]
+    judged: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    rank: NDArray[np.uint32]
+    level: NDArray[np.int8]
+    score: NDArray[np.float64]
+
+
+class ReadingKernels(NamedTuple):
+    """The compiled functions of `gainboard.trec.kernels` that a pass calls."""
+
+    fill: Callable[..., None]
+    tokenise: Callable[..., tuple[bool, int, int]]
+    join: Callable[..., tuple[bool, int]]
+    group: Group
+
+
+class _Room:
+    """Arrays for the lines of a buffer. The docstrings of the kernels define their contents."""
+
+    def __init__(self, lines: int) -> None:
+        self.lines = lines
+        self.documents = np.empty((lines, 2), np.int32)
+        self.hashes = np.empty(lines, np.uint64)
+        self.ranks = np.empty(lines, np.int64)
+        self.scores = np.empty(lines, np.float64)
+        self.odd = np.empty((lines, 3), np.int32)
+        self.topics = np.empty((lines + 1, 3), np.int32)
+        self.aside = np.empty((2, lines), np.int32), np.empty(4 * lines + 4, np.int32)
+        self.out = np.empty(lines, np.uint32), np.empty(lines, np.int8), np.empty(lines, np.float64)
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """Return the arrays by line."""
+        return self.documents, self.hashes, self.ranks, self.scores
+
+
+class Pass:
+    """One pass over one file."""
+
+    def __init__(
+        self,
+        kernels: ReadingKernels,
+        documents: JudgedDocuments,
+        rows: Mapping[str, int],
+        order_by: OrderBy,
+        depth: int,
+        limits: Limits,
+        numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] = lambda places: places + 1,
+    ) -> None:
+        self._kernels, self._documents, self._rows = kernels, documents, rows
+        self._order_by, self._depth, self._limits, self._numbers = order_by, depth, limits, numbers
+        self._room = _Room(0)
+        self._tag, self._blank = b"", 0
+        self._faults = Faults(limits.faults)
+        self._topics: dict[str, None] = {}
+        self._lines = self._differing = 0
+        self._parts: list[tuple[NDArray[Any], ...]] = []
+
+    def read(self, chunks: Iterable[bytes]) -> Joined:
+        """Return the joined run. Raises Unusual or BeyondLimit if the plain reader must read the file."""
+        waiting: list[bytes] = []
+        size, wanted = 0, BUFFER
+        try:
+            for chunk in chunks:
+                waiting.append(chunk)
+                size += len(chunk)
+                if size >= wanted:
+                    data = b"".join(waiting)
+                    waiting = [data[self._read_whole_topics(data, is_last=False) :]]
+                    size = len(waiting[0])
+                    wanted = max(BUFFER, 2 * size)
+                    if size > LARGEST:
+                        raise Unusual
+        except GainboardError:  # an error of the chunks, which is the answer if the lines before it broke no limit
+            self._read_usual(b"".join(waiting), is_last=False)
+            raise
+        self._read_whole_topics(b"".join(waiting), is_last=True)
+        if self._faults:
+            raise self._faults.error()
+        return self._join_parts()
+
+    def _read_whole_topics(self, data: bytes, *, is_last: bool) -> int:
+        """Read the topics that are complete in `data`, and return the offset of the next topic."""
+        try:
+            return self._read_usual(data, is_last=is_last)
+        except Unusual:
+            return self._read_faulty(data, is_last=is_last)
+
+    def _read_faulty(self, data: bytes, *, is_last: bool) -> int:
+        """Read the same piece by piece. The plain reader reads the pieces that have a fault."""
+        # A fault may be in a topic id, so that it tears a topic apart. Grouping brings the topic together again.
+        stop = data.rfind(b"\n") + 1
+        if stop < len(data) - self._limits.line_bytes or (is_last and not data):
+            raise Unusual
+        is_cut = is_last and stop < len(data)
+        grouped = GroupedLines.of(data + b"\n" if is_cut else data[:stop], self._kernels.group)
+        if not is_last and stop:
+            stop = grouped.begins[grouped.topics[-1]]
+            grouped = GroupedLines.of(data[:stop], self._kernels.group)
+        places = grouped.order + self._lines
+        for topics, text in grouped.pieces(PIECE):
+            before = self._lines
+            try:
+                self._read_usual(text, is_last=True)
+            except Unusual:
+                self._note_faults(topics, text, self._numbers(places[: text.count(b"\n")]).tolist())
+            places = places[self._lines - before :]
+        if is_cut and not self._faults:  # without a fault, the missing line feed is a warning
+            raise Unusual
+        return stop
+
+    def _note_faults(self, topics: list[str], text: bytes, numbers: list[int]) -> None:
+        """Note the faults of some topics, as the plain reader finds them."""
+        self._check_topics(topics)
+        form: dict[str, Any] = {"order_by": self._order_by, "depth": self._depth, "limits": self._limits}
+        try:
+            RunReader([text], **form, numbers=numbers, faults=self._faults).note_faults()
+        except GainboardError as error:  # a limit, or too many faults: the order of reading decides which are reported
+            raise Unusual from error
+        is_rare = not self._faults  # no fault: the file is of a form that only the plain reader reads
+        if is_rare or self._lines + len(numbers) > self._limits.lines:
+            raise Unusual
+        self._topics.update(dict.fromkeys(topics))
+        self._lines += len(numbers)
+
+    def _read_usual(self, data: bytes, *, is_last: bool) -> int:
+        """Read the same, compiled. Raises Unusual before anything is noted of topics that are not the common case."""
+        stop = data.rfind(b"\n") + 1
+        if stop < len(data) - self._limits.line_bytes or (is_last and (not stop or stop < len(data))):
+            raise Unusual
+        if not stop:
+            return 0
+        if not self._tag:
+            self._begin(data)
+        if self._room.lines < (lines := len(data) // _SHORTEST_LINE + 1):
+            self._room = _Room(lines)
+        found = self._tokenise(data, stop)
+        self._check_size(self._room.topics[: found + 1, 0])
+        found -= not is_last
+        if found:
+            self._join(data, found)
+        return len(data) if is_last else int(self._room.topics[found, 1])
+
+    def _begin(self, data: bytes) -> None:
+        # Lines of other widths are skipped here, because they may be faults that say nothing about the other lines.
+        lines = ((line, line.split()) for line in islice(BytesIO(data), LINES_TRIED))
+        line, columns = next(((line, columns) for line, columns in lines if len(columns) == WIDTH), (b"", []))
+        if len(columns) != WIDTH or not all(0x20 < byte < 0x7F for byte in columns[-1]):
+            raise Unusual
+        self._tag, self._blank = columns[-1], ord("\t" if b"\t" in line else " ")
+
+    def _tokenise(self, data: bytes, stop: int) -> int:
+        room, tag = self._room, np.frombuffer(self._tag, np.uint8)
+        form = self._limits.line_bytes, self._blank, tag, SEED
+        text = np.frombuffer(data, np.uint8)
+        is_usual, odds, found = self._kernels.tokenise(text, stop, *form, *room.columns, room.odd, room.topics)
+        if not is_usual:
+            raise Unusual
+        if odds:
+            lines, starts, stops = room.odd[:odds].T
+            tokens = [data[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+            if (scores := decimals(tokens)) is None:
+                raise Unusual
+            room.scores[lines] = scores
+        return found
+
+    def _join(self, data: bytes, found: int) -> None:
+        room, topics = self._room, self._room.topics[: found + 1]
+        names = [data[start:stop].decode() for _, start, stop in topics[:found].tolist()]
+        if RESERVED_TOPIC.decode() in names:
+            raise Unusual
+        self._check_topics(names)
+        rows = np.array([self._rows.get(name, -1) for name in names], np.int64)
+        counts, sums = np.empty((found, 2), np.int64), np.empty((found, 4), np.float64)
+        keys = single_precision(room.scores).astype(np.float64) if self._order_by == "score32" else room.scores
+        form = self._documents, self._order_by == "rank", self._depth
+        text = np.frombuffer(data, np.uint8)
+        is_usual, differing = self._kernels.join(
+            text, *room.columns, keys, topics, rows, *form, room.aside, room.out, counts, sums
+        )
+        if not is_usual:
+            raise Unusual
+        self._topics.update(dict.fromkeys(names))
+        self._lines += int(topics[-1, 0])
+        self._differing += differing
+        judged = int(counts[:, 1].sum())
+        self._parts.append((rows, *counts.T, sums, *(column[:judged].copy() for column in room.out)))
+
+    def _check_topics(self, names: list[str]) -> None:
+        if len(set(names)) < len(names) or not self._topics.keys().isdisjoint(names):
+            raise TopicsInterleaved
+        if len(self._topics) + len(names) > self._limits.topics:
+            raise BeyondLimit
+
+    def _check_size(self, starts: NDArray[np.int32]) -> None:
+        if self._lines + starts[-1] > self._limits.lines or np.diff(starts).max() > self._limits.topic_lines:
+            raise BeyondLimit
+
+    def _join_parts(self) -> Joined:
+        rows, retrieved, judged, sums, rank, level, score = (
+            np.concatenate(column) for column in zip(*self._parts, strict=True)
+        )
+        warnings = order_differs(self._differing, self._order_by)
+        tag, topics = self._tag.decode(), list(self._topics)
+        return Joined(tag, warnings, topics, rows, retrieved, judged, sums, rank, level, score)
