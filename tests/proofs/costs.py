@@ -136,6 +136,12 @@ def _last_score(scale: int) -> bytes:
     return b"".join([*lines[:-1], lines[-1].replace(b" tag", b"x tag")])
 
 
+def _score_in_each_topic(scale: int) -> bytes:
+    lines = run_lines(scale)
+    lines[::1010] = [line.replace(b" tag", b"x tag") for line in lines[::1010]]  # of 1,000 faults, reading would end
+    return b"".join(lines)
+
+
 def _last_level(scale: int) -> bytes:
     return b"".join([*qrels_lines(scale)[:-1], b"1 0 d x\n"])
 
@@ -165,6 +171,7 @@ HOSTILE = [
     Hostile("a run in two gzip members", _members, 201, like=ZIPPED),
     Hostile("a run with garbage after its gzip", _with_garbage, *ENCODING, like=ZIPPED),
     Hostile("a million lines, the last one faulty", _last_score, FAULTY, "bad-number", like=RUN),
+    Hostile("a million lines, one faulty in each topic", _score_in_each_topic, FAULTY, "bad-number", like=RUN),
     Hostile("qrels, the last line faulty", _last_level, FAULTY, "bad-level", is_run=False, like=QRELS),
     Hostile("ambiguous qrels", _ambiguous, FAULTY, "ambiguous-columns", is_run=False, like=QRELS),
 ]
