@@ -88,13 +88,24 @@ class Unavailable(GainboardError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault in a file. `line` is 1-based, or None if the fault is in the whole file."""
+    """A fault in a file. `line` is 1-based, or None if the fault is in the whole file.
+
+    `last_line` is the last of several successive lines that all have this fault.
+    """
 
     code: str
     message: str
     line: int | None = None
     topic: str | None = None
     lines: tuple[int, ...] | None = None
+    last_line: int | None = None
+
+    @property
+    def place(self) -> str:
+        """The line or the lines in words; empty if the fault is in the whole file."""
+        if self.last_line is not None:
+            return f"lines {self.line}-{self.last_line}"
+        return "" if self.line is None else f"line {self.line}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the fault as a member of a problem document. `line` is always present."""
@@ -127,6 +138,8 @@ class BadGains(BadInput):
 class FaultyFile(BadInput):
     """A qrels or run file with faults. The first 100 are kept, and all are counted.
 
+    Successive lines with the same fault are one of the 100, but each line counts.
+
     `is_minimum` says that reading ended at the last of `total` faults, so that the rest of the file may have more.
     """
 
@@ -134,8 +147,9 @@ class FaultyFile(BadInput):
 
     def __init__(self, faults: Sequence[Fault], total: int, *, is_minimum: bool = False) -> None:
         first = faults[0]
-        where = f"line {first.line}: " if first.line is not None else ""
-        more = f" (and {total - 1} more)" if total > 1 else ""
+        where = f"{first.place}: " if first.place else ""
+        others = total - (1 if first.last_line is None else first.last_line - (first.line or 0) + 1)
+        more = f" (and {others} more)" if others else ""
         if is_minimum:
             more = f" (at least {total:,} faults; the rest of the file was not read)"
         super().__init__(

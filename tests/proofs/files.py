@@ -52,7 +52,7 @@ from tests.proofs.generated import (
     written,
 )
 from tests.proofs.planted import Planted, plant
-from tests.trec.readers import compiled
+from tests.trec.readers import by_line, compiled
 
 BATCH = 500
 SHOWN = 20
@@ -183,7 +183,8 @@ def _refused(planted: Planted) -> Outcome:
 
 
 def _faults(error: FaultyFile) -> Outcome:
-    return "refused", error.total, [(fault.code, fault.line, fault.topic, fault.lines) for fault in error.faults]
+    faults = by_line(error.faults)
+    return "refused", error.total, [(fault.code, fault.line, fault.topic, fault.lines) for fault in faults]
 
 
 def _run_outcome(reader: RunReader) -> Outcome:

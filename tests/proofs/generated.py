@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -185,17 +186,23 @@ def rankings_of(file: File) -> tuple[list[Found], dict[str, int | None]]:
         topics.setdefault(row[0], []).append(row)
     order_by, depth = file.form["order_by"], file.form["depth"]
     assert isinstance(depth, int)
-    differing, rankings = 0, list[Found]()
+    rankings = list[Found]()
+    odd = Counter[str]()
     for topic, rows in topics.items():
         key = single if order_by == "score32" else float
         by_score = sorted(rows, key=lambda row: (key(float(row[4])), row[2]), reverse=True)
-        ranks = [int(row[3]) for row in by_score] if all(map(_is_integer, rows)) else []
-        differing += ranks != sorted(ranks)
+        scores = [key(float(row[4])) for row in rows]
+        if order_by != "rank":
+            odd["tied-scores"] += 1 < len(set(scores)) < len(scores)
+            odd["all-scores-equal"] += 1 == len(set(scores)) < len(scores)
+        if all(map(_is_integer, rows)):
+            placed = list(zip(scores, (int(row[3]) for row in rows), strict=True))
+            odd["rank-contradicts-score"] += any(a > b and rank > other for a, rank in placed for b, other in placed)
         order = sorted(rows, key=lambda row: int(row[3])) if order_by == "rank" else by_score
         rankings.append((topic.decode(), [(row[2], float(row[4])) for row in order][:depth]))
     tags = len({row[5] for _, row in file.data()})
-    warnings = {"mixed-tags": tags if tags > 1 else 0, "order-differs": differing}
-    return rankings, {code: count for code, count in warnings.items() if count}
+    odd["mixed-tags"] = tags if tags > 1 else 0
+    return rankings, {code: count for code, count in odd.items() if count}
 
 
 def _is_integer(row: Columns) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gainboard.trec.findings import RESERVED_TOPIC, FileWarning, Limits
 from gainboard.trec.layouts import LAYOUTS, LevelNotation
 from gainboard.trec.lines import Text
+from tests.trec.readers import by_line
 
 Judgment = tuple[str, bytes, int]
 Told = tuple[str, int | None, tuple[int, ...] | None]
@@ -20,7 +21,7 @@ def read_plain(
     """Return the layout, the judgments and the warnings of a file, or its faults in line order."""
     text = Text(chunks, Limits())
     rows = [row for block in text.blocks() for row in text.rows(block)]
-    found: list[Told] = [(fault.code, fault.line, None) for fault in text.faults.first()]
+    found: list[Told] = [(fault.code, fault.line, None) for fault in by_line(text.faults.first())]
     if not rows and not found:
         return [("empty-file", None, None)]
     chosen = columns or decide([row for _, row in rows], scale)

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from gainboard.errors import GainboardError
+from gainboard.errors import Fault, GainboardError
 from gainboard.trec import Joined, Limits, OrderBy, Ranking, RunReader, TopicsInterleaved, judged_documents, read_joined
 from gainboard.trec.findings import DEFAULT_LIMITS
 from gainboard.trec.judgments import PackedTopic
 
 LOWEST = -127
 CODES = 255
+
+
+def by_line(faults: Iterable[Fault]) -> list[Fault]:
+    """The faults with one for each line: successive lines with the same fault are told as one."""
+    return [
+        replace(fault, line=line, last_line=None)
+        for fault in faults
+        for line in ([fault.line] if fault.line is None else range(fault.line, (fault.last_line or fault.line) + 1))
+    ]
 
 
 class Replayed:

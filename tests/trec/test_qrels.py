@@ -12,6 +12,7 @@ from gainboard.trec import Limits, QrelsFile, read_qrels
 from gainboard.trec.layouts import LAYOUTS, LevelNotation
 from tests.thorough import examples
 from tests.trec.plain_qrels import read_plain
+from tests.trec.readers import by_line
 
 Row = tuple[str, int | None, tuple[int, ...] | None, str | None]
 """A fault: code, line, lines, topic."""
@@ -26,7 +27,7 @@ def read(*lines: str, levels: Sequence[str] | int = 3, **options: Any) -> QrelsF
 def faults_of(*lines: str, **options: Any) -> list[Row]:
     with pytest.raises(FaultyFile) as refused:
         read(*lines, **options)
-    return [(fault.code, fault.line, fault.lines, fault.topic) for fault in refused.value.faults]
+    return [(fault.code, fault.line, fault.lines, fault.topic) for fault in by_line(refused.value.faults)]
 
 
 def test_trec_has_an_integer_in_the_fourth_column_and_ignores_the_second() -> None:
@@ -252,10 +253,25 @@ def test_a_file_means_what_its_lines_mean(lines: list[tuple[str, ...]], levels: 
             try:
                 found: Any = told(read_qrels(chunks, levels=levels, columns=columns))
             except FaultyFile as error:
-                found = [(fault.code, fault.line, fault.lines) for fault in error.faults]
+                found = [(fault.code, fault.line, fault.lines) for fault in by_line(error.faults)]
         assert found == plain
 
 
 def told(found: QrelsFile) -> Any:
     flat = [(topic, document, level) for topic, its in found.judgments.items() for document, level in its.items()]
     return found.columns, sorted(flat), found.warnings
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("1 Q0 d 1 2.5 tag", "It looks like a line of a run: were the two files exchanged?"),
+        ("1,0,d,1", "Separate the columns by spaces or tabs, not by commas"),
+        ("1 d 1", "Is the second column missing, which is 0 in most files?"),
+        ("1 d", "iteration, document id, level"),
+    ],
+)
+def test_the_likely_cause_of_a_line_with_other_columns_is_told(line: str, cause: str) -> None:
+    with pytest.raises(FaultyFile) as refused:
+        read("1 0 a 1", "1 0 b 1", line)
+    assert refused.value.faults[0].message.endswith(cause)

@@ -113,10 +113,42 @@ def test_all_faults_are_counted_and_the_first_hundred_kept_in_the_order_of_lines
     shown = refused.value.faults
     assert [(fault.line, fault.code) for fault in shown[:3]] == [
         (3, "bad-number"),
-        (4, "bad-number"),
         (4, "duplicate-document"),
+        (5, "bad-number"),
     ]
+    assert shown[0].last_line == 4
     assert len(shown) == 100
+
+
+def test_successive_lines_with_the_same_fault_are_told_as_one() -> None:
+    data = b"51 0 a 1\n" * 97 + GOOD + b"51 0 b 2\n"
+    with pytest.raises(
+        FaultyFile, match=r"^lines 1-97: the line has 4 columns .* exchanged\? \(and 1 more\)$"
+    ) as refused:
+        list(RunReader([data]))
+    assert refused.value.details["errors_total"] == 98
+    shown = [{**each, "message": ...} for each in refused.value.details["errors"]]
+    assert shown == [
+        {"code": "bad-columns", "message": ..., "line": 1, "last_line": 97},
+        {"code": "bad-columns", "message": ..., "line": 97 + GOOD.count(b"\n") + 1},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"51 0 doc 1", "It looks like a line of qrels: were the two files exchanged?"),
+        (b"51,Q0,doc,1,2.5,tag", "Separate the columns by spaces or tabs, not by commas"),
+        (b"51;Q0;doc;1;2.5;tag", "Separate the columns by spaces or tabs, not by semicolons"),
+        (b"51 doc 1 2.5 tag", "Is a column missing, such as Q0 or the run tag?"),
+        (b"51 Q0 doc 1 2.5 my best run", "Is there a blank in the run tag? It must be one word"),
+        (b"one two", "run tag"),
+    ],
+)
+def test_the_likely_cause_of_a_line_with_other_columns_is_told(data: bytes, cause: str) -> None:
+    with pytest.raises(FaultyFile) as refused:
+        list(RunReader([GOOD + data + b"\n"]))
+    assert refused.value.faults[0].message.endswith(cause)
 
 
 def test_after_a_thousand_faults_the_rest_is_not_read() -> None:
@@ -125,7 +157,7 @@ def test_after_a_thousand_faults_the_rest_is_not_read() -> None:
         list(RunReader(endless))
     assert refused.value.details["errors_total"] == 1000
     assert refused.value.details["errors_total_is_minimum"] is True
-    assert [fault.line for fault in refused.value.faults] == list(range(1, 101))
+    assert [(fault.line, fault.last_line) for fault in refused.value.faults] == [(1, 1000)]
 
 
 @pytest.mark.parametrize("score", [b"x", b"1"])

@@ -13,6 +13,7 @@ from gainboard.errors import FaultyFile, TooLarge
 from gainboard.trec import Limits, OrderBy, TopicsInterleaved
 from tests.thorough import examples
 from tests.trec.readers import EitherReader as RunReader
+from tests.trec.readers import by_line
 
 SCORE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 RANK = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -90,17 +91,30 @@ def topic_faults(topic: str, rows: list[Row], by_rank: bool) -> list[Found]:
     return faults + [(number, "bad-rank", topic, (first, number)) for first, number in doubles]
 
 
-def ranking_of(rows: list[Row], order_by: str) -> tuple[list[tuple[bytes, float]], bool]:
-    """(document, score) best first, and whether the rank column says otherwise."""
+def agreement_of(rows: list[Row], order_by: str) -> tuple[bool, bool, bool]:
+    """Whether some scores are equal and some are not, all are equal, and a rank contradicts a score."""
+    single = order_by == "score32"
+    scores = [ctypes.c_float(float(row[4])).value if single else float(row[4]) for _, row in rows]
+    distinct = len(set(scores))
+    contradicts = all(RANK.fullmatch(row[3]) for _, row in rows) and any(
+        score > other and int(row[3]) > int(its[3])
+        for score, (_, row) in zip(scores, rows, strict=True)
+        for other, (_, its) in zip(scores, rows, strict=True)
+    )
+    scored = order_by != "rank"
+    return scored and 1 < distinct < len(scores), scored and 1 == distinct < len(scores), contradicts
+
+
+def ranking_of(rows: list[Row], order_by: str) -> list[tuple[bytes, float]]:
+    """(document, score) best first."""
     single = order_by == "score32"
 
     def key(text: str) -> float:
         return ctypes.c_float(float(text)).value if single else float(text)
 
     by_score = sorted((row for _, row in rows), key=lambda row: (key(row[4]), row[2].encode()), reverse=True)
-    ranks = [int(row[3]) for row in by_score] if all(RANK.fullmatch(row[3]) for _, row in rows) else []
     order = sorted(by_score, key=lambda row: int(row[3])) if order_by == "rank" else by_score
-    return [(row[2].encode(), float(row[4])) for row in order], ranks != sorted(ranks)
+    return [(row[2].encode(), float(row[4])) for row in order]
 
 
 def expected(data: bytes, order_by: str, depth: int) -> tuple[Any, ...]:
@@ -120,11 +134,16 @@ def expected(data: bytes, order_by: str, depth: int) -> tuple[Any, ...]:
     if faults:
         return ("faults", sorted(faults, key=lambda fault: (fault[0] or 0, fault[1])))
     rankings = {topic: ranking_of(its_rows, order_by) for topic, its_rows in topics.items()}
-    odd["order-differs"] = sum(differs for _, differs in rankings.values())
+    for code, topics_with in zip(
+        ("tied-scores", "all-scores-equal", "rank-contradicts-score"),
+        zip(*(agreement_of(its_rows, order_by) for its_rows in topics.values()), strict=True),
+        strict=True,
+    ):
+        odd[code] = sum(topics_with)
     tags = [row[5] for _, row in rows]
     odd["mixed-tags"] = len(set(tags)) * (len(set(tags)) > 1)
     warnings = {code: None if count is True else count for code, count in odd.items() if count}
-    kept = [(topic, ranking[:depth]) for topic, (ranking, _) in rankings.items()]
+    kept = [(topic, ranking[:depth]) for topic, ranking in rankings.items()]
     return ("run", kept, warnings, tags[0], len(set(tags)), len(topics), len(rows))
 
 
@@ -133,7 +152,7 @@ def outcome(reader: RunReader) -> tuple[Any, ...]:
     try:
         rankings = [(found.topic, list(zip(found.documents, found.scores.tolist(), strict=True))) for found in reader]
     except FaultyFile as error:
-        return ("faults", [(fault.line, fault.code, fault.topic, fault.lines) for fault in error.faults])
+        return ("faults", [(fault.line, fault.code, fault.topic, fault.lines) for fault in by_line(error.faults)])
     except TooLarge:
         return ("too-large",)
     warnings = {warning.code: warning.count for warning in reader.warnings}

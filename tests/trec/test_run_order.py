@@ -86,12 +86,44 @@ def test_a_rank_that_is_no_integer_is_a_fault_where_ranks_decide(rank: str) -> N
 
 def test_topics_where_ranks_and_scores_disagree_are_counted_either_way() -> None:
     data = b"".join(run("a 1 3", f"b {rank} 4").replace(b"301", b"%d" % topic) for topic, rank in enumerate([2, 0, 2]))
-    assert warnings(data) == {"order-differs": 2}
-    assert warnings(data, order_by="rank") == {"order-differs": 2}
+    assert warnings(data) == {"rank-contradicts-score": 2}
+    assert warnings(data, order_by="rank") == {"rank-contradicts-score": 2}
 
 
-def test_a_tie_that_the_ranks_break_the_other_way_is_a_disagreement() -> None:
-    assert warnings(run("a 1 3", "b 2 3")) == {"order-differs": 1}
+def test_the_warning_names_a_line_and_what_would_be_right() -> None:
+    reader = RunReader([run("a 1 5", "b 1 5", "c 4 4", "d 3 3", "e 2 1")])
+    list(reader)
+    assert [warning.message for warning in reader.warnings if warning.code == "rank-contradicts-score"] == [
+        "A document has a better rank than another one with a higher score, first on line 4. The scores are used; a "
+        "collection with order_by=rank would use the ranks"
+    ]
+
+
+@pytest.mark.parametrize("ranks", ["1 2 3", "2 1 3"])
+def test_how_equal_scores_are_ranked_contradicts_nothing(ranks: str) -> None:
+    first, second, third = ranks.split()
+    data = run(f"a {first} 3", f"b {second} 3", f"c {third} 2")
+    assert warnings(data) == {"tied-scores": 1}
+    assert warnings(data, order_by="rank") == {}
+
+
+def test_the_share_of_tied_documents_is_told() -> None:
+    data = run("a 1 3", "b 2 3", "c 3 2", "d 4 1") + run("a 1 3", "b 2 2", "c 3 1").replace(b"301", b"302")
+    reader = RunReader([data])
+    list(reader)
+    (warning,) = reader.warnings
+    assert (warning.code, warning.count) == ("tied-scores", 1)
+    assert warning.message.startswith("28.6 % of the documents have the same score")
+
+
+def test_equal_scores_throughout_are_another_warning() -> None:
+    assert warnings(run("a 1 3", "b 2 3")) == {"all-scores-equal": 1}
+    assert warnings(run("a 1 3")) == {}
+
+
+def test_scores_that_are_equal_in_single_precision_are_ties_where_it_decides() -> None:
+    data = run("a 1 1.00000002", "b 2 1.00000001", "c 3 0.5")
+    assert (warnings(data), warnings(data, order_by="score32")) == ({}, {"tied-scores": 1})
 
 
 @pytest.mark.parametrize("ranks", [(0, 1, 2), (1, 2, 3), (10, 20, 30), (0, 0, 0), (1, 1, 2)])

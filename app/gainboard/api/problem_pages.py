@@ -54,8 +54,9 @@ _PAGES: Mapping[type[GainboardError], str] = {
     The qrels or run file has faults. Nothing of it was stored.
 
     `errors` lists the first 100, each with `line` (1-based; null if the fault is in the whole file), `code`,
-    `topic` and `message`; `errors_total` counts all of them. Reading ends after 1,000 faults:
-    `errors_total_is_minimum` is then true, and the rest of the file may have more.
+    `topic` and `message`. Successive lines with the same fault are one entry, from `line` to `last_line`.
+    `errors_total` counts every line at fault. Reading ends after 1,000 faults: `errors_total_is_minimum` is then true,
+    and the rest of the file may have more.
     """,
     errors.TooLarge: """
     The body, its decompressed content, or one of its lines exceeds a limit. The message states the limit.

@@ -203,9 +203,13 @@ def fault_lines(name: str, faults: Sequence[Fault], total: int, is_minimum: bool
     """Yield the faults of a file, in the format of compilers."""
     for fault in faults:
         place = name if fault.line is None else f"{name}:{fault.line}"
-        yield f"{place}: {fault.code}: {fault.message}"
-    if total > len(faults):
-        yield f"{name}: {'at least ' if is_minimum else ''}{total:,} faults; these are the first {len(faults)}"
+        through = f" (on all lines to {fault.last_line})" if fault.last_line is not None else ""
+        yield f"{place}: {fault.code}: {fault.message}{through}"
+    shown = sum((fault.last_line or fault.line or 0) - (fault.line or 0) + 1 for fault in faults)
+    if is_minimum:
+        yield f"{name}: at least {total:,} faults; the rest of the file was not read"
+    elif total > shown:
+        yield f"{name}: {total:,} faults; these are the first {shown}"
     for code in sorted({fault.code for fault in faults} & _HINTS.keys()):
         yield f"{name}: note: {code}: {_HINTS[code]}"
 

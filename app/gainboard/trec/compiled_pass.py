@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import GainboardError
+from gainboard.trec.agreement import Agreement
 from gainboard.trec.findings import RESERVED_TOPIC, Faults, FileWarning, Limits
 from gainboard.trec.grouping import LARGEST, BeyondLimit, Group, GroupedLines, Unusual
 from gainboard.trec.judgment_tables import SEED, JudgedDocuments
 from gainboard.trec.numbers import decimals
 from gainboard.trec.rankings import OrderBy, single_precision
-from gainboard.trec.runs import WIDTH, RunReader, order_differs
+from gainboard.trec.runs import WIDTH, RunReader
 from gainboard.trec.topics import TopicsInterleaved
 
 BUFFER = 1 << 18
@@ -62,7 +63,7 @@ class ReadingKernels(NamedTuple):
 
     fill: Callable[..., None]
     tokenise: Callable[..., tuple[bool, int, int]]
-    join: Callable[..., tuple[bool, int]]
+    join: Callable[..., bool]
     group: Group
 
 
@@ -105,7 +106,8 @@ class Pass:
         self._tag, self._blank = b"", 0
         self._faults = Faults(limits.faults)
         self._topics: dict[str, None] = {}
-        self._lines = self._differing = 0
+        self._lines = 0
+        self._agreement = Agreement()
         self._parts: list[tuple[NDArray[Any], ...]] = []
 
     def read(self, chunks: Iterable[bytes]) -> Joined:
@@ -227,14 +229,19 @@ class Pass:
         keys = single_precision(room.scores).astype(np.float64) if self._order_by == "score32" else room.scores
         form = self._documents, self._order_by == "rank", self._depth
         text = np.frombuffer(data, np.uint8)
-        is_usual, differing = self._kernels.join(
-            text, *room.columns, keys, topics, rows, *form, room.aside, room.out, counts, sums
+        agreement = np.array([0, 0, 0, 0, 0, -1], np.int64)
+        is_usual = self._kernels.join(
+            text, *room.columns, keys, topics, rows, *form, room.aside, room.out, counts, sums, agreement
         )
         if not is_usual:
             raise Unusual
         self._topics.update(dict.fromkeys(names))
+        *counted, example = agreement.tolist()
+        compared = Agreement(*counted)
+        if example >= 0:
+            compared.example = int(self._numbers(np.array([self._lines + example]))[0])
+        self._agreement.add(compared)
         self._lines += int(topics[-1, 0])
-        self._differing += differing
         judged = int(counts[:, 1].sum())
         self._parts.append((rows, *counts.T, sums, *(column[:judged].copy() for column in room.out)))
 
@@ -252,6 +259,6 @@ class Pass:
         rows, retrieved, judged, sums, rank, level, score = (
             np.concatenate(column) for column in zip(*self._parts, strict=True)
         )
-        warnings = order_differs(self._differing, self._order_by)
+        warnings = list(self._agreement.warnings(self._order_by))
         tag, topics = self._tag.decode(), list(self._topics)
         return Joined(tag, warnings, topics, rows, retrieved, judged, sums, rank, level, score)

@@ -5,7 +5,7 @@ A limit is an environment variable of the service, unless its text says otherwis
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gainboard.errors import FAULTS_SHOWN, Fault, FaultyFile, TooLarge
@@ -77,8 +77,8 @@ def quoted(token: bytes) -> str:
 class Faults:
     """The faults of one file: their total, and the first faults in line order.
 
-    The order in which faults are added does not change the error. Memory use is bounded. The fault number `most` raises
-    the error at once: each fault costs time, and nobody reads more of them.
+    The order in which faults are added does not change the error. The fault number `most` raises the error at once:
+    each fault costs time, and nobody reads more of them. Successive lines with the same fault are shown as one.
     """
 
     def __init__(self, most: int) -> None:
@@ -112,8 +112,6 @@ class Faults:
         )
         if self.total >= self.most:
             raise FaultyFile(self.first(), self.total, is_minimum=True)
-        if len(self._kept) > 10 * FAULTS_SHOWN:
-            self._kept = self.first()
 
     def join(self, others: Faults) -> None:
         """Add the faults of another reading of the same file.
@@ -121,17 +119,33 @@ class Faults:
         Raises FaultyFile if there are `most` faults then.
         """
         self.total += others.total
-        self._kept += others.first()
+        self._kept += others._kept
         if self.total >= self.most:
             raise FaultyFile(self.first(), self.total, is_minimum=True)
 
     def first(self) -> list[Fault]:
         """Return the first faults in line order. Faults of the whole file come before all others."""
-        return sorted(self._kept, key=lambda fault: (fault.line or 0, fault.code))[:FAULTS_SHOWN]
+        found: list[Fault] = []
+        for fault in sorted(self._kept, key=lambda fault: (fault.line or 0, fault.code)):
+            if found and _goes_on(found[-1], fault):
+                found[-1] = replace(found[-1], last_line=fault.line)
+            else:
+                found.append(fault)
+        return found[:FAULTS_SHOWN]
 
     def error(self) -> FaultyFile:
         """Return the error that reports all faults."""
         return FaultyFile(self.first(), self.total)
+
+
+def _goes_on(before: Fault, fault: Fault) -> bool:
+    """Return whether the line after `before` has the same fault."""
+    if fault.line is None or before.line is None:
+        return False
+    return (
+        fault.line == (before.last_line or before.line) + 1
+        and replace(before, line=fault.line, last_line=None) == fault
+    )
 
 
 def note_reserved(topic: bytes, line: int, faults: Faults) -> None:

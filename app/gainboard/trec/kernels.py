@@ -393,6 +393,33 @@ def _look_up(
 
 
 @njit
+def _compare(ranks: Any, keys: Any, order: Any, agreement: Any) -> None:
+    """Add the lines of a topic, in order of score, to `agreement`: what `agreement.compare` does."""
+    count = len(order)
+    tied, example = 0, -1
+    last_rank, before = ranks[order[0]], np.int64(-(1 << 63))  # of the lines so far, and of those with higher scores
+    for place in range(count):
+        line = order[place]
+        with_last = place > 0 and keys[order[place - 1]] == keys[line]
+        tied += with_last or (place + 1 < count and keys[order[place + 1]] == keys[line])
+        if place > 0 and not with_last:
+            before = last_rank
+        if ranks[line] < before and example < 0:
+            example = line
+        last_rank = max(last_rank, ranks[line])
+    agreement[0] += count
+    if tied == count and count > 1 and keys[order[0]] == keys[order[count - 1]]:
+        agreement[3] += 1
+    elif tied:
+        agreement[1] += tied
+        agreement[2] += 1
+    if example >= 0:
+        agreement[4] += 1
+        if agreement[5] < 0:
+            agreement[5] = example
+
+
+@njit
 def join(
     data: Any,
     documents: Any,
@@ -409,6 +436,7 @@ def join(
     out: Any,
     counts: Any,
     sums: Any,
+    agreement: Any,
 ) -> Any:
     """Sort each topic that `tokenise` found, truncate it at `depth`, and join it with the judgments of its row.
 
@@ -418,31 +446,30 @@ def join(
     Fills `out` by judged document (rank uint32, level int8, score float64), `counts` int64 [topics, 2] (documents,
     judged documents) and `sums` float64 [topics, 4] (see `Joined`).
 
-    Returns whether the data is the common case, and the number of topics whose ranks and scores disagree.
+    Fills `agreement` int64 [6] with the counts of `Agreement` in their order, and the line of the example, or -1.
+
+    Returns whether the data is the common case.
     """
     places, slots = aside
-    at, differing = 0, 0
+    at = 0
     for topic in range(len(rows)):
         first, stop = topics[topic, 0], topics[topic + 1, 0]
         count = stop - first
         if _have_repetition(data, documents, hashes, first, stop, slots, PROBES_A_LINE * count):
-            return False, differing
+            return False
         order = places[0, :count]
         for place in range(count):
             order[place] = first + place
         _sort(data, documents, keys, order, places[1])
-        for place in range(1, count):
-            if ranks[order[place - 1]] > ranks[order[place]]:
-                differing += 1
-                break
+        _compare(ranks, keys, order, agreement)
         if ranked:
             _sort(data, documents, -ranks, order, places[1])
             for place in range(1, count):
                 if ranks[order[place - 1]] == ranks[order[place]]:
-                    return False, differing
+                    return False
         kept = min(count, depth)
         counts[topic, 0], before = kept, at
         if rows[topic] >= 0:
             at = _look_up(data, documents, hashes, scores, order[:kept], rows[topic], table, out, at, sums[topic])
         counts[topic, 1] = at - before
-    return True, differing
+    return True

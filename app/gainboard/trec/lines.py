@@ -56,8 +56,7 @@ class Block:
         """Return the block in two parts of about equal size. The block must have two lines or more."""
         middle = self.data.find(b"\n", len(self.data) // 2, -1) + 1 or self.data.rindex(b"\n", 0, -1) + 1
         count = _count(self.data[:middle], b"\n")
-        head = Block(self.data[:middle], self.first, count)
-        return head, Block(self.data[middle:], self.first + count, self.count - count)
+        return Block(self.data[:middle], self.numbers[:count]), Block(self.data[middle:], self.numbers[count:])
 
 
 class Text:
@@ -144,10 +143,7 @@ class Text:
         """
         width = len(block.data[: block.data.index(b"\n")].split())
         if tokens := self.table(block, width) if width else None:
-            yield Table(
-                np.arange(block.first, block.first + block.count),
-                [tokens[column :: width + 1] for column in range(width)],
-            )
+            yield Table(_as_array(block.numbers), [tokens[column :: width + 1] for column in range(width)])
         elif block.count > _FEW_LINES:
             # Few blocks have odd lines, and these have few of them. The rest of such a block is read fast, too.
             for half in block.halves():
@@ -272,6 +268,10 @@ def _is_ordinary(data: bytes) -> bool:
     if any(mark in data and b"\n" + mark in b"\n" + data for mark in SKIPPED):
         return False
     return data.isascii() or _undecodable(data) is None
+
+
+def _as_array(numbers: Sequence[int]) -> NDArray[np.int64]:
+    return np.arange(numbers.start, numbers.stop) if isinstance(numbers, range) else np.array(numbers, np.int64)
 
 
 def _count(data: bytes, character: bytes) -> int:

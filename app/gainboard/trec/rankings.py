@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.trec.agreement import Agreement, compare
 from gainboard.trec.findings import Faults, note_reserved, quoted
 from gainboard.trec.numbers import decimal, decimals, integer, integers
 from gainboard.trec.topics import TopicLines
@@ -31,14 +33,14 @@ class Ranking:
     scores: NDArray[np.float64]
 
 
-def make_ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) -> tuple[Ranking, bool] | None:
-    """Return the ranking of a topic, and whether its ranks contradict its scores. Return None if there are faults.
+def make_ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Faults) -> tuple[Ranking, Agreement] | None:
+    """Return the ranking of a topic, and how its ranks and scores agree. Return None if there are faults.
 
     Faults are noted in `faults`. `score` orders by descending score; equal scores are ordered by document id, in
     descending byte order. `score32` does the same with scores in single precision. `rank` orders by ascending rank;
     the rank column must then hold distinct integers.
 
-    Equal ranks do not contradict the scores. A rank column that holds anything but integers is not compared.
+    A rank column that holds anything but integers is not compared.
     """
     scores, ranks = decimals(lines.scores), integers(lines.ranks)
     ranked = order_by == "rank"
@@ -49,10 +51,14 @@ def make_ranking(lines: TopicLines, order_by: OrderBy, depth: int, faults: Fault
     _note_repetitions(lines, ranked, faults)
     if scores is None or faults.total > before:
         return None
-    by_score = _best_first(single_precision(scores) if order_by == "score32" else scores, lines.documents)
-    differs = ranks is not None and bool((np.diff(ranks[by_score]) < 0).any())
+    keys = single_precision(scores) if order_by == "score32" else scores
+    by_score = _best_first(keys, lines.documents)
+    agreement, place = compare(keys[by_score], None if ranks is None else ranks[by_score])
+    if place is not None:
+        at = place if isinstance(by_score, slice) else int(by_score[place])
+        agreement.example = next(islice(lines.line_numbers(), at, None))
     order = _best_first(-ranks, lines.documents) if ranked and ranks is not None else by_score
-    return Ranking(lines.topic.decode(), _take(lines.documents, order)[:depth], scores[order][:depth]), differs
+    return Ranking(lines.topic.decode(), _take(lines.documents, order)[:depth], scores[order][:depth]), agreement
 
 
 def _best_first(keys: NDArray[Any], documents: list[bytes]) -> Order:

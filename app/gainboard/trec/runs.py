@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
+from gainboard.trec.agreement import Agreement
+from gainboard.trec.causes import cause_in_run
 from gainboard.trec.findings import DEFAULT_LIMITS, Faults, FileWarning, Limits, quoted
 from gainboard.trec.lines import EVERY_LINE, Block, Text
 from gainboard.trec.rankings import OrderBy, Ranking, make_ranking
@@ -47,7 +49,7 @@ class RunReader:
         self._text, self._limits = Text(chunks, limits, numbers, faults), limits
         self._order_by, self._depth, self._gather, self._plain = order_by, depth, gather, plain
         self._tags: set[bytes] = set()
-        self._order_differs = 0
+        self._agreement = Agreement()
         self.tag = ""
         """The run tag of the first line."""
         self.topics = 0
@@ -83,7 +85,7 @@ class RunReader:
             self.retrieved += len(lines.documents)
             found = make_ranking(lines, self._order_by, self._depth, faults)
             if found and not faults:
-                self._order_differs += found[1]
+                self._agreement.add(found[1])
                 yield found[0]
 
     def _run_warnings(self) -> Iterator[FileWarning]:
@@ -91,7 +93,7 @@ class RunReader:
             yield FileWarning(
                 "mixed-tags", f"The file has several run tags; the first is {quoted(self.tag.encode())}", self.tags
             )
-        yield from order_differs(self._order_differs, self._order_by)
+        yield from self._agreement.warnings(self._order_by)
 
     def _columns(self) -> Iterator[LineColumns]:
         for block in self._text.blocks():
@@ -109,7 +111,7 @@ class RunReader:
                 numbers.append(number)
                 tokens += row
             else:
-                problem = f"the line has {len(row)} columns instead of {WIDTH}: {COLUMNS}"
+                problem = f"the line has {len(row)} columns instead of {WIDTH}: {COLUMNS}{cause_in_run(row)}"
                 self._text.faults.add("bad-columns", problem, number)
         return _slice_columns(tokens, WIDTH, numbers)
 
@@ -119,12 +121,6 @@ class RunReader:
         is_new = tags[0] not in self._tags or tags.count(tags[0]) < len(tags)
         if is_new and len(self._tags) < TAGS_COUNTED:
             self._tags.update(tags)
-
-
-def order_differs(topics: int, order_by: OrderBy) -> list[FileWarning]:
-    """Return the warning about this number of topics in a list, which is empty for 0 topics."""
-    message = f"Ranks and scores of topics give different orders; the order by {order_by} is used"
-    return [FileWarning("order-differs", message, topics)] if topics else []
 
 
 def _slice_columns(tokens: list[bytes], stride: int, numbers: Sequence[int]) -> LineColumns:
