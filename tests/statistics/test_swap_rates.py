@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.draws import Draws, Floats, Indices
-from gainboard.statistics.swap_rates import BIN_EDGES, SwapCounts, swap_counts
+from gainboard.statistics.swap_rates import BIN_EDGES, RULES, Rule, SwapCounts, isotonic_rates, swap_counts
 
+from .plain_swaps import plain_bin, plain_isotonic
 from .reliability import GOLDEN, HALVES, discrete_scores, example
 
 
@@ -91,21 +92,100 @@ def counts(comparisons: dict[int, int], swaps: dict[int, int], maximum: float = 
     return SwapCounts(tables[0], tables[1], np.array([sum(swaps.values())]), maximum)
 
 
+SPARSE = ({0: 1000, 1: 400, 2: 200, 3: 150, 20: 10}, {0: 300, 1: 40, 2: 8, 3: 9, 20: 1})
+"""Rates of 30, 10, 4, 6 and 10 %: the fourth bin exceeds 5 % above the third, and the last one has ten comparisons."""
+
+
 @pytest.mark.parametrize(
-    ("comparisons", "swaps", "expected"),
+    ("rule", "place"),
     [
-        ({0: 40, 3: 40, 7: 20, 20: 20}, {0: 30, 3: 4, 7: 1}, (0.07, 0.5, 0.14, 1 / 3)),
-        ({0: 50, 1: 50}, {0: 2, 1: 2}, (0.0, 0.5, 0.0, 1.0)),
-        ({0: 50, 2: 20, 4: 10}, {0: 20, 2: 0, 4: 1}, (np.nan, 0.5, np.nan, np.nan)),
-        ({0: 50, 2: 20, 4: 10, 5: 10}, {0: 20, 4: 1}, (0.05, 0.5, 0.1, 1 / 9)),
+        ("first", 2),  # 8 of 200 are 4 %
+        ("pooled", 2),  # from there on 18 of 360 are just 5 %
+        ("isotonic", 2),  # the third and the fourth bin are pooled: 17 of 350
+        ("all-higher", None),  # the last bin, sparse as it is, exceeds 5 %
     ],
 )
-def test_the_difference_required_is_where_no_higher_populated_bin_swaps_more(
-    comparisons: dict[int, int], swaps: dict[int, int], expected: tuple[float, ...]
-) -> None:
-    assert counts(comparisons, swaps).sensitivity() == pytest.approx(expected, nan_ok=True)
+def test_each_rule_decides_as_worked_by_hand(rule: Rule, place: int | None) -> None:
+    found = counts(*SPARSE)
+    assert found.deciding_bin(rule) == place
+    power = 360 / 1760
+    expected = (0.02, 0.5, 0.04, power) if place == 2 else (np.nan, 0.5, np.nan, np.nan)
+    assert found.sensitivity(rule) == pytest.approx(expected, nan_ok=True)
+
+
+def test_the_rules_may_all_differ() -> None:
+    found = counts({0: 100, 1: 500, 2: 100, 3: 300, 5: 300, 6: 120}, {0: 50, 1: 40, 2: 5, 3: 30, 5: 6, 6: 0})
+    # 50, 8, 5, 10, 2 and 0 %; from bin 1 on 81 of 1,320 are 6.1 %, from bin 2 on 41 of 820 are 5 %
+    assert [found.deciding_bin(rule) for rule in RULES] == [2, 2, 5, 5]
+    assert found.exceptions(2).tolist() == [3]
+    low = counts({0: 300, 1: 1000, 2: 100, 3: 900}, {0: 90, 1: 60, 2: 6, 3: 9})
+    assert [low.deciding_bin(rule) for rule in RULES] == [3, 1, 3, 3]
+
+
+def test_a_difference_is_needed_without_any_bin_at_all_where_all_are_ties() -> None:
+    found = counts({0: 450}, {})
+    assert [found.deciding_bin(rule) for rule in RULES] == [0] * 4
+    assert found.sensitivity() == (0.0, 0.5, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_nothing_is_sure_where_every_bin_exceeds_the_rate(rule: Rule) -> None:
+    found = counts({0: 500, 4: 300, 20: 200}, {0: 26, 4: 16, 20: 11})
+    assert found.deciding_bin(rule) is None
+    assert found.sensitivity(rule) == pytest.approx((np.nan, 0.5, np.nan, np.nan), nan_ok=True)
+
+
+@pytest.mark.parametrize("comparisons", [99, 100])
+def test_a_bin_decides_from_a_hundred_comparisons_on(comparisons: int) -> None:
+    found = counts({0: 1000, 7: comparisons}, {0: 900, 7: 0})
+    expected = 7 if comparisons == 100 else None
+    assert [found.deciding_bin(rule) for rule in ("first", "pooled", "isotonic")] == [expected] * 3
+    assert found.deciding_bin("all-higher") == 7
+
+
+def test_five_percent_is_reached_exactly() -> None:
+    assert counts({0: 100, 3: 140}, {0: 50, 3: 7}).deciding_bin("first") == 3
+    assert counts({0: 100, 3: 140}, {0: 50, 3: 8}).deciding_bin("first") is None
+
+
+def test_exceptions_are_higher_bins_however_sparse() -> None:
+    found = counts({0: 400, 2: 200, 3: 0, 8: 300, 19: 4, 20: 1}, {0: 100, 8: 16, 19: 1})
+    assert found.exceptions(2).tolist() == [8, 19]
+    assert found.exceptions(8).tolist() == [19]
+    assert found.exceptions(20).tolist() == []
+
+
+def random_counts(seed: int) -> tuple[list[int], list[int]]:
+    """Rates that fall and wobble around 5 %, in bins that are empty, sparse or full."""
+    random = np.random.default_rng(seed)
+    comparisons = random.choice([0, 3, 20, 40, 99, 100, 140, 400, 3000], 21)
+    rates = np.clip(0.3 * np.exp(-np.arange(21) / random.uniform(1, 8)) + random.normal(0, 0.02, 21), 0, 1)
+    return comparisons.tolist(), random.binomial(comparisons, rates).tolist()
+
+
+def test_the_rules_are_those_in_plain_words_on_random_counts() -> None:
+    seen = set()
+    for seed in range(400):
+        comparisons, swaps = random_counts(seed)
+        found = counts(dict(enumerate(comparisons)), dict(enumerate(swaps)))
+        expected = [plain_bin(comparisons, swaps, rule) for rule in RULES]
+        assert [found.deciding_bin(rule) for rule in RULES] == expected, seed
+        seen.add((len(set(expected)), None in expected))
+    assert {(1, False), (2, True), (2, False), (3, False)} <= seen
+
+
+def test_isotonic_rates_are_those_of_the_max_min_formula() -> None:
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        comparisons = random.integers(1, 500, random.integers(1, 22))
+        swaps = random.binomial(comparisons, 0.2)
+        found = isotonic_rates(swaps, comparisons)
+        assert found.tolist() == [float(rate) for rate in plain_isotonic(swaps.tolist(), comparisons.tolist())]
+        assert (np.diff(found) <= 0).all()
+    assert isotonic_rates(np.array([], dtype=np.int64), np.array([], dtype=np.int64)).tolist() == []
 
 
 def test_runs_without_any_score_need_no_difference_and_have_no_relative_one() -> None:
-    found = swap_counts(np.zeros((3, 4)), np.array([[0, 1]]), np.array([[2, 3]])).sensitivity()
+    alike = np.zeros((100, 2), dtype=np.intp)
+    found = swap_counts(np.zeros((3, 4)), alike, alike + 2).sensitivity()
     assert found == pytest.approx((0.0, 0.0, np.nan, 1.0), nan_ok=True)
