@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from gainboard.statistics.draws import Draws
+from tests.statistics.plain_swaps import plain_bin
 
 TRIALS, SEED = 60, 5
 Rows = Mapping[str, Sequence[float]]
@@ -65,12 +66,7 @@ class Swaps:
                 self.swaps[place] += is_swap
                 self.by_pair[x, y] += is_swap
 
-    def required(self) -> float | None:
-        """The least difference from which on no bin with comparisons swaps more than one time in twenty."""
-        found = None
-        for place in reversed(range(21)):
-            if self.comparisons[place]:
-                if self.swaps[place] / self.comparisons[place] > 0.05:
-                    break
-                found = place / 100
-        return found
+    def required(self, rule: str = "first") -> float | None:
+        """The lower edge of the bin that decides."""
+        place = plain_bin(self.comparisons, self.swaps, rule)
+        return None if place is None else place / 100

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from gainboard.evaluation.analyses.swap_rate import why_none
+from gainboard.exhibits import Table
+from gainboard.statistics.swap_rates import RULES, Rule, SwapCounts
+from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory
 from tests.analyses.plain_trials import SEED, TRIALS, Swaps
@@ -65,12 +70,110 @@ def test_the_bins_are_hundredths_and_the_last_has_no_end(answer: Answer) -> None
 
 
 def test_runs_that_rank_alike_never_swap(answer: Answer) -> None:
-    found = answer("swap-rate", **ASKED, runs=["hazel", "yew"])
+    found = answer("swap-rate", **ASKED | {"trials": 100}, runs=["hazel", "yew"])
     for metric in found["metrics"]:
         first, *others = metric["bins"]
-        assert (first["comparisons"], first["swaps"]) == (TRIALS, 0)
+        assert (first["comparisons"], first["swaps"]) == (100, 0)
         assert not any(each["comparisons"] for each in others)
         assert (metric["absolute_difference_required"], metric["discrimination_power"]) == (0, 1)
+
+
+def test_every_rule_is_answered_and_one_is_chosen(answer: Answer, laboratory: Laboratory) -> None:
+    runs = ["maple", "alder", "zelkova", "birch", "oak"]
+    found = {rule: answer("swap-rate", **ASKED, runs=runs, rule=rule) for rule in RULES}
+    assert answer("swap-rate", **ASKED, runs=runs) == found["first"]
+    differing = set()
+    for rule, result in found.items():
+        assert result["rule"] == rule
+        for metric in result["metrics"]:
+            theirs = Swaps(laboratory.common(*METRICS, runs=runs)[metric["metric"]], 5)
+            assert list(metric["by_rule"]) == list(RULES)
+            chosen = metric["by_rule"][rule]
+            assert {name: metric[name] for name in chosen} == chosen
+            for each, columns in metric["by_rule"].items():
+                assert columns["absolute_difference_required"] == theirs.required(each)
+                assert (columns["no_difference_because"] is None) == (theirs.required(each) is not None)
+            differing.add(len({columns["absolute_difference_required"] for columns in metric["by_rule"].values()}))
+    assert max(differing) > 1
+
+
+def test_higher_bins_that_exceed_5_percent_are_named_with_their_comparisons(answer: Answer) -> None:
+    exceptional = 0
+    for metric in answer("swap-rate", **ASKED | {"trials": 300})["metrics"]:
+        required = metric["absolute_difference_required"]
+        expected = [
+            each
+            for each in metric["bins"]
+            if required is not None and each["from"] > required and each["comparisons"] and each["swap_rate"] > 0.05
+        ]
+        assert metric["exceptions"] == expected
+        assert metric["comparisons_in_exceptions"] == sum(each["comparisons"] for each in expected)
+        exceptional += len(expected)
+    assert exceptional
+
+
+def test_it_is_said_why_there_is_no_difference(answer: Answer) -> None:
+    few = answer("swap-rate", metrics=METRICS, trials=3, runs=["zelkova", "oak"])["metrics"]
+    assert {metric["no_difference_because"] for metric in few} == {"every bin has fewer than 100 comparisons"}
+    assert {metric["absolute_difference_required"] for metric in few} == {None}
+    many = answer("swap-rate", **ASKED | {"trials": 200}, runs=["maple", "alder", "zelkova", "oak"])["metrics"]
+    many += answer("swap-rate", **ASKED)["metrics"]
+    for metric in many:
+        populated = [each for each in metric["bins"] if each["comparisons"]]
+        low = [each for each in populated if each["swap_rate"] <= 0.05]
+        reason = {
+            "no difference brings the swap rate to 5 %": not low,
+            "only bins with fewer than 100 comparisons have a swap rate of at most 5 %": bool(low)
+            and max(each["comparisons"] for each in low) < 100,
+            None: any(each["comparisons"] >= 100 for each in low),
+        }
+        assert reason[metric["no_difference_because"]]
+    assert len({metric["no_difference_because"] for metric in many}) == 3
+
+
+@pytest.mark.parametrize(
+    ("bins", "rule", "reason"),
+    [
+        ({0: (99, 0), 5: (40, 0)}, "first", "every bin has fewer than 100 comparisons"),
+        ({0: (500, 90), 5: (60, 4)}, "first", "no difference brings the swap rate to 5 %"),
+        ({0: (500, 90), 5: (60, 4)}, "all-higher", "no difference brings the swap rate to 5 %"),
+        (
+            {0: (500, 90), 5: (60, 3)},
+            "first",
+            "only bins with fewer than 100 comparisons have a swap rate of at most 5 %",
+        ),
+        ({0: (500, 90), 5: (160, 3), 6: (400, 40)}, "pooled", "higher bins exceed 5 %"),
+        ({0: (500, 90), 5: (160, 3), 20: (1, 1)}, "all-higher", "higher bins exceed 5 %"),
+    ],
+)
+def test_each_reason_has_its_case(bins: dict[int, tuple[int, int]], rule: Rule, reason: str) -> None:
+    comparisons, swaps = (np.array([bins.get(place, (0, 0))[row] for place in range(21)]) for row in (0, 1))
+    counts = SwapCounts(comparisons, swaps, swaps[:1], 0.5)
+    assert counts.deciding_bin(rule) is None
+    assert why_none(counts, rule) == reason
+
+
+def test_tables_name_the_exceptions_and_the_metrics_without_a_difference(answer: Answer) -> None:
+    found = answer("swap-rate", **ASKED | {"trials": 300})
+    required, _, rules = find_kind("swap-rate").tables(found)
+    assert isinstance(required, Table)
+    assert isinstance(rules, Table)
+    (higher,) = (note for note in required.notes if note.startswith("Bins above the difference that exceed 5 %"))
+    named = [metric["metric"] for metric in found["metrics"] if metric["exceptions"]]
+    assert named
+    assert all(name in higher for name in named)
+    assert len(rules.rows) == 4 * len(METRICS)
+    few = find_kind("swap-rate").tables(answer("swap-rate", metrics=["AP", "RR"], trials=3, runs=["zelkova", "oak"]))[0]
+    assert isinstance(few, Table)
+    assert few.notes == ["Every bin has fewer than 100 comparisons: AP, RR."]
+
+
+def test_a_result_of_an_earlier_version_still_has_its_tables(answer: Answer) -> None:
+    found = answer("swap-rate", **ASKED)
+    new = {"by_rule", "exceptions", "comparisons_in_exceptions", "no_difference_because"}
+    old = {name: value for name, value in found.items() if name != "rule"}
+    old["metrics"] = [{name: value for name, value in each.items() if name not in new} for each in found["metrics"]]
+    assert [table.name for table in find_kind("swap-rate").tables(old)] == ["required-differences", "bins"]
 
 
 def test_what_was_asked_for_is_said(answer: Answer) -> None:

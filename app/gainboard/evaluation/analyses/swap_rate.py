@@ -12,7 +12,15 @@ from gainboard.evaluation.analyses.common import MOST_KEPT, PAIRS, require_at_mo
 from gainboard.evaluation.matrices import Matrices
 from gainboard.statistics.draws import Draws, Indices
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.swap_rates import BIN_EDGES, SwapCounts, swap_counts
+from gainboard.statistics.swap_rates import (
+    BIN_EDGES,
+    LEAST_COMPARISONS,
+    RULES,
+    SURE_RATE,
+    Rule,
+    SwapCounts,
+    swap_counts,
+)
 
 SECONDS_A_COMPARISON = 1.2e-8
 PURPOSE = "swap subsets"
@@ -30,10 +38,11 @@ class SwapRate(Analysis):
         subset_size: int | None = None,
         replacement: bool = False,
         strict: bool = True,
+        rule: Rule = "first",
         seed: int = 0,
     ) -> None:
         super().__init__(matrices)
-        self.metrics = metrics
+        self.metrics, self.rule = metrics, rule
         self.trials, self.replacement, self.strict, self.seed = trials, replacement, strict, seed
         self.topics = topics_for_halves(matrices, metrics)
         self.topics.require_drawable(trials, "trials")
@@ -70,15 +79,50 @@ class SwapRate(Analysis):
             "subset_size": self.subset_size,
             "replacement": self.replacement,
             "strict": self.strict,
+            "rule": self.rule,
             "metrics": [self._metric(*each) for each in zip(self.metrics, found, strict=True)],
         }
 
     def _metric(self, label: str, arrays: Arrays) -> dict[str, Any]:
         counts = SwapCounts(arrays["comparisons"], arrays["swaps"], arrays["by_pair"], float(arrays["maximum"]))
-        columns = (counts.comparisons.tolist(), counts.swaps.tolist(), counts.swap_rate.tolist())
-        ends = (*BIN_EDGES[1:], None)
-        bins = [
-            {"from": start, "to": end, "comparisons": comparisons, "swaps": swaps, "swap_rate": rate}
-            for start, end, comparisons, swaps, rate in zip(BIN_EDGES, ends, *columns, strict=True)
-        ]
-        return {"metric": label, "bins": bins, **counts.sensitivity()._asdict()}
+        bins = _bins(counts)
+        by_rule = {rule: _required(counts, rule, bins) for rule in RULES}
+        columns = counts.sensitivity(self.rule)._asdict()
+        return {"metric": label, "bins": bins, **columns, **by_rule[self.rule], "by_rule": by_rule}
+
+
+def _bins(counts: SwapCounts) -> list[dict[str, Any]]:
+    columns = (counts.comparisons.tolist(), counts.swaps.tolist(), counts.swap_rate.tolist())
+    ends = (*BIN_EDGES[1:], None)
+    return [
+        {"from": start, "to": end, "comparisons": comparisons, "swaps": swaps, "swap_rate": rate}
+        for start, end, comparisons, swaps, rate in zip(BIN_EDGES, ends, *columns, strict=True)
+    ]
+
+
+def _required(counts: SwapCounts, rule: Rule, bins: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns by a rule; either the higher bins that exceed 5 %, or why there is no difference."""
+    columns = counts.sensitivity(rule)._asdict()
+    del columns["maximum_performance"]  # the same by every rule
+    place = counts.deciding_bin(rule)
+    exceptions = [bins[each] for each in counts.exceptions(place)] if place is not None else []
+    return {
+        **columns,
+        "no_difference_because": why_none(counts, rule) if place is None else None,
+        "exceptions": exceptions,
+        "comparisons_in_exceptions": sum(each["comparisons"] for each in exceptions),
+    }
+
+
+def why_none(counts: SwapCounts, rule: Rule) -> str:
+    """Return why no bin decides by the rule."""
+    # sparse bins decide by this rule alone
+    decides = counts.comparisons > 0 if rule == "all-higher" else counts.decides
+    low = counts.swap_rate <= SURE_RATE
+    if not decides.any():
+        return f"every bin has fewer than {LEAST_COMPARISONS} comparisons"
+    if not low.any():
+        return "no difference brings the swap rate to 5 %"
+    if not (low & decides).any():
+        return f"only bins with fewer than {LEAST_COMPARISONS} comparisons have a swap rate of at most 5 %"
+    return "higher bins exceed 5 %"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from gainboard.evaluation.analyses.swap_rate import SwapRate
 from gainboard.exhibits import Axis, Column, Figure, Panel, Reference, Series, Table
+from gainboard.statistics.swap_rates import Rule
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.params import Draws, MetricsParams, Seed
 
@@ -16,7 +17,15 @@ from gainboard.work.params import Draws, MetricsParams, Seed
 class SwapRateParams(MetricsParams):
     """Swap rate of each metric by the size of the difference between two runs (Voorhees and Buckley, SIGIR 2002): each
     trial compares all pairs on two disjoint random sets of topics. The result also has the difference that is required
-    for a swap rate of at most 5 %, and the share of comparisons that reach it.
+    for a swap rate of at most 5 %, and the share of comparisons that reach it. Bins with fewer than 100 comparisons
+    decide nothing.
+
+    `rule` says how the difference is read off. `first` takes the first bin at or below 5 %, as the papers read their
+    curves. `pooled` takes the first bin from which on at most 5 % of all comparisons are swaps. `isotonic` takes the
+    first bin at or below 5 % after the rates are made non-increasing. `all-higher`, the rule of earlier versions, takes
+    the first bin from which on no bin exceeds 5 %, however few comparisons a bin has. `by_rule` has the numbers of all
+    four. `exceptions` are the bins above the difference that exceed 5 %, and `no_difference_because` says why a metric
+    has no difference.
     """
 
     trials: Draws = Field(1000, description="Number of pairs of topic sets")
@@ -27,21 +36,20 @@ class SwapRateParams(MetricsParams):
         False, description="Whether each set is drawn with replacement, independently of the other"
     )
     strict: bool = Field(True, description="Whether a difference that becomes 0 counts as a swap, as in Sakai's form")
+    rule: Rule = Field("first", description="How the difference required is read off the swap rates")
     seed: Seed = 0
 
 
+_REQUIRED = (
+    Column("absolute difference required", digits=2),
+    Column("maximum performance", digits=4),
+    Column("relative difference required", digits=1, percent=True),
+    Column("discrimination power", digits=1, percent=True),
+)
+
+
 def tables(result: Result) -> Sequence[Table]:
-    """Return the four columns of the papers' tables, and the rates by bin."""
-    required = [
-        (
-            metric["metric"],
-            metric["absolute_difference_required"],
-            metric["maximum_performance"],
-            metric["relative_difference_required"],
-            metric["discrimination_power"],
-        )
-        for metric in result["metrics"]
-    ]
+    """Return the four columns of the papers' tables, the rates by bin, and the difference by each rule."""
     bins = [
         (metric["metric"], each["from"], each["to"], each["comparisons"], each["swaps"], each["swap_rate"])
         for metric in result["metrics"]
@@ -51,14 +59,9 @@ def tables(result: Result) -> Sequence[Table]:
         Table(
             "required-differences",
             f"Difference required for a swap rate of at most 5 %, topic sets of {result['subset_size']}.",
-            (
-                Column("metric"),
-                Column("absolute difference required", digits=2),
-                Column("maximum performance", digits=4),
-                Column("relative difference required", digits=1, percent=True),
-                Column("discrimination power", digits=1, percent=True),
-            ),
-            required,
+            (Column("metric"), *_REQUIRED),
+            [(metric["metric"], *_required(metric)) for metric in result["metrics"]],
+            notes=exceptions(result["metrics"]),
         ),
         Table(
             "bins",
@@ -73,7 +76,58 @@ def tables(result: Result) -> Sequence[Table]:
             ),
             bins,
         ),
+        # results of earlier versions have one rule
+        *([_by_rule(result)] if "rule" in result else []),
     )
+
+
+def _required(metric: Result, maximum: float | None = None) -> tuple[Any, ...]:
+    return (
+        metric["absolute_difference_required"],
+        metric.get("maximum_performance", maximum),
+        metric["relative_difference_required"],
+        metric["discrimination_power"],
+    )
+
+
+def _by_rule(result: Result) -> Table:
+    rows = [
+        (
+            metric["metric"],
+            rule,
+            *_required(found, metric["maximum_performance"]),
+            len(found["exceptions"]),
+            found["comparisons_in_exceptions"],
+        )
+        for metric in result["metrics"]
+        for rule, found in metric["by_rule"].items()
+    ]
+    columns = (
+        Column("metric", section=True),
+        Column("rule"),
+        *_REQUIRED,
+        Column("bins", group="higher, above 5 %"),
+        Column("comparisons", group="higher, above 5 %"),
+    )
+    return Table("rules", "Difference required for a swap rate of at most 5 %, by each rule.", columns, rows)
+
+
+def exceptions(metrics: Sequence[Result]) -> list[str]:
+    """Return notes that name the metrics without a required difference and why, and the exceptions of the others."""
+    why: dict[str, list[str]] = {}
+    for metric in metrics:
+        # results of earlier versions do not say why
+        if reason := metric.get("no_difference_because"):
+            why.setdefault(reason, []).append(metric["metric"])
+    notes = [f"{reason[0].upper()}{reason[1:]}: {', '.join(names)}." for reason, names in why.items()]
+    higher = [f"{metric['metric']} {_excepted(metric)}" for metric in metrics if metric.get("exceptions")]
+    return notes + ([f"Bins above the difference that exceed 5 %: {'; '.join(higher)}."] if higher else [])
+
+
+def _excepted(metric: Result) -> str:
+    edges = ", ".join(f"{each['from']:.2f}" for each in metric["exceptions"])
+    count = metric["comparisons_in_exceptions"]
+    return f"from {edges} ({count:,} {'comparison' if count == 1 else 'comparisons'})"
 
 
 def figures(result: Result) -> Sequence[Figure]:
@@ -98,6 +152,7 @@ def figures(result: Result) -> Sequence[Figure]:
 SWAP_RATE = enter(
     JobKind(
         name="swap-rate",
+        changes=1,  # the first bin at or below 5 % decides, and bins with few comparisons do not
         params=SwapRateParams,
         analysis=lambda matrices, asked: SwapRate(
             matrices,
@@ -106,6 +161,7 @@ SWAP_RATE = enter(
             subset_size=asked.subset_size,
             replacement=asked.replacement,
             strict=asked.strict,
+            rule=asked.rule,
             seed=asked.seed,
         ),
         tables=tables,

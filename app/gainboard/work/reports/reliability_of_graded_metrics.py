@@ -13,6 +13,7 @@ from pydantic import Field
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.exhibits.tables import Value
 from gainboard.metrics import linear_ratio
+from gainboard.statistics.swap_rates import LEAST_COMPARISONS
 from gainboard.work.jobs import agreement, rank_correlation, stability, swap_rate
 from gainboard.work.jobs.gain_robustness import default_settings
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark, mark_where, sorted_by
@@ -23,6 +24,10 @@ from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, R
 CUTOFFS = (10, 100, 1000)
 CUMULATIVE = {"nCG": "", "AnCG": "", "nDCG": "base=2,", "AnDCG": "base=2,"}
 """The metrics with a cut-off, and their parameters before the gains."""
+FIRST = (
+    f"The difference required is the lower edge of the first bin with at least {LEAST_COMPARISONS} comparisons and a "
+    "swap rate of at most 5 %."
+)
 SETTINGS = ("default", "flat", "steep", "adjust")
 HIGH_POWER = 0.2
 RELAXED, RIGID, Q = "Relaxed AveP", "Rigid AveP", "Q-measure"
@@ -157,10 +162,9 @@ def _swaps(result: Result, about: About) -> Iterator[Laid]:
     for part, names in (("(a)", binary_metrics(about)), ("(b)", _graded(about))):
         own = renamed(result, every, names)
         table, *_ = swap_rate.tables(own)
-        never = [metric["metric"] for metric in own["metrics"] if metric["discrimination_power"] is None]
-        notes = [f"No difference brings the swap rate to 5 %: {', '.join(never)}."] if never else []
         caption = "Difference required for a swap rate of at most 5 %, and what share of comparisons reaches it."
-        table = replace(table, caption=caption, notes=[*notes, _size(result), legend(names)])
+        notes = [*table.notes, FIRST, _size(result), legend(names)]
+        table = replace(table, caption=caption, notes=notes)
         yield LaidTable(f"Tables 2-3 {part}", table, sorted_by(len(table.columns) - 1))
 
 
@@ -201,11 +205,19 @@ def _gains(result: Result, about: About) -> Iterator[Laid]:
     of_q = [{**curves[label], "metric": name} for label, name in zip(labels[0], shown, strict=True)]
     (figure,) = stability.figures({**result, "metrics": of_q})
     yield LaidFigure("Figure 6", figure)
-    power = {metric["metric"]: metric["discrimination_power"] for metric in result["swap_rate"]["metrics"]}
-    rows = [[name, *map(power.__getitem__, each)] for name, each in zip(_graded(about), labels, strict=True)]
+    swaps = {metric["metric"]: metric for metric in result["swap_rate"]["metrics"]}
+    rows = [
+        [name, *(swaps[label]["discrimination_power"] for label in each)]
+        for name, each in zip(_graded(about), labels, strict=True)
+    ]
+    under_each = [
+        {**swaps[label], "metric": f"{name} {setting}"}
+        for name, each in zip(_graded(about), labels, strict=True)
+        for setting, label in zip(SETTINGS, each, strict=True)
+    ]
     caption = "Discrimination power (share of comparisons beyond the difference required) by gain setting."
     columns = [Column(name, digits=1, percent=True) for name in SETTINGS]
-    notes = [_settings(about), _size(result)]
+    notes = [_settings(about), *swap_rate.exceptions(under_each), FIRST, _size(result)]
     meaning = f"higher than {HIGH_POWER:.0%}"
     table = Table("gains", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
     yield LaidTable("Table 8", table, mark_where(lambda power: round(power, 12) > HIGH_POWER))
