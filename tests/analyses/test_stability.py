@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from gainboard.exhibits import Table
+from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NO_RELEVANT, Laboratory
 from tests.analyses.plain_trials import SEED, TRIALS, outcomes
@@ -70,8 +73,68 @@ def test_ties_at_5_percent_lie_on_the_curve(answer: Answer, way: dict[str, Any])
         ties[metric["metric"]] = proportion
         assert metric["ties_at_5_percent"] == (None if proportion is None else pytest.approx(proportion, abs=1e-12))
         assert metric["crossed"] == crossed
-    reached = {label: value for label, value in ties.items() if value is not None}
-    assert found["by_ties_at_5_percent"] == sorted(reached, key=lambda label: reached[label])
+    across = {each["metric"]: ties[each["metric"]] for each in found["metrics"] if each["crossed"]}
+    assert found["by_ties_at_5_percent"] == sorted(across, key=lambda label: across[label] or 0)
+    ends: dict[str, Any] = {each["metric"]: each["curve"] for each in found["metrics"] if not each["crossed"]}
+    below = [label for label, curve in ends.items() if curve[0]["minority_rate"] < 0.05]
+    above = [label for label, curve in ends.items() if curve[-1]["minority_rate"] > 0.05]
+    assert (found["below_5_percent"], found["above_5_percent"]) == (below, above)
+    assert len(across) + len(below) + len(above) == len(found["metrics"])
+
+
+def at_rate(curve: list[dict[str, float]], rate: float) -> float | None:
+    """The first proportion of ties at a minority rate, None if the curve does not have it."""
+    points = [(point["minority_rate"], point["proportion_of_ties"]) for point in curve]
+    for (high, fewer), (low, more) in pairwise([points[0], *points]):
+        if low <= rate <= high:
+            return more if high == low else fewer + (more - fewer) * (high - rate) / (high - low)
+    return None
+
+
+@pytest.mark.parametrize("way", CURVES, ids=str)
+def test_metrics_are_compared_at_a_rate_that_the_most_curves_have(answer: Answer, way: dict[str, Any]) -> None:
+    found = answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way)
+    ties = {each["metric"]: at_rate(each["curve"], found["equal_minority_rate"]) for each in found["metrics"]}
+    for each in found["metrics"]:
+        expected = ties[each["metric"]]
+        assert each["ties_at_equal_rate"] == (None if expected is None else pytest.approx(expected, abs=1e-12))
+    known = {label: share for label, share in ties.items() if share is not None}
+    assert found["by_ties_at_equal_rate"] == sorted(known, key=lambda label: known[label])
+    rates = {point["minority_rate"] for each in found["metrics"] for point in each["curve"]} | {0.05}
+    on = {rate: sum(at_rate(each["curve"], rate) is not None for each in found["metrics"]) for rate in rates}
+    assert len(known) == max(on.values())
+
+
+def test_the_table_has_labelled_groups_and_all_metrics_at_the_equal_rate(answer: Answer) -> None:
+    sections: set[str] = set()
+    for way in CURVES:
+        found = answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way)
+        table = find_kind("stability").tables(found)[0]
+        assert isinstance(table, Table)
+        own = {str(row[1]): str(row[0]) for row in table.rows}
+        assert [label for label, group in own.items() if group == "crosses 5 %"] == found["by_ties_at_5_percent"]
+        for name, group in (("below_5_percent", "below"), ("above_5_percent", "above")):
+            assert {label for label in own if own[label].startswith(group)} == set(found[name])
+        assert all((row[2] is None) == (row[0] != "crosses 5 %") for row in table.rows)
+        metrics = {each["metric"]: each["ties_at_equal_rate"] for each in found["metrics"]}
+        assert {str(row[1]): row[3] for row in table.rows} == metrics
+        missing = [label for label, ties in metrics.items() if ties is None]
+        assert table.notes[0].endswith("all metrics can be compared.") == (not missing)
+        assert all(label in table.notes[0] for label in missing)
+        sections.update(own.values())
+    assert len(sections) == 3
+
+
+def test_a_result_of_an_earlier_version_still_has_its_tables(answer: Answer) -> None:
+    found = answer("stability", metrics=METRICS, trials=200)
+    new = {"equal_minority_rate", "by_ties_at_equal_rate", "below_5_percent", "above_5_percent"}
+    old = {name: value for name, value in found.items() if name not in new}
+    old["metrics"] = [
+        {name: value for name, value in each.items() if name != "ties_at_equal_rate"} for each in found["metrics"]
+    ]
+    (table, _) = find_kind("stability").tables(old)
+    assert isinstance(table, Table)
+    assert [row[3] for row in table.rows] == [None] * 3
 
 
 def test_curves_cross_5_percent_or_lie_below_or_above_it(answer: Answer) -> None:

@@ -23,6 +23,7 @@ from tests.reports.laboratory import about, figures, laid, left_out, remarks, ta
 
 NAME = "reliability-of-graded-metrics"
 ASKED: dict[str, Any] = {"top": 6, "trials": 100}
+FUZZINESS = [step / 100 for step in range(11)]
 TOP: dict[str, Any] = {"runs": {"top": 6, "by": "AP"}, "trials": 100}
 RELAXED = {"Relaxed AveP": "AP", "Relaxed R-Prec": "Rprec", "Relaxed PDoc10": "P@10", "Relaxed PDoc100": "P@100"}
 RIGID = {
@@ -46,7 +47,16 @@ GRADED = {
 EVERY = RELAXED | RIGID | GRADED
 SETTINGS = {"default": "3:2:1", "flat": "1:1:1", "steep": "10:5:1", "adjust": "adjust(3:2:1)"}
 NUMBERS = [
-    *("Figure 3", "Figure 4", "Table 1", "Tables 2-3 (a)", "Tables 2-3 (b)", "Tables 4-5", "Tables 6-7"),
+    *(
+        "Figure 3",
+        "Figure 4",
+        "Table 1",
+        "Table 1 (all metrics)",
+        "Tables 2-3 (a)",
+        "Tables 2-3 (b)",
+        "Tables 4-5",
+        "Tables 6-7",
+    ),
     *("Figure 5", "Figure 6", "Table 8", "Table 9", "Table 10"),
 ]
 
@@ -105,22 +115,57 @@ def test_the_metrics_are_the_papers_10_and_14_and_called_by_their_labels(forest:
 @pytest.mark.parametrize("levels", [1, 3])
 def test_table_1_groups_the_metrics_by_their_ties(forest: Laboratory, binary: Laboratory, levels: int) -> None:
     laboratory, names = (forest, EVERY) if levels == 3 else (binary, RELAXED | GRADED)
-    job = laboratory.answer("stability", metrics=list(names.values()), **TOP)
-    ties = {name: metric["ties_at_5_percent"] for name, metric in zip(names, job["metrics"], strict=True)}
-    table = tables(laid(laboratory, NAME, **ASKED))["Table 1"]
+    job = laboratory.answer("stability", metrics=list(names.values()), **TOP, fuzziness=FUZZINESS)
+    metrics = dict(zip(names, job["metrics"], strict=True))
+    found = tables(laid(laboratory, NAME, **ASKED))
     seen = []
-    for collection, band, members in table.rows:
+    for collection, band, members in found["Table 1"].rows:
         assert collection == laboratory.name
         for member in str(members).split(", "):
-            name, _, shown = member.rpartition(" ") if member[-4:].strip("*")[-1:].isdigit() else (member, "", "")
-            seen.append(name)
-            if band == "never at 5 %":
-                assert ties[name] is None
+            if band in ("below 5 % at every fuzziness", "above 5 % at every fuzziness"):
+                assert not metrics[member]["crossed"]
+                assert (metrics[member]["curve"][0]["minority_rate"] < 0.05) == str(band).startswith("below")
+                seen.append(member)
                 continue
+            name, _, shown = member.rpartition(" ")
+            seen.append(name)
             low, high = map(float, str(band).split(" to "))
-            assert low <= ties[name] < high
-            assert shown.rstrip("*") == f"{ties[name]:.3f}"
+            assert metrics[name]["crossed"]
+            assert low <= metrics[name]["ties_at_5_percent"] < high
+            assert shown == f"{metrics[name]['ties_at_5_percent']:.3f}"
     assert sorted(seen) == sorted(names)
+    every = found["Table 1 (all metrics)"].rows
+    ties = {str(row[1]): row[5] for row in every}
+    assert ties == {name: metric["ties_at_equal_rate"] for name, metric in metrics.items()}
+    known = [value for value in ties.values() if isinstance(value, float)]
+    assert known == sorted(known)
+    assert {row[4] for row in every} <= {job["equal_minority_rate"], None}
+
+
+def test_table_1_takes_the_fuzziness_that_is_asked_for(forest: Laboratory) -> None:
+    found = laid(forest, NAME, **ASKED, fuzziness=[0.1, 0.0, 0.3])
+    job = forest.answer("stability", metrics=list(EVERY.values()), **TOP, fuzziness=[0, 0.1, 0.3])
+    by_name = dict(zip(EVERY, job["metrics"], strict=True))
+    for number in ("Figure 3", "Figure 4"):
+        for series in figures(found)[number].series:
+            assert list(series.y) == [point["minority_rate"] for point in by_name[series.label]["curve"]]
+    for series in figures(found)["Figure 6"].series:
+        assert len(series.x) == 3
+    groups = {str(row[1]): row[2] for row in tables(found)["Table 1 (all metrics)"].rows}
+    default = {str(row[1]): row[2] for row in tables(laid(forest, NAME, **ASKED))["Table 1 (all metrics)"].rows}
+    assert groups != default
+
+
+def test_it_is_remarked_which_metrics_have_no_equal_rate(forest: Laboratory) -> None:
+    missing = [
+        str(row[1])
+        for row in tables(laid(forest, NAME, **ASKED, fuzziness=[0.02]))["Table 1 (all metrics)"].rows
+        if row[5] is None
+    ]
+    assert missing
+    (remark, _) = remarks(laid(forest, NAME, **ASKED, fuzziness=[0.02]))
+    assert remark.startswith("Table 1: No minority rate is on the curves of all metrics.")
+    assert all(name in remark for name in missing)
 
 
 @pytest.mark.parametrize(("number", "part"), [("(a)", RELAXED | RIGID), ("(b)", GRADED)])
@@ -185,7 +230,7 @@ LATER = ["R-measure", "nCG10", "nCG100", "AnCG10", "AnCG100", "nDCG10", "nDCG100
 def test_figures_3_and_4_are_the_stability_curves(
     forest: Laboratory, report: list[Laid], number: str, part: dict[str, str]
 ) -> None:
-    job = forest.answer("stability", metrics=list(EVERY.values()), **TOP)
+    job = forest.answer("stability", metrics=list(EVERY.values()), **TOP, fuzziness=FUZZINESS)
     metrics = dict(zip(EVERY, job["metrics"], strict=True))
     series = figures(report)[number].series
     assert [each.label for each in series] == list(part)
@@ -217,8 +262,8 @@ def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest: Laboratory,
     assert list(curves) == ["Q3:2:1", "Q1:1:1", "Q10:5:1", "Qadjust"]
     for place, (setting, curve) in enumerate(zip(SETTINGS.values(), curves.values(), strict=True)):
         jobs = [
-            forest.answer(kind, metrics=list(GRADED.values()), gains=setting, **TOP)
-            for kind in ("swap-rate", "stability")
+            forest.answer("swap-rate", metrics=list(GRADED.values()), gains=setting, **TOP),
+            forest.answer("stability", metrics=list(GRADED.values()), gains=setting, **TOP, fuzziness=FUZZINESS),
         ]
         power = [metric["discrimination_power"] for metric in jobs[0]["metrics"]]
         assert [value_of(cells[place]) for cells in found.values()] == power
@@ -270,7 +315,8 @@ def test_with_binary_levels_there_are_neither_rigid_metrics_nor_gain_settings(bi
 def test_averages_say_nothing_that_holds_for_one_collection_alone(report: list[Laid], binary: Laboratory) -> None:
     answer = compose({"grove": report, "binary": laid(binary, NAME, **ASKED)})
     shared = {each.number: each.exhibit for each in answer.tables if each.collection is None}
-    assert set(shared) == {number for number in NUMBERS if number.startswith("Tables")} | {"Table 1", "Table 10"}
+    joined = {"Table 1", "Table 1 (all metrics)"}
+    assert set(shared) == {number for number in NUMBERS if number.startswith("Tables")} | joined | {"Table 10"}
     said = [text for table in shared.values() for text in (table.caption, *table.notes)]
     assert [text for text in said if "runs on" in text or "subsets" in text] == []
     assert list(dict.fromkeys(row[0] for row in shared["Table 1"].rows)) == ["grove", "binary"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.draws import Draws, Floats, Indices
-from gainboard.statistics.stability import stability_counts, ties_at
+from gainboard.statistics.stability import shared_rate, stability_counts, ties_at
 
 from .reliability import GOLDEN, HALVES, discrete_scores, example
 
@@ -104,3 +104,32 @@ def test_ties_at_five_percent_are_interpolated_where_the_curve_comes_down(
     found = ties_at(np.array(rates), np.array([0.1, 0.2, 0.5, 0.6]))
     assert found.proportion == pytest.approx(expected[0], nan_ok=True)
     assert found.crossed == expected[1]
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ([(0.09, 0.01), (0.06, 0.0)], 0.05),  # all curves cross 5 %
+        ([(0.09, 0.01), (0.04, 0.0), (0.03, 0.02)], 0.03),  # the highest rate that all reach
+        ([(0.09, 0.06), (0.2, 0.07), (0.1, 0.0)], 0.07),  # the lowest rate to which all come down
+        ([(0.09, 0.06), (0.04, 0.01), (0.03, 0.0)], 0.03),  # none is on all: two have 3 %, and it is nearer than 1 %
+        ([(0.08, 0.061), (0.04, 0.01)], 0.04),  # 6.1 and 4 % are on one curve each, and 4 % is nearer to 5 %
+        ([(0.0, 0.0)], 0.0),
+    ],
+)
+def test_the_shared_rate_is_on_the_most_curves_and_nearest_to_5_percent(
+    ends: list[tuple[float, float]], expected: float
+) -> None:
+    curves = np.array([[high, (high + low) / 2, low] for high, low in ends])
+    assert shared_rate(curves) == pytest.approx(expected, abs=1e-15)
+
+
+def test_the_shared_rate_is_that_of_a_search_over_a_grid() -> None:
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        steps = -np.sort(-random.integers(0, 100, (random.integers(1, 6), 4)), axis=1)
+        grid = {rate: sum(int(row[-1] <= rate <= row[0]) for row in steps) for rate in range(100)}
+        distance = min(abs(rate - 50) for rate, count in grid.items() if count == max(grid.values()))
+        found = shared_rate(steps / 1000)
+        assert abs(found - 0.05) == pytest.approx(distance / 1000, abs=1e-12)
+        assert grid[round(found * 1000)] == max(grid.values())

@@ -145,3 +145,17 @@ def ties_at(minority_rate: Floats, proportion_of_ties: Floats, rate: float = 0.0
     low, high = minority_rate[after], minority_rate[after - 1]
     share = (high - rate) / (high - low)
     return TiesAtRate(float(proportion_of_ties[after - 1] + share * np.diff(proportion_of_ties)[after - 1]), True)
+
+
+def shared_rate(minority_rates: Floats, rate: float = 0.05) -> float:
+    """Return the minority rate at which most curves can be compared, and among these the one nearest to `rate`.
+
+    `minority_rates` is float64 [curves, fuzziness] in increasing order of fuzziness, along which no rate rises. A curve
+    has every rate between its first and its last one. If some rate is on all curves, all can be compared at the result.
+    """
+    highest, lowest = minority_rates[:, 0], minority_rates[:, -1]
+    candidates = np.unique(np.concatenate([[rate], highest, lowest]))
+    on_curve = (lowest <= candidates[:, np.newaxis]) & (candidates[:, np.newaxis] <= highest)
+    curves = on_curve.sum(axis=1)
+    best = candidates[curves == curves.max()]
+    return float(best[np.argmin(np.abs(best - rate))])

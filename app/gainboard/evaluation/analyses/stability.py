@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from gainboard.evaluation.analyses.common import (
 )
 from gainboard.evaluation.matrices import Matrices
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.stability import StabilityCounts, stability_counts, ties_at
+from gainboard.statistics.stability import StabilityCounts, shared_rate, stability_counts, ties_at
 
 SECONDS_A_COMPARISON = 1.2e-9
 PURPOSE = "stability subsets"
+Shown = Mapping[str, Any]
+"""A metric of the result."""
 
 
 class Stability(Analysis):
@@ -61,31 +64,37 @@ class Stability(Analysis):
         return {"greater": counts.greater, "less": counts.less}
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        metrics = [self._metric(*each) for each in zip(self.metrics, found, strict=True)]
-        ties = [metric["ties_at_5_percent"] for metric in metrics]
-        order = np.argsort(ties, kind="stable")
+        counts = [StabilityCounts(each["greater"], each["less"], self.trials) for each in found]
+        equal = shared_rate(np.array([each.minority_rate for each in counts]))
+        metrics = [self._metric(label, each, equal) for label, each in zip(self.metrics, counts, strict=True)]
+        crossed, others = _parted(metrics, lambda metric: metric["crossed"])
+        above, below = _parted(others, lambda metric: math.isnan(metric["ties_at_5_percent"]))
         return {
             **self.topics.described(),
             "seed": self.seed,
             "trials": self.trials,
             "subset_size": self.subset_size,
             "metrics": metrics,
-            "by_ties_at_5_percent": [self.metrics[row] for row in order if not np.isnan(ties[row])],
+            "by_ties_at_5_percent": _sorted(crossed, "ties_at_5_percent"),
+            "below_5_percent": [metric["metric"] for metric in below],
+            "above_5_percent": [metric["metric"] for metric in above],
+            "equal_minority_rate": equal,
+            "by_ties_at_equal_rate": _sorted(metrics, "ties_at_equal_rate"),
         }
 
-    def _metric(self, label: str, arrays: Arrays) -> dict[str, Any]:
-        counts = StabilityCounts(arrays["greater"], arrays["less"], self.trials)
+    def _metric(self, label: str, counts: StabilityCounts, equal: float) -> dict[str, Any]:
         rates, ties = counts.minority_rate, counts.proportion_of_ties
         curve = [
             {"fuzziness": fuzziness, "minority_rate": rate, "proportion_of_ties": tied}
             for fuzziness, rate, tied in zip(self.fuzziness, rates.tolist(), ties.tolist(), strict=True)
         ]
-        at_5_percent = ties_at(rates, ties)
+        at_5_percent, at_equal = ties_at(rates, ties), ties_at(rates, ties, equal)
         shown = {
             "metric": label,
             "curve": curve,
             "ties_at_5_percent": at_5_percent.proportion,
             "crossed": at_5_percent.crossed,
+            "ties_at_equal_rate": at_equal.proportion if at_equal.crossed else math.nan,
         }
         return shown | ({"pairs": self._pairs(counts)} if self.per_pair else {})
 
@@ -95,3 +104,12 @@ class Stability(Analysis):
             {"runs": pair, "greater": greater, "less": less, "equal": equal}
             for pair, (greater, less, equal) in zip(named_pairs(self.matrices), columns, strict=True)
         ]
+
+
+def _parted(metrics: Sequence[Shown], is_first: Callable[[Shown], bool]) -> tuple[list[Shown], list[Shown]]:
+    return [each for each in metrics if is_first(each)], [each for each in metrics if not is_first(each)]
+
+
+def _sorted(metrics: Sequence[Shown], column: str) -> list[str]:
+    known = [metric for metric in metrics if not math.isnan(metric[column])]
+    return [metric["metric"] for metric in sorted(known, key=lambda metric: metric[column])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Self
 
@@ -14,22 +15,25 @@ from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, MetricsParams, Seed
 
 FUZZINESS = tuple(hundredths / 100 for hundredths in range(1, 11))
-Fuzziness = Annotated[float, Field(ge=0, le=1)]
+Fuzziness = Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1, max_length=100)]
 
 
 class StabilityParams(MetricsParams):
     """Minority rate and proportion of ties of each metric over random subsets of the topics (Buckley and Voorhees,
     SIGIR 2000). Two runs are tied on a subset if their means differ by less than the fuzziness times the larger mean.
     The lower its curve, the more stable a metric: it has few ties, and other topics rarely reverse a difference.
+
+    `by_ties_at_5_percent` ranks the metrics whose curves cross a minority rate of 5 %. `below_5_percent` and
+    `above_5_percent` are the others, which lie on one side of 5 % at every fuzziness: with fuzziness 0 and larger
+    values, curves are longer. `by_ties_at_equal_rate` ranks all metrics whose curves have `equal_minority_rate`, the
+    rate nearest to 5 % that the most curves have.
     """
 
     trials: Draws = Field(1000, description="Topic subsets")
     subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         None, description="Number of topics in a subset; by default half of the topics"
     )
-    fuzziness: Annotated[list[Fuzziness], Field(min_length=1, max_length=100)] = Field(
-        list(FUZZINESS), description="Relative differences below which two runs are tied"
-    )
+    fuzziness: Fuzziness = Field(list(FUZZINESS), description="Relative differences below which two runs are tied")
     per_pair: bool = Field(False, description="Whether the answer has the counts of every pair of runs")
     seed: Seed = 0
 
@@ -61,23 +65,72 @@ def tables(result: Result) -> Sequence[Table]:
     )
 
 
+CROSSES, BELOW, ABOVE = "crosses 5 %", "below 5 % at every fuzziness", "above 5 % at every fuzziness"
+
+
+def side(metric: Result) -> str:
+    """Return on which side of a minority rate of 5 % the curve of a metric lies."""
+    if metric["crossed"]:
+        return CROSSES
+    return ABOVE if metric["ties_at_5_percent"] is None else BELOW
+
+
+def by_ties(metrics: Sequence[Result]) -> list[Result]:
+    """Return the metrics in their groups: by ties at 5 % where the curve crosses it, else by ties at the equal rate."""
+
+    def key(metric: Result) -> tuple[int, float]:
+        group = (CROSSES, BELOW, ABOVE).index(side(metric))
+        # results of earlier versions have no equal rate
+        ties = metric["ties_at_5_percent"] if group == 0 else metric.get("ties_at_equal_rate")
+        return group, math.inf if ties is None else ties
+
+    return sorted(metrics, key=key)
+
+
 def _at_5_percent(result: Result) -> Table:
-    by_label = {metric["metric"]: metric for metric in result["metrics"]}
-    never = [label for label, metric in by_label.items() if metric["ties_at_5_percent"] is None]
+    equal = result.get("equal_minority_rate")
+    heading = "equal rate" if equal is None else _percent(equal)
     rows = [
-        (label, by_label[label]["ties_at_5_percent"], "yes" if by_label[label]["crossed"] else "no")
-        for label in (*result["by_ties_at_5_percent"], *never)
+        (
+            side(metric),
+            metric["metric"],
+            metric["ties_at_5_percent"] if metric["crossed"] else None,
+            metric.get("ties_at_equal_rate"),
+        )
+        for metric in by_ties(result["metrics"])
     ]
-    return Table(
-        "ties-at-5-percent",
-        "Proportion of ties at a minority rate of 5 %, the most discriminative metric first.",
-        (Column("metric"), Column("proportion of ties", digits=3), Column("crossed")),
-        rows,
-        notes=(
-            "Not crossed: all of the curve is below 5 %, and the value is that of the smallest fuzziness; or all of it "
-            "is above, and there is no value.",
-        ),
+    columns = (
+        Column("minority rate", section=True),
+        Column("metric"),
+        Column("at 5 %", digits=3, group="proportion of ties"),
+        Column(f"at {heading} (all)", digits=3, group="proportion of ties"),
     )
+    caption = "Proportion of ties at a minority rate of 5 %, the most discriminative metric first."
+    return Table("ties-at-5-percent", caption, columns, rows, notes=equal_rate(result))
+
+
+def equal_rate(result: Result) -> list[str]:
+    """Return a note on the minority rate at which metrics are compared, and on those that lack it."""
+    equal = result.get("equal_minority_rate")
+    if equal is None:
+        return []
+    missing = incomparable(result)
+    return [missing or f"At a minority rate of {_percent(equal)} all metrics can be compared."]
+
+
+def incomparable(result: Result) -> str:
+    """Return a sentence on the metrics that cannot be compared at the equal rate; an empty text if all can be."""
+    missing = [metric["metric"] for metric in result["metrics"] if metric["ties_at_equal_rate"] is None]
+    if not missing:
+        return ""
+    return (
+        f"No minority rate is on the curves of all metrics. {_percent(result['equal_minority_rate'])} is on the most, "
+        f"but not on those of {', '.join(missing)}. Add smaller or larger values to `fuzziness`, for example 0 and 0.2."
+    )
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.2f} %"
 
 
 def figures(result: Result) -> Sequence[Figure]:
@@ -103,6 +156,7 @@ def figures(result: Result) -> Sequence[Figure]:
 STABILITY = enter(
     JobKind(
         name="stability",
+        changes=1,  # metrics that do not cross 5 % are groups of their own, and all are compared at an equal rate
         params=StabilityParams,
         analysis=lambda matrices, asked: Stability(
             matrices,

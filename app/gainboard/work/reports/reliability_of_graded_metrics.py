@@ -47,7 +47,9 @@ class GradedMetricsParams(ReportParams):
     For relaxed metrics every level above 0 is relevant, for rigid ones all except the lowest of these. Gains are 3:2:1;
     the other settings are 1:1:1, 10:5:1 and `adjust(3:2:1)`. With other numbers of levels they are formed from
     h:...:2:1, and `exp` replaces 10:5:1. With binary levels there are no rigid metrics and no other gain settings.
-    Metrics whose cut-off exceeds the collection's depth are left out. Table 1 groups metrics in bands of 0.05.
+    Metrics whose cut-off exceeds the collection's depth are left out. Table 1 groups metrics in bands of 0.05, and
+    those that lie below or above a minority rate of 5 % at every fuzziness by themselves. Its second part ranks all
+    metrics at an equal minority rate.
     """
 
     top: Annotated[int, Field(strict=True, ge=2, le=MOST_RUNS)] = Field(
@@ -56,6 +58,11 @@ class GradedMetricsParams(ReportParams):
     trials: Draws = Field(1000, description="Number of topic subsets, and of pairs of topic sets")
     subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         None, description="Number of topics in a subset; by default half of the topics"
+    )
+    fuzziness: stability.Fuzziness = Field(
+        [0.0, *stability.FUZZINESS],
+        description="Relative differences below which two runs are tied: the paper's, and 0, so that more curves cross "
+        "a minority rate of 5 %",
     )
 
 
@@ -106,13 +113,14 @@ def plan(about: About, asked: GradedMetricsParams) -> Iterator[Needed | LeftOut]
     metrics = {"metrics": list(_every(about).values())}
     drawn = {"runs": {"top": asked.top, "by": "AP"}, "trials": asked.trials, "subset_size": asked.subset_size}
     kendall = {"coefficients": ["kendall"]}
-    yield Needed("stability", "stability", metrics | drawn, "Figures 3-4 and Table 1")
+    curves = drawn | {"fuzziness": asked.fuzziness}
+    yield Needed("stability", "stability", metrics | curves, "Figures 3-4 and Table 1")
     yield Needed("swap", "swap-rate", metrics | drawn, "Tables 2-3")
     yield Needed("correlation", "rank-correlation", metrics | kendall, "Tables 4-7 and Figure 5")
     if about.highest_level > 1:
         settings = default_settings(about.highest_level)
         gains = {"metrics": list(_graded(about).values()), "settings": settings}
-        yield Needed("gains", "gain-robustness", gains | drawn, "Figure 6 and Table 8")
+        yield Needed("gains", "gain-robustness", gains | curves, "Figure 6 and Table 8")
         under_each = [metric for setting in settings for metric in graded_metrics(about, setting).values()]
         yield Needed("gains-correlation", "rank-correlation", {"metrics": under_each} | kendall, "Table 9")
     tested = {"metrics": list(_tested(about).values())}
@@ -154,7 +162,11 @@ def _stability(result: Result, about: About) -> Iterator[Laid]:
     for number, names in (("Figure 3", binary), ("Figure 4", graded)):
         (figure,) = stability.figures(renamed(result, every, names))
         yield LaidFigure(number, figure)
-    yield LaidTable("Table 1", bands(renamed(result, every, every)["metrics"], about.collection), is_joined=True)
+    own = renamed(result, every, every)
+    yield LaidTable("Table 1", bands(own["metrics"], about.collection), is_joined=True)
+    yield LaidTable("Table 1 (all metrics)", ranked(own, about.collection), is_joined=True)
+    if missing := stability.incomparable(own):
+        yield Remark(f"Table 1: {missing}")
 
 
 def _swaps(result: Result, about: About) -> Iterator[Laid]:
@@ -269,28 +281,47 @@ RELIABILITY_OF_GRADED_METRICS = enter(
 BAND = 0.05
 LAST = round(1 / BAND) - 1
 """The last band has 1 in it, the others not their upper end."""
-AT_5 = "ties_at_5_percent"
+AT_5, AT_EQUAL = "ties_at_5_percent", "ties_at_equal_rate"
 
 
 def bands(metrics: Sequence[Result], collection: str) -> Table:
-    """Return a row for each band that has metrics, at a minority rate of 5 %. The last row has those that never reach
-    that rate.
-    """
+    """Return a row for each band that has metrics, at a minority rate of 5 %, then the metrics that never cross it."""
     among: dict[str, list[str]] = defaultdict(list)
-    for metric in sorted(metrics, key=lambda metric: (metric[AT_5] is None, metric[AT_5] or 0)):
-        band, shown = _banded(metric)
-        among[band].append(shown)
+    for metric in stability.by_ties(metrics):
+        band, shown = _band(metric), metric["metric"]
+        among[band].append(f"{shown} {metric[AT_5]:.3f}" if metric["crossed"] else shown)
     columns = (Column("collection", section=True), Column("proportion of ties"), Column("metrics"))
     caption = f"Metrics by their proportion of ties at a minority rate of 5 %, in bands of {BAND}, few ties first."
     rows = [(collection, band, ", ".join(members)) for band, members in among.items()]
-    notes = ("*: all of the curve is below 5 %, and the proportion is that of its first point.",)
-    return Table("bands", caption, columns, rows, notes=notes)
+    return Table("bands", caption, columns, rows)
 
 
-def _banded(metric: Result) -> tuple[str, str]:
-    """Return the band of a metric, and its text in the band."""
-    name, ties = metric["metric"], metric[AT_5]
-    if ties is None:
-        return "never at 5 %", name
-    number = min(int(ties / BAND + 1e-9), LAST)
-    return f"{BAND * number:.2f} to {BAND * (number + 1):.2f}", f"{name} {ties:.3f}{'' if metric['crossed'] else '*'}"
+def _band(metric: Result) -> str:
+    """Return the band of a metric, or its side of 5 % if it does not cross it."""
+    if not metric["crossed"]:
+        return stability.side(metric)
+    number = min(int(metric[AT_5] / BAND + 1e-9), LAST)
+    return f"{BAND * number:.2f} to {BAND * (number + 1):.2f}"
+
+
+def ranked(result: Result, collection: str) -> Table:
+    """Return a row for each metric, by its ties at the minority rate that all curves have."""
+    equal = result["equal_minority_rate"]
+    order = sorted(
+        result["metrics"], key=lambda metric: (metric[AT_EQUAL] is None, metric[AT_EQUAL] or 0, metric["metric"])
+    )
+    rows = [
+        (collection, metric["metric"], _band(metric), metric[AT_5] if metric["crossed"] else None)
+        + ((None, None) if metric[AT_EQUAL] is None else (equal, metric[AT_EQUAL]))
+        for metric in order
+    ]
+    columns = (
+        Column("collection", section=True),
+        Column("metric"),
+        Column("group of Table 1"),
+        Column("ties at 5 %", digits=3),
+        Column("minority rate", digits=2, percent=True, group="at an equal rate"),
+        Column("ties", digits=3, group="at an equal rate"),
+    )
+    caption = "All metrics by their proportion of ties at an equal minority rate, few ties first."
+    return Table("ranked", caption, columns, rows)
