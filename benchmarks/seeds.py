@@ -1,8 +1,8 @@
-"""`python -m benchmarks.seeds`: how much the discrimination power of each metric depends on the seed.
+"""`python -m benchmarks.seeds`: how much the reports on the real runs depend on the seed.
 
-It asks for the report `reliability-of-graded-metrics` on the real runs, and for its job of kind `swap-rate` again under
-other seeds. Then it prints the discrimination power by the rule of earlier versions and by that of now, as a table in
-Markdown.
+It asks for the report `reliability-of-graded-metrics`, and for its job of kind `swap-rate` again under other seeds.
+Then it prints the discrimination power by the rule of earlier versions and by that of now, as a table in Markdown. A
+second table has the marks of the report `controlling-late-arrival-penalty`: under each seed alone, and with several.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from benchmarks.servers import ServerFailed, gainboard
 
 REPORT, KIND = "reliability-of-graded-metrics", "swap-rate"
 BEFORE, NOW = "all-higher", "first"
+LATE_ARRIVAL, SEEDS = "controlling-late-arrival-penalty", 5
+"""The report with marks, and its own number of seeds."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,11 +46,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         load_real(server.client, parsed.real)
         params = planned(server.client)
         answers = [swap_rates(server.client, {**params, "seed": seed}) for seed in range(parsed.seeds)]
+        alone = [marks(server.client, seed, 1) for seed in range(parsed.seeds)]
+        several = [marks(server.client, seed, SEEDS) for seed in range(parsed.seeds)]
     print(f"| metric | before: power | none | difference | now: power | none | difference |\n|{' --- |' * 7}")
     for metrics in zip(*answers, strict=True):
         cells = [cell for rule in (BEFORE, NOW) for cell in spread([metric["by_rule"][rule] for metric in metrics])]
         print(f"| {' | '.join([metrics[0]['metric'], *cells])} |")
+    counts = sorted(len(each) for each in alone)
+    print(f"\n{counts[0]} to {counts[-1]} metrics are marked under a seed alone.\n")
+    print(f"| metric | marked, one seed | bold, {SEEDS} seeds | italic, {SEEDS} seeds |\n|{' --- |' * 4}")
+    for metric in sorted({name for each in (*alone, *several) for name in each}):
+        numbers = [sum(each.get(metric) == "bold" for each in alone)]
+        numbers += [sum(each.get(metric) == style for each in several) for style in ("bold", "italic")]
+        print(f"| {' | '.join([metric, *map(str, numbers)])} |")
     return 0
+
+
+def marks(client: httpx.Client, seed: int, seeds: int) -> Mapping[str, str]:
+    """Return the style of each metric that is marked in Tables 2 and 3 of the paper on late arrival."""
+    sent = {"name": LATE_ARRIVAL, "collections": [REAL], "params": {"seed": seed, "seeds": seeds}}
+    result = client.get(answered(client, "/v1/reports", sent)["result_url"]).raise_for_status().json()
+    (table,) = (table for table in result["tables"] if table["number"] == "Tables 2-3")
+    return {table["rows"][mark["row"]][mark["column"]]: mark["mark"] for mark in table["marks"]}
 
 
 def planned(client: httpx.Client) -> Mapping[str, Any]:

@@ -33,11 +33,15 @@ ASKED: dict[str, list[dict[str, Any]]] = {
             ("randomised-tukey-hsd", "none"),
             ("wilcoxon", "holm"),
         )
-    ],
+    ]
+    + [{"metrics": ["AP", "Q"], "seeds": 3, "resamples": 300, "correction": "max-t"}],
     "stability": [{"metrics": ["AP", "Q"], "trials": 100, "per_pair": True}],
-    "swap-rate": [{"metrics": ["AP", "Q"], "trials": 100}, {"metrics": ["AP", "Q"], "trials": 90, "replacement": True}],
+    "swap-rate": [
+        {"metrics": ["AP", "Q"], "trials": 100},
+        {"metrics": ["AP", "Q"], "trials": 90, "replacement": True, "seeds": 2},
+    ],
     "test-agreement": [{"metrics": ["AP", "RR"], "trials": 100}],
-    "gain-robustness": [{"metrics": ["Q"], "trials": 50}],
+    "gain-robustness": [{"metrics": ["Q"], "trials": 50}, {"metrics": ["Q"], "trials": 40, "seeds": 3}],
     "gain-vectors": [{"cutoff": 30}],
     "judgments": [{"against": 1}, {}],
 }

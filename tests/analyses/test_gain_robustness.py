@@ -26,6 +26,14 @@ def test_stability_and_swap_rates_are_those_of_their_own_jobs(answer: Answer) ->
         assert found[name] == stability[name]
 
 
+def test_swap_rates_are_computed_under_each_seed(answer: Answer) -> None:
+    found = answer("gain-robustness", **ASKED, seeds=3)
+    own = answer("swap-rate", **{**ASKED, "metrics": LABELS}, seeds=3)
+    assert found["swap_rate"]["metrics"] == own["metrics"]
+    assert found["swap_rate"]["seeds"] == 3
+    assert found["stability"] == answer("gain-robustness", **ASKED)["stability"]
+
+
 def test_rankings_are_correlated_with_that_of_the_first_setting(answer: Answer) -> None:
     found = answer("gain-robustness", **ASKED)["rank_correlation"]
     for one, labels in zip(found, (LABELS[:4], LABELS[4:]), strict=True):

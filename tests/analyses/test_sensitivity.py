@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gainboard.errors import InvalidRequest
+from gainboard.exhibits import Marked, Table
 from gainboard.statistics import every_test
+from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
 from tests.analyses.plain_tests import (
@@ -209,3 +212,102 @@ def test_runs_that_rank_alike_never_differ(answer: Answer, name: str) -> None:
 )
 def test_each_test_has_its_own_number_of_resamples(answer: Answer, name: str, drawn: int | None) -> None:
     assert answer("bootstrap-sensitivity", metrics=["AP"], test=name)["resamples"] == drawn
+
+
+SEVERAL: dict[str, Any] = {"metrics": ["AP", "Q", "P@5", "nDCG@10", "RR"], "resamples": 60, "alphas": [0.3, 0.1]}
+
+
+@pytest.mark.parametrize("correction", ["none", "max-t", "holm"])
+@pytest.mark.parametrize("first", [4, 2**64 - 1])
+def test_counts_under_several_seeds_are_those_of_jobs_with_each_seed(
+    answer: Answer, correction: str, first: int
+) -> None:
+    params = SEVERAL | {"correction": correction}
+    found = answer("bootstrap-sensitivity", **params, seed=first, seeds=4)
+    each = [answer("bootstrap-sensitivity", **params, seed=(first + step) % 2**64) for step in range(4)]
+    for place, metric in enumerate(found["metrics"]):
+        assert metric["pairs"] == each[0]["metrics"][place]["pairs"]
+        for row, level in enumerate(metric["levels"]):
+            counts = [job["metrics"][place]["levels"][row]["significant_pairs"] for job in each]
+            assert level["significant_pairs_by_seed"] == counts
+            assert level["estimated_difference"] == each[0]["metrics"][place]["levels"][row]["estimated_difference"]
+    assert found["first_by_seed"] == [job["by_sensitivity"][0] for job in each]
+    assert found["beats_baseline"] == each[0]["beats_baseline"]
+    beating = [set(job["beats_baseline"]) for job in each]
+    assert set(found["uncertain_marks"]) == set.union(*beating) - set.intersection(*beating)
+    assert (found["seed"], found["seeds"], each[0]["seeds"]) == (first, 4, 1)
+
+
+def test_marks_and_the_first_metric_change_with_the_seed_and_the_table_says_so(answer: Answer) -> None:
+    found = answer("bootstrap-sensitivity", **SEVERAL, seeds=8)
+    uncertain, firsts = found["uncertain_marks"], set(found["first_by_seed"])
+    assert uncertain
+    assert len(firsts) > 1
+    table = find_kind("bootstrap-sensitivity").tables(found)[0]
+    assert isinstance(table, Table)
+    italic = [row[0].value for row in table.rows if isinstance(row[0], Marked) and row[0].style == "italic"]
+    assert set(italic) == set(uncertain)
+    assert table.second_mark == "more sensitive than AP at every level, but only under some of 8 seeds"
+    (note,) = table.notes
+    assert set(note.rstrip(".").partition(": ")[2].split(" or ")) == firsts
+    alone = find_kind("bootstrap-sensitivity").tables(answer("bootstrap-sensitivity", **SEVERAL))[0]
+    assert isinstance(alone, Table)
+    assert (alone.second_mark, alone.notes) == ("", ())
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_a_count_has_a_range_without_and_with_the_uncertain_pairs(answer: Answer, name: str) -> None:
+    found = answer("bootstrap-sensitivity", **asked(name, alphas=[0.3, 0.05]))
+    resamples = None if name == "randomisation" else found["resamples"]
+    widths = []
+    for metric in found["metrics"]:
+        for level in metric["levels"]:
+            alpha = level["alpha"]
+            bound = 2 * math.sqrt(alpha * (1 - alpha) / resamples) if resamples else -1.0
+            near = [pair["asl"] for pair in metric["pairs"] if abs(pair["asl"] - alpha) <= bound + 1e-12]
+            low = sum(pair["asl"] < alpha and pair["asl"] not in near for pair in metric["pairs"])
+            assert level["uncertain_pairs"] == len(near)
+            assert level["significant_range"] == [low, low + len(near)]
+            assert low <= level["significant_pairs"] <= low + len(near)
+            widths.append(len(near))
+    assert any(widths) == (resamples is not None)
+
+
+def test_holms_correction_of_resampled_levels_has_no_range(answer: Answer) -> None:
+    for name in ("paired-bootstrap", "t-test", "randomisation"):
+        found = answer("bootstrap-sensitivity", **asked(name, correction="holm"))
+        levels = [level for metric in found["metrics"] for level in metric["levels"]]
+        is_drawn = name == "paired-bootstrap"
+        assert all((level["uncertain_pairs"] is None) == is_drawn for level in levels)
+        assert all((level["significant_range"] is None) == is_drawn for level in levels)
+        assert find_kind("bootstrap-sensitivity").tables(found)
+
+
+def test_a_single_seed_is_not_part_of_the_request(shelf: Laboratory) -> None:
+    one, same, several = (
+        shelf.launch("bootstrap-sensitivity", metrics=["AP"], **more) for more in ({}, {"seeds": 1}, {"seeds": 2})
+    )
+    assert one.id == same.id != several.id
+    assert ("seeds" in one.params, several.params["seeds"]) == (False, 2)
+    drawn = shelf.launch("bootstrap-sensitivity", metrics=["AP"], test="sign", seeds=2)
+    assert drawn.id == shelf.launch("bootstrap-sensitivity", metrics=["AP"], test="sign").id
+
+
+def test_pairs_are_bounded_over_all_seeds(shelf: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gainboard.evaluation.analyses.sensitivity.MOST_TESTED_PAIRS", 28 * 2)
+    shelf.launch("bootstrap-sensitivity", metrics=["RR"], seeds=2)
+    with pytest.raises(InvalidRequest, match="84 pairs of runs"):
+        shelf.launch("bootstrap-sensitivity", metrics=["RR"], seeds=3)
+
+
+def test_a_result_of_an_earlier_version_still_has_its_table(answer: Answer) -> None:
+    found = answer("bootstrap-sensitivity", **SEVERAL)
+    new = {"significant_pairs_by_seed", "uncertain_pairs", "significant_range"}
+    old = {name: value for name, value in found.items() if name not in ("seeds", "first_by_seed", "uncertain_marks")}
+    old["metrics"] = [
+        metric
+        | {"levels": [{name: value for name, value in level.items() if name not in new} for level in metric["levels"]]}
+        for metric in found["metrics"]
+    ]
+    table = find_kind("bootstrap-sensitivity").tables(old)[0]
+    assert [column.title for column in table.columns] == ["metric", *["sensitivity", "estimated difference"] * 2]

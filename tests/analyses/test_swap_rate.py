@@ -181,3 +181,20 @@ def test_what_was_asked_for_is_said(answer: Answer) -> None:
     assert (found["strict"], found["replacement"]) == (False, True)
     assert (found["trials"], found["seed"], found["topics"]) == (TRIALS, SEED, 11)
     assert answer("swap-rate", metrics=["AP"])["trials"] == 1000
+
+
+@pytest.mark.parametrize("form", FORMS[1:3], ids=lambda form: "+".join(form))
+def test_columns_under_several_seeds_are_those_of_jobs_with_each_seed(answer: Answer, form: dict[str, Any]) -> None:
+    params = ASKED | form | {"rule": "isotonic"}
+    found = answer("swap-rate", **params, seeds=3)
+    each = [answer("swap-rate", **params | {"seed": SEED + step}) for step in range(3)]
+    columns = [
+        {name: job["metrics"][place][name] for name in found["metrics"][0]["by_seed"][0]}
+        for place in range(len(METRICS))
+        for job in each
+    ]
+    assert [under for metric in found["metrics"] for under in metric["by_seed"]] == columns
+    assert columns[0] != columns[1]
+    alone = [{name: value for name, value in metric.items() if name != "by_seed"} for metric in found["metrics"]]
+    assert alone == [{name: metric[name] for name in alone[0]} for metric in each[0]["metrics"]]
+    assert (found["seed"], found["seeds"]) == (SEED, 3)

@@ -127,3 +127,60 @@ def test_what_is_left_out_and_remarked_names_its_collection() -> None:
     found = compose({"c": [FIRST, Remark("beware")], "e": [LeftOut("Table 2", "too few runs")]})
     assert found.remarks == [("c", Remark("beware"))]
     assert found.left_out == [("e", LeftOut("Table 2", "too few runs"))]
+
+
+def under_seeds(*counts: dict[str, float], parts: bool = False) -> LaidTable:
+    """A table for each seed, sorted by its number, and marked above 0.9."""
+    columns = (Column("part", section=True), *COLUMNS[:2]) if parts else COLUMNS[:2]
+    of_seed = [
+        Table(
+            "any",
+            "Of metrics.",
+            columns,
+            [(*name.split(), number) if parts else (name, number) for name, number in each.items()],
+            mark="above 0.9",
+        )
+        for each in counts
+    ]
+    above, place = mark_where(lambda number: number > 0.9), 2 if parts else 1
+    return LaidTable("Table 1", of_seed[0], lambda each: above(sorted_by(place)(each)), by_seed=of_seed[1:])
+
+
+def test_marks_that_are_not_the_same_under_all_seeds_are_in_italics() -> None:
+    table = under_seeds(
+        {"AP": 0.95, "Q": 0.97, "RR": 0.8, "P": 0.1}, {"Q": 0.98, "AP": 0.85, "RR": 0.92, "P": 0.3}
+    ).finished()
+    assert table.rows == [
+        ["Q", Marked(0.97)],
+        ["AP", Marked(0.95, "italic")],
+        ["RR", Marked(0.8, "italic")],
+        ["P", 0.1],
+    ]
+    assert table.meanings == {"bold": "above 0.9", "italic": "above 0.9, but only under some of 2 seeds"}
+    assert table.notes == []
+
+
+def test_a_note_names_the_rows_that_may_be_first() -> None:
+    table = under_seeds({"AP": 0.5, "Q": 0.4}, {"AP": 0.5, "Q": 0.6}, {"AP": 0.5, "Q": 0.1}).finished()
+    assert table.notes == ["It depends on the seed which is first: AP or Q."]
+    sections = under_seeds(
+        {"a AP": 0.5, "a Q": 0.4, "b AP": 0.3, "b Q": 0.2},
+        {"a AP": 0.5, "a Q": 0.4, "b AP": 0.1, "b Q": 0.2},
+        parts=True,
+    ).finished()
+    assert sections.notes == ["It depends on the seed which is first in b: AP or Q."]
+
+
+def test_a_table_of_one_seed_is_only_finished() -> None:
+    table = under_seeds({"AP": 0.95, "Q": 0.4}).finished()
+    assert (table.rows, table.second_mark, table.notes) == ([["AP", Marked(0.95)], ["Q", 0.4]], "", ())
+
+
+def test_an_average_is_marked_by_the_averages_under_each_seed() -> None:
+    one = under_seeds({"AP": 0.95, "Q": 0.99}, {"AP": 0.91, "Q": 0.99})
+    other = under_seeds({"AP": 0.95, "Q": 0.99}, {"AP": 0.85, "Q": 0.99})
+    *_, mean = compose({"c": [one], "e": [other]}).tables
+    assert [row[1] for row in mean.exhibit.rows] == [
+        Marked(pytest.approx(0.99)),  # type: ignore[arg-type]
+        Marked(pytest.approx(0.95), "italic"),  # type: ignore[arg-type]
+    ]

@@ -10,7 +10,7 @@ from gainboard.exhibits import Cell, Column, Figure, HeatMap, Marked, Panel, Sha
 from gainboard.exhibits.tables import value_of
 from gainboard.statistics.correlation import least_significant_tau
 from gainboard.work.layout.composing import compose
-from gainboard.work.layout.laid import Laid
+from gainboard.work.layout.laid import Laid, LaidTable
 from gainboard.work.reports.controlling_late_arrival_penalty import most_sensitive_first
 from tests.analyses.laboratory import Laboratory, beside
 from tests.exhibits.compiling import compiles
@@ -183,11 +183,14 @@ def test_sensitivities_are_those_of_a_job_of_one_setting_sorted(
     levels = {name: found["levels"] for name, found in zip(METRICS, job["metrics"], strict=True)}
     for place, alpha in enumerate((0.05, 0.01)):
         rows = [row[1:] for row in tables(shown)["Tables 2-3"].rows if f"ratio = {gains}, ASL < {alpha}" in str(row[0])]
-        assert {str(value_of(name)): [share, difference] for name, share, difference in rows} == {
-            name: [Share(level[place]["significant_pairs"], 6), level[place]["estimated_difference"]]
+        assert {str(value_of(name)): cells for name, *cells in rows} == {
+            name: [
+                *(Share(count, 6) for count in (level[place]["significant_pairs"], *level[place]["significant_range"])),
+                level[place]["estimated_difference"],
+            ]
             for name, level in levels.items()
         }
-        shares = [float(share) for _, share, _ in rows]  # type: ignore[arg-type]
+        shares = [float(row[1]) for row in rows]  # type: ignore[arg-type]
         assert shares == sorted(shares, reverse=True)
 
 
@@ -217,6 +220,19 @@ def test_the_table_of_the_paper_is_sorted_and_in_bold_as_it_is_printed() -> None
         assert of_part == [pairs / 105 for pairs in found.values()]
 
 
+def test_a_metric_that_ties_ap_under_another_seed_is_in_italics() -> None:
+    again = {part: dict(found) for part, found in PAPER_2.items()}
+    again["c"]["Q10"] = again["c"]["AP"]
+    again["b"]["genAP"] = 65
+    laid_out = LaidTable(
+        "Tables 2-3",
+        sensitivities(PAPER_2),
+        most_sensitive_first,
+        by_seed=[sensitivities(PAPER_2), sensitivities(again)],
+    )
+    assert styles(laid_out.finished()) == {"Q0.1": "bold", "Q1": "bold", "Q10": "italic"}
+
+
 def test_a_metric_as_sensitive_as_ap_is_not_more_sensitive() -> None:
     table = most_sensitive_first(sensitivities({"a": {"Q10": 78, "AP": 74}, "c": {"Q10": 74, "AP": 74}}))
     assert not any(isinstance(cell, Marked) for row in table.rows for cell in row)
@@ -236,9 +252,64 @@ def test_averages_are_sorted_and_marked_by_their_own_numbers(laboratory: Laborat
             if (row[0], value_of(row[1])) == (part, metric)
         ]
         assert value == pytest.approx(sum(shares) / 2)
-    bold = {str(row[1].value) for row in mean.rows if isinstance(row[1], Marked)}
-    parts = {part for part, _ in own}
-    assert bold == {name for name in METRICS if all(own[part, name] > own[part, "AP"] for part in parts)}  # type: ignore[operator]
+    jobs = [of_jobs(laboratory, seed, 5) for seed in (0, 1)]
+    beating = [averages_that_beat_ap(jobs, seed) for seed in range(5)]
+    assert styles(mean) == uncertain(beating)
+
+
+def of_jobs(laboratory: Laboratory, seed: int, seeds: int) -> dict[tuple[str, int], dict[str, list[int]]]:
+    """The counts of significant pairs under each seed by gains, place of the level, and metric."""
+    found = {}
+    for gains in GAINS:
+        asked = {"gains": gains, "runs": {"best_per_team": "AP"}, "resamples": 200, "seed": seed, "seeds": seeds}
+        job = laboratory.answer("bootstrap-sensitivity", metrics=METRICS, **asked)
+        for place in (0, 1):
+            counts = [metric["levels"][place]["significant_pairs_by_seed"] for metric in job["metrics"]]
+            found[gains, place] = dict(zip(METRICS, counts, strict=True))
+    return found
+
+
+def averages_that_beat_ap(jobs: list[dict[tuple[str, int], dict[str, list[int]]]], seed: int) -> set[str]:
+    """The metrics with more pairs than AP in all parts, over all jobs, under one of the seeds."""
+    return {
+        name
+        for name in METRICS
+        if all(
+            sum(job[part][name][seed] for job in jobs) > sum(job[part]["AP"][seed] for job in jobs) for part in jobs[0]
+        )
+    }
+
+
+def uncertain(beating: list[set[str]]) -> dict[str, str]:
+    """The style of each metric that beats AP under any of the seeds."""
+    return {name: "bold" if all(name in each for each in beating) else "italic" for name in set.union(*beating)}
+
+
+def styles(table: Table) -> dict[str, str]:
+    return {str(row[1].value): row[1].style for row in table.rows if isinstance(row[1], Marked)}
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 8])
+def test_marks_that_change_with_the_seed_are_in_italics(laboratory: Laboratory, seeds: int) -> None:
+    job = of_jobs(laboratory, 0, seeds)
+    beating = [averages_that_beat_ap([job], seed) for seed in range(seeds)]
+    table = tables(laid(laboratory, NAME, **FEW, seeds=seeds))["Tables 2-3"]
+    assert styles(table) == uncertain(beating)
+    assert ("italic" in table.meanings) == (seeds > 1)
+
+
+def test_notes_name_the_metrics_that_may_be_first_in_each_part(laboratory: Laboratory) -> None:
+    job = of_jobs(laboratory, 0, 8)
+    table = tables(laid(laboratory, NAME, **FEW, seeds=8))["Tables 2-3"]
+    changing = 0
+    for (gains, place), counts in job.items():
+        alpha = (0.05, 0.01)[place]
+        firsts = {max(METRICS, key=lambda name: counts[name][seed]) for seed in range(8)}
+        said = [note for note in table.notes if "It depends" in note and f"= {gains}, ASL < {alpha}:" in note]
+        assert len(said) == (len(firsts) > 1)
+        assert all(set(note.rstrip(".").rpartition(": ")[2].split(" or ")) == firsts for note in said)
+        changing += len(said)
+    assert changing
 
 
 def test_it_is_remarked_which_log_bases_exceed_r_and_where(laboratory: Laboratory, shown: list[Laid]) -> None:

@@ -260,17 +260,43 @@ def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest: Laboratory,
     found = rows(report, "Table 8")
     curves = {each.label: each for each in figures(report)["Figure 6"].series}
     assert list(curves) == ["Q3:2:1", "Q1:1:1", "Q10:5:1", "Qadjust"]
+    styles = set()
     for place, (setting, curve) in enumerate(zip(SETTINGS.values(), curves.values(), strict=True)):
         jobs = [
-            forest.answer("swap-rate", metrics=list(GRADED.values()), gains=setting, **TOP),
+            forest.answer("swap-rate", metrics=list(GRADED.values()), gains=setting, **TOP, seeds=5),
             forest.answer("stability", metrics=list(GRADED.values()), gains=setting, **TOP, fuzziness=FUZZINESS),
         ]
         power = [metric["discrimination_power"] for metric in jobs[0]["metrics"]]
         assert [value_of(cells[place]) for cells in found.values()] == power
-        bold = [isinstance(cells[place], Marked) for cells in found.values()]
-        assert bold == [each is not None and each > 0.2 for each in power]
+        for cells, metric in zip(found.values(), jobs[0]["metrics"], strict=True):
+            is_high = [(each["discrimination_power"] or 0) > 0.2 for each in metric["by_seed"]]
+            style = "bold" if all(is_high) else "italic" if any(is_high) else None
+            assert (cell.style if isinstance(cell := cells[place], Marked) else None) == style
+            styles.add(style)
         assert list(curve.y) == [point["minority_rate"] for point in jobs[1]["metrics"][0]["curve"]]
     assert list(found) == list(GRADED)
+    assert styles == {"bold", "italic", None}
+    assert tables(report)["Table 8"].meanings == {
+        "bold": "higher than 20%",
+        "italic": "higher than 20%, but only under some of 5 seeds",
+    }
+
+
+@pytest.mark.parametrize(("number", "part"), [("(a)", RELAXED | RIGID), ("(b)", GRADED)])
+def test_tables_2_and_3_say_which_metrics_may_be_first(
+    forest: Laboratory, report: list[Laid], number: str, part: dict[str, str]
+) -> None:
+    job = forest.answer("swap-rate", metrics=list(EVERY.values()), **TOP, seeds=5)
+    metrics = [(name, metric) for name, metric in zip(EVERY, job["metrics"], strict=True) if name in part]
+    firsts = {
+        max(metrics, key=lambda each: each[1]["by_seed"][seed]["discrimination_power"] or 0)[0] for seed in range(5)
+    }
+    said = [note for note in tables(report)[f"Tables 2-3 {number}"].notes if note.startswith("It depends on the seed")]
+    assert len(said) == (len(firsts) > 1)
+    assert all(name in note for note in said for name in firsts)
+    one = tables(laid(forest, NAME, **ASKED, seeds=1))
+    assert not any(note.startswith("It depends") for note in one[f"Tables 2-3 {number}"].notes)
+    assert one["Table 8"].second_mark == ""
 
 
 def test_table_9_compares_the_rankings_of_all_runs_with_those_of_the_default(

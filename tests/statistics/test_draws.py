@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Draws, resample_counts
+from gainboard.statistics.draws import Draws, resample_counts, successive_seeds
 
 FROZEN_RESAMPLES = [[2, 1, 3, 4, 3, 1], [4, 3, 3, 4, 0, 5]]
 FROZEN_SUBSETS = [[1, 5, 0, 4], [1, 8, 5, 4]]
@@ -75,3 +75,8 @@ def test_one_run_can_only_be_permuted_in_one_way() -> None:
 def chi_square(found: NDArray[np.intp]) -> float:
     expected = found.mean()
     return float(((found - expected) ** 2 / expected).sum())
+
+
+def test_seeds_follow_each_other_and_begin_again_after_the_largest() -> None:
+    assert successive_seeds(5, 3) == [5, 6, 7]
+    assert successive_seeds(2**64 - 2, 4) == [2**64 - 2, 2**64 - 1, 0, 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +12,14 @@ import pytest
 from gainboard.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.significance import Outcome, SignificanceSettings, SignificanceTest, every_test, find_test
+from gainboard.statistics.significance import (
+    Outcome,
+    SignificanceSettings,
+    SignificanceTest,
+    every_test,
+    find_test,
+    uncertain_pairs,
+)
 
 from .matrices import EVERY_KIND, awkward, continuous, tenths
 
@@ -135,3 +143,40 @@ def as_bytes(outcome: Outcome) -> list[bytes]:
     compared = (outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
     arrays = (outcome.asl, outcome.estimated_differences, *compared)
     return [b"" if array is None else array.tobytes() for array in arrays]
+
+
+@pytest.mark.parametrize(("alpha", "low", "high"), [(0.05, 0.037, 0.063), (0.01, 0.004, 0.016)])
+def test_a_level_within_two_standard_errors_of_alpha_is_uncertain(alpha: float, low: float, high: float) -> None:
+    # .0138 about .05 and .0063 about .01, of levels that are thousandths
+    asl = np.arange(1001) / 1000
+    found = asl[uncertain_pairs(asl, alpha, 1000)]
+    assert (found[0], found[-1], len(found)) == (low, high, round((high - low) * 1000) + 1)
+
+
+def test_the_bound_itself_is_uncertain() -> None:
+    # 2 sqrt(.1 * .9 / 900) is .02
+    asl = np.array([71, 72, 73, 107, 108, 109]) / 900
+    assert uncertain_pairs(asl, 0.1, 900).tolist() == [False, True, True, True, True, False]
+
+
+@pytest.mark.parametrize("resamples", [7, 100, 1000, 12345])
+def test_uncertain_levels_are_those_of_exact_fractions(resamples: int) -> None:
+    for alpha in (Fraction(1, 20), Fraction(1, 100), Fraction(1, 5)):
+        bound = 4 * alpha * (1 - alpha) / resamples
+        expected = [(Fraction(count, resamples) - alpha) ** 2 <= bound for count in range(resamples + 1)]
+        asl = np.arange(resamples + 1) / resamples
+        assert uncertain_pairs(asl, float(alpha), resamples).tolist() == expected
+
+
+def test_levels_without_resamples_are_certain() -> None:
+    assert uncertain_pairs(np.array([0.05, 0.051]), 0.05, None).tolist() == [False, False]
+
+
+@each_test
+@pytest.mark.parametrize("topics", [13, 14])
+def test_exact_levels_are_the_same_under_every_seed(test: SignificanceTest, topics: int) -> None:
+    scores = continuous(5, topics)
+    one, other = (test.decide(scores, SignificanceSettings(seed=seed, resamples=200)).asl for seed in (1, 2))
+    depends = bool(test.default_resamples) and not test.is_exact(topics)
+    assert np.array_equal(one, other) != depends
+    assert test.is_exact(topics) == (test.name == "randomisation" and topics == 13)

@@ -77,6 +77,11 @@ class Draws:
         return words
 
 
+def successive_seeds(seed: int, count: int) -> list[int]:
+    """Return `count` seeds, from `seed` on; 0 follows the largest seed."""
+    return [(seed + step) % 2**64 for step in range(count)]
+
+
 def resample_counts(resamples: Indices, size: int) -> Floats:
     """Return how often each index is in each resample: float64 [resamples, size] from indices [resamples, any]."""
     places = resamples + np.arange(len(resamples))[:, np.newaxis] * size

@@ -51,14 +51,17 @@ class Randomisation(SignificanceTest):
     reference = "Smucker, Allan and Carterette, A comparison of statistical significance tests for IR, CIKM 2007"
     default_resamples = 10000
 
+    def is_exact(self, topics: int) -> bool:
+        return topics <= MOST_ENUMERATED
+
     def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
-        if topics <= MOST_ENUMERATED:
+        if self.is_exact(topics):
             return 1
         at_once = min(NUMBERS_AT_ONCE, BLOCK_PRODUCTS / max(1, pair_count(runs))) // topics
         return int(-(-self.drawn(resamples) // max(1, at_once)))
 
     def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
-        flips = 2**topics if topics <= MOST_ENUMERATED else self.drawn(resamples)
+        flips = 2**topics if self.is_exact(topics) else self.drawn(resamples)
         whole = pair_count(runs) * flips * (topics * 1e-10 + 1e-9)
         return whole / self.blocks(runs, topics, resamples)
 
@@ -70,13 +73,13 @@ class Randomisation(SignificanceTest):
 
     def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         count = np.sum([part["count"] for part in found], axis=0)
-        if scores.shape[1] <= MOST_ENUMERATED:
+        if self.is_exact(scores.shape[1]):
             return Outcome(asl=count / 2 ** scores.shape[1], resamples=2 ** scores.shape[1])
         resamples = self.drawn(settings.resamples)
         return Outcome(asl=(1 + count) / (1 + resamples), resamples=resamples)
 
     def _signs(self, runs: int, topics: int, block: int, settings: SignificanceSettings) -> Floats:
-        if topics <= MOST_ENUMERATED:
+        if self.is_exact(topics):
             return every_sign(topics)
         resamples, blocks = self.drawn(settings.resamples), self.blocks(runs, topics, settings.resamples)
         number = resamples * (block + 1) // blocks - resamples * block // blocks

@@ -21,6 +21,8 @@ from gainboard.statistics.effects import Effects, paired_effects
 from gainboard.statistics.pairs import pair_count
 
 BLOCK_SECONDS = 1.5
+_ROUNDING = 1e-12
+"""Levels are quotients of whole numbers, and none is nearer than this to a bound without reaching it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,19 @@ class Outcome:
     infinite_counts: NDArray[np.int32] | None = None
     infinite_resamples: NDArray[np.int32] | None = None
     resamples: int | None = None
+
+
+def uncertain_pairs(asl: Floats, alpha: float, resamples: int | None) -> NDArray[np.bool_]:
+    """Return which pairs may be significant at `alpha` or not, depending on the seed: bool [pairs].
+
+    `asl` is float64 [pairs], and `resamples` the number from which it was counted; without any, no pair is uncertain. A
+    pair is uncertain if its level is within two standard errors of `alpha`: |ASL - alpha| <= 2 sqrt(alpha (1 - alpha) /
+    resamples), the binomial error of a share that is `alpha`.
+    """
+    if resamples is None:
+        return np.zeros(asl.shape, dtype=np.bool_)
+    near: NDArray[np.bool_] = np.abs(asl - alpha) <= 2 * math.sqrt(alpha * (1 - alpha) / resamples) + _ROUNDING
+    return near
 
 
 def join_fields(found: Sequence[BlockResult]) -> BlockResult:
@@ -118,6 +133,10 @@ class SignificanceTest(ABC):
     def effects(self, scores: Floats, numbers: Indices | None = None) -> Effects:
         """Return the effects of all pairs, or of the pairs with these numbers: intp [pairs]."""
         return paired_effects(scores, numbers)
+
+    def is_exact(self, topics: int) -> bool:
+        """Return whether levels over so many topics depend on no seed, although resamples are counted."""
+        return False
 
     def drawn(self, resamples: int | None) -> int:
         """Return the number of resamples to draw if the request asks for `resamples`."""

@@ -17,6 +17,7 @@ from gainboard.work.labels import Labels, as_text
 MOST_DRAWS = 100_000
 """The most resamples or trials of one job."""
 MOST_RUNS = 10_000
+MOST_SEEDS = 100
 
 MOST_CHARACTERS = 1000
 """The most characters of an expression, as in the metric parser."""
@@ -29,6 +30,15 @@ Seed = Annotated[
     int,
     Field(
         strict=True, ge=0, lt=2**64, description="Seed of everything that is drawn; an equal seed gives an equal result"
+    ),
+]
+Seeds = Annotated[
+    int,
+    Field(
+        strict=True,
+        ge=1,
+        le=MOST_SEEDS,
+        description="Number of seeds, from `seed` on: a mark that changes under any of them is uncertain",
     ),
 ]
 Default = Annotated[str, StringConstraints(max_length=1000)] | StrictInt | StrictFloat

@@ -16,6 +16,7 @@ from gainboard.evaluation.matrices import Matrices
 class GainRobustness(Analysis):
     """Stability and swap rate of each metric under each setting, and its ranking against that of the first one.
 
+    Swap rates are computed under each of the `seeds`, the others under the first.
     `labels` maps each metric to its labels under the settings, in the order of the settings.
     """
 
@@ -30,6 +31,7 @@ class GainRobustness(Analysis):
         subset_size: int | None = None,
         per_pair: bool = False,
         seed: int = 0,
+        seeds: int = 1,
     ) -> None:
         super().__init__(matrices)
         self.labels, self.settings = labels, settings
@@ -37,7 +39,7 @@ class GainRobustness(Analysis):
         sizes: dict[str, Any] = {"trials": trials, "subset_size": subset_size, "seed": seed}
         self._members: list[Analysis] = [
             Stability(matrices, every, fuzziness=fuzziness, per_pair=per_pair, **sizes),
-            SwapRate(matrices, every, **sizes),
+            SwapRate(matrices, every, seeds=seeds, **sizes),
             *(
                 RankCorrelation(matrices, each, coefficients=("kendall", "spearman"), against=each[0])
                 for each in map(_distinct, labels.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,10 +19,10 @@ from gainboard.evaluation.analyses.common import (
 )
 from gainboard.evaluation.analyses.compared_pairs import ComparedPairs, as_counts, as_levels
 from gainboard.evaluation.matrices import Floats, Matrices
-from gainboard.statistics.draws import Indices
+from gainboard.statistics.draws import Indices, successive_seeds
 from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples, significance_groups
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.significance import Outcome, SignificanceSettings, find_test
+from gainboard.statistics.significance import Outcome, SignificanceSettings, find_test, uncertain_pairs
 
 Correction = Literal["none", "holm", "max-t"]
 KEPT = "numbers are kept of all resamples"
@@ -62,6 +62,7 @@ class Sensitivity(Analysis):
         correction: Correction = "none",
         baseline: str | None = None,
         seed: int = 0,
+        seeds: int = 1,
     ) -> None:
         super().__init__(matrices)
         self.metrics, self.baseline, self.correction = metrics, baseline, correction
@@ -69,6 +70,8 @@ class Sensitivity(Analysis):
         self.settings = SignificanceSettings(
             seed=seed, resamples=resamples, alphas=tuple(alphas), largest=correction == "max-t"
         )
+        # Under further seeds, only pairs are counted.
+        self._further = [replace(self.settings, seed=each, alphas=()) for each in successive_seeds(seed, seeds)[1:]]
         self.topics = common_topics(matrices, metrics)
         self._refuse_what_cannot_be()
         self._blocks = self.test.blocks(matrices.run_count, self.topics.count, resamples)
@@ -82,18 +85,24 @@ class Sensitivity(Analysis):
             )
         runs, resamples = self.matrices.run_count, self.settings.resamples
         require_at_most(MOST_KEPT, self.test.numbers_kept(runs, self.topics.count, resamples), KEPT, "resamples")
-        require_at_most(MOST_TESTED_PAIRS, pair_count(runs) * len(self.metrics), PAIRS, "runs", "too-many-pairs")
+        tested = pair_count(runs) * len(self.metrics) * (1 + len(self._further))
+        require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
 
     def parts(self) -> list[float]:
         # The parts are blocks of resamples, not metrics, because all metrics use the resamples that a block draws.
         runs, topics = self.matrices.run_count, self.topics.count
         each = self.test.seconds_of_block(runs, topics, self.settings.resamples)
-        return [each] * (self._blocks * len(self.metrics))
+        return [each] * (self._parts_a_seed * (1 + len(self._further)))
+
+    @property
+    def _parts_a_seed(self) -> int:
+        return self._blocks * len(self.metrics)
 
     def work(self, part: int) -> Arrays:
-        block, metric = divmod(part, len(self.metrics))
-        found = self.test.work(self.topics.scores(self.metrics[metric]), block, self.settings)
-        return self._compact(found)
+        seed, rest = divmod(part, self._parts_a_seed)
+        block, metric = divmod(rest, len(self.metrics))
+        settings = (self.settings, *self._further)[seed]
+        return self._compact(self.test.work(self.topics.scores(self.metrics[metric]), block, settings))
 
     def _compact(self, found: Arrays) -> Arrays:
         """Return the findings of a block without what the result does not need: two bytes per pair for most tests."""
@@ -114,15 +123,20 @@ class Sensitivity(Analysis):
         metrics, resamples = [], None
         # One metric at a time: the arrays for half a million pairs need much memory while they are computed.
         for row, label in enumerate(self.metrics):
-            decision = self._decide(label, found[row :: len(self.metrics)])
-            metrics.append(self._metric(decision))
+            decision = self._decide(label, self._found(found, 0, row), self.settings)
+            further = [
+                self._decide(label, self._found(found, seed, row), settings).asl
+                for seed, settings in enumerate(self._further, start=1)
+            ]
+            metrics.append(self._metric(decision, further))
             resamples = decision.outcome.resamples
-        order = sorted(range(len(metrics)), key=lambda row: [-level["sensitivity"] for level in metrics[row]["levels"]])
+        beating = [self._beats_baseline(metrics, seed) for seed in range(1 + len(self._further))]
         pairs = pair_count(self.matrices.run_count)
         return {
             **self.topics.described(),
             "test": self.test.name,
             "seed": self.settings.seed,
+            "seeds": 1 + len(self._further),
             "resamples": resamples,
             "correction": self.correction,
             "resamples_needed": self._needed(pairs) if self.correction == "holm" and resamples is not None else None,
@@ -130,17 +144,30 @@ class Sensitivity(Analysis):
             "baseline": self.baseline,
             "metrics": metrics,
             **({"asl_curve_ranks": (curve_points(pairs) + 1).tolist()} if pairs > MOST_POINTS else {}),
-            "by_sensitivity": [self.metrics[row] for row in order],
-            "beats_baseline": self._beats_baseline(metrics),
+            "by_sensitivity": self._by_sensitivity(metrics, 0),
+            "first_by_seed": [self._by_sensitivity(metrics, seed)[0] for seed in range(1 + len(self._further))],
+            "beats_baseline": beating[0],
+            "uncertain_marks": [
+                label for label in self.metrics if len({label in under_seed for under_seed in beating}) > 1
+            ],
         }
+
+    def _found(self, found: Sequence[Arrays], seed: int, metric: int) -> Sequence[Arrays]:
+        """Return the findings about a metric under one of the seeds, block by block."""
+        start = seed * self._parts_a_seed
+        return found[start + metric : start + self._parts_a_seed : len(self.metrics)]
+
+    def _by_sensitivity(self, metrics: Sequence[dict[str, Any]], seed: int) -> list[str]:
+        counts = [[-level["significant_pairs_by_seed"][seed] for level in metric["levels"]] for metric in metrics]
+        return [self.metrics[row] for row in sorted(range(len(metrics)), key=counts.__getitem__)]
 
     def _needed(self, pairs: int) -> int:
         return needed_resamples(pairs, min(self.settings.alphas))
 
-    def _decide(self, label: str, found: Sequence[Arrays]) -> Decision:
+    def _decide(self, label: str, found: Sequence[Arrays], settings: SignificanceSettings) -> Decision:
         scores = self.topics.scores(label)
         whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
-        outcome = self.test.outcome(scores, whole, self.settings)
+        outcome = self.test.outcome(scores, whole, settings)
         asl = outcome.asl
         if self.correction == "holm":
             asl = holm(asl)
@@ -152,7 +179,7 @@ class Sensitivity(Analysis):
             asl = max_t(outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
         return Decision(label, scores, outcome, asl)
 
-    def _metric(self, decision: Decision) -> dict[str, Any]:
+    def _metric(self, decision: Decision, further: Sequence[Floats]) -> dict[str, Any]:
         outcome = decision.outcome
         corrected = as_counts(decision.asl, outcome.resamples) if self.correction != "none" else None
         levels = as_counts(outcome.asl, outcome.resamples)
@@ -160,7 +187,7 @@ class Sensitivity(Analysis):
         curve = np.sort(outcome.asl)[::-1]
         return {
             "metric": decision.label,
-            "levels": [self._level(decision, row, alpha) for row, alpha in enumerate(self.settings.alphas)],
+            "levels": [self._level(decision, further, row, alpha) for row, alpha in enumerate(self.settings.alphas)],
             "pairs": ComparedPairs(
                 decision.label, self.test.name, outcome.resamples, names, decision.scores, levels, corrected
             ),
@@ -174,7 +201,7 @@ class Sensitivity(Analysis):
             return {}
         return {"resamples_with_infinite_t": int(outcome.any_infinite.sum())}
 
-    def _level(self, decision: Decision, row: int, alpha: float) -> dict[str, Any]:
+    def _level(self, decision: Decision, further: Sequence[Floats], row: int, alpha: float) -> dict[str, Any]:
         significant, pairs = int((decision.asl < alpha).sum()), len(decision.asl)
         estimated = decision.outcome.estimated_differences
         difference = float(estimated[row].max()) if estimated is not None else None
@@ -183,6 +210,8 @@ class Sensitivity(Analysis):
             "significant_pairs": significant,
             "pairs": pairs,
             "sensitivity": significant / pairs,
+            "significant_pairs_by_seed": [significant, *(int((asl < alpha).sum()) for asl in further)],
+            **self._uncertain(decision, alpha),
             "estimated_difference": difference,
             "estimated_difference_printed": f"{difference:.2f}" if difference is not None else None,
         }
@@ -192,16 +221,28 @@ class Sensitivity(Analysis):
             level["groups"] = {run.name: own for run, own in zip(self.matrices.runs, groups, strict=True)}
         return level
 
-    def _beats_baseline(self, metrics: Sequence[dict[str, Any]]) -> list[str]:
-        """Return the metrics that are more sensitive than the baseline at every level."""
-        by_label = {metric["metric"]: metric["levels"] for metric in metrics}
+    def _uncertain(self, decision: Decision, alpha: float) -> dict[str, Any]:
+        """Return the number of uncertain pairs, and the count of significant ones without and with them.
+
+        Both are undefined with Holm's correction, which multiplies the error of the levels.
+        """
+        resamples = None if self.test.is_exact(self.topics.count) else decision.outcome.resamples
+        if self.correction == "holm" and resamples is not None:
+            return {"uncertain_pairs": None, "significant_range": None}
+        uncertain = uncertain_pairs(decision.asl, alpha, resamples)
+        sure, count = int(((decision.asl < alpha) & ~uncertain).sum()), int(uncertain.sum())
+        return {"uncertain_pairs": count, "significant_range": [sure, sure + count]}
+
+    def _beats_baseline(self, metrics: Sequence[dict[str, Any]], seed: int) -> list[str]:
+        """Return the metrics that are more sensitive than the baseline at every level, under one of the seeds."""
+        by_label = {
+            metric["metric"]: [level["significant_pairs_by_seed"][seed] for level in metric["levels"]]
+            for metric in metrics
+        }
         if self.baseline not in by_label:
             return []
         return [
             label
-            for label, levels in by_label.items()
-            if all(
-                own["significant_pairs"] > other["significant_pairs"]
-                for own, other in zip(levels, by_label[self.baseline], strict=True)
-            )
+            for label, counts in by_label.items()
+            if all(own > other for own, other in zip(counts, by_label[self.baseline], strict=True))
         ]

@@ -10,7 +10,7 @@ import numpy as np
 from gainboard.evaluation.analyses.analysis import Analysis, Arrays
 from gainboard.evaluation.analyses.common import MOST_KEPT, PAIRS, require_at_most, subsets, topics_for_halves
 from gainboard.evaluation.matrices import Matrices
-from gainboard.statistics.draws import Draws, Indices
+from gainboard.statistics.draws import Draws, Indices, successive_seeds
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.swap_rates import (
     BIN_EDGES,
@@ -40,22 +40,24 @@ class SwapRate(Analysis):
         strict: bool = True,
         rule: Rule = "first",
         seed: int = 0,
+        seeds: int = 1,
     ) -> None:
         super().__init__(matrices)
-        self.metrics, self.rule = metrics, rule
-        self.trials, self.replacement, self.strict, self.seed = trials, replacement, strict, seed
+        self.metrics, self.rule, self.seeds = metrics, rule, successive_seeds(seed, seeds)
+        self.trials, self.replacement, self.strict = trials, replacement, strict
         self.topics = topics_for_halves(matrices, metrics)
         self.topics.require_drawable(trials, "trials")
-        require_at_most(MOST_KEPT, pair_count(matrices.run_count) * len(metrics), PAIRS, "runs")
+        require_at_most(MOST_KEPT, pair_count(matrices.run_count) * len(metrics) * seeds, PAIRS, "runs")
         most = self.topics.count if replacement else self.topics.count // 2
         self.subset_size = self.topics.subset_size(subset_size, most)
 
     def parts(self) -> list[float]:
         comparisons = pair_count(self.matrices.run_count) * self.trials
-        return [comparisons * SECONDS_A_COMPARISON] * len(self.metrics)
+        return [comparisons * SECONDS_A_COMPARISON] * (len(self.seeds) * len(self.metrics))
 
     def work(self, part: int) -> Arrays:
-        counts = swap_counts(self.topics.scores(self.metrics[part]), *self._halves(), self.strict)
+        seed, metric = divmod(part, len(self.metrics))
+        counts = swap_counts(self.topics.scores(self.metrics[metric]), *self._halves(self.seeds[seed]), self.strict)
         return {
             "comparisons": counts.comparisons,
             "swaps": counts.swaps,
@@ -63,32 +65,41 @@ class SwapRate(Analysis):
             "maximum": np.array(counts.maximum),
         }
 
-    def _halves(self) -> tuple[Indices, Indices]:
+    def _halves(self, seed: int) -> tuple[Indices, Indices]:
         size, topics = self.subset_size, self.topics.count
         if self.replacement:
-            draws = Draws(self.seed, PURPOSE)
+            draws = Draws(seed, PURPOSE)
             return draws.resamples(self.trials, topics)[:, :size], draws.resamples(self.trials, topics)[:, :size]
-        both = subsets(self.seed, PURPOSE, self.trials, topics, 2 * size)
+        both = subsets(seed, PURPOSE, self.trials, topics, 2 * size)
         return both[:, :size], both[:, size:]
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         return {
             **self.topics.described(),
-            "seed": self.seed,
+            "seed": self.seeds[0],
+            "seeds": len(self.seeds),
             "trials": self.trials,
             "subset_size": self.subset_size,
             "replacement": self.replacement,
             "strict": self.strict,
             "rule": self.rule,
-            "metrics": [self._metric(*each) for each in zip(self.metrics, found, strict=True)],
+            "metrics": [
+                self._metric(label, [_counts(each) for each in found[place :: len(self.metrics)]])
+                for place, label in enumerate(self.metrics)
+            ],
         }
 
-    def _metric(self, label: str, arrays: Arrays) -> dict[str, Any]:
-        counts = SwapCounts(arrays["comparisons"], arrays["swaps"], arrays["by_pair"], float(arrays["maximum"]))
+    def _metric(self, label: str, under_each_seed: Sequence[SwapCounts]) -> dict[str, Any]:
+        counts = under_each_seed[0]
         bins = _bins(counts)
         by_rule = {rule: _required(counts, rule, bins) for rule in RULES}
-        columns = counts.sensitivity(self.rule)._asdict()
-        return {"metric": label, "bins": bins, **columns, **by_rule[self.rule], "by_rule": by_rule}
+        by_seed = [each.sensitivity(self.rule)._asdict() for each in under_each_seed]
+        chosen = by_seed[0] | by_rule[self.rule]
+        return {"metric": label, "bins": bins, **chosen, "by_rule": by_rule, "by_seed": by_seed}
+
+
+def _counts(found: Arrays) -> SwapCounts:
+    return SwapCounts(found["comparisons"], found["swaps"], found["by_pair"], float(found["maximum"]))
 
 
 def _bins(counts: SwapCounts) -> list[dict[str, Any]]:

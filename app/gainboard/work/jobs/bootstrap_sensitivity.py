@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
 from gainboard.evaluation.analyses.sensitivity import Correction, Sensitivity
@@ -26,9 +26,12 @@ from gainboard.exhibits import (
 from gainboard.statistics import every_test, find_test
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
-from gainboard.work.params import Draws, Expression, MetricsParams, Seed
+from gainboard.work.layout.laid import unsure
+from gainboard.work.params import Draws, Expression, MetricsParams, Seed, Seeds
 
 BASELINE = "AP"
+RANGE = ("surely", "at most")
+"""The headings of a count's range: without the uncertain pairs, and with them."""
 Test = Literal[tuple(test.name for test in every_test())]  # type: ignore[valid-type]
 Alpha = Annotated[float, Field(gt=0, lt=1)]
 
@@ -38,6 +41,12 @@ class SensitivityParams(MetricsParams):
     of means that this needs (Sakai, SIGIR 2006). The result also has every pair's ASL, effect size and 95 % interval,
     the curve of all ASLs in decreasing order and, with Tukey's test, the groups of runs that do not differ
     significantly.
+
+    An ASL from resamples depends on the seed. A pair is uncertain if its ASL is within two standard errors of alpha,
+    and `significant_range` is the count of significant pairs without and with the uncertain ones. It is null after
+    Holm's correction of resampled levels. With several `seeds`, `significant_pairs_by_seed` has the count under each,
+    `first_by_seed` the most sensitive metric, and `uncertain_marks` the metrics that beat the baseline under some seeds
+    only. The pairs and all other numbers are those of the first seed.
     """
 
     test: Test = Field("paired-bootstrap", description="The significance test")  # type: ignore[valid-type]
@@ -56,6 +65,7 @@ class SensitivityParams(MetricsParams):
         examples=["AP"],
     )
     seed: Seed = 0
+    seeds: Seeds = 1
 
     def expressions(self, label: Labels) -> dict[str, Any]:
         """Return the metrics, with the baseline among them."""
@@ -67,10 +77,18 @@ class SensitivityParams(MetricsParams):
         return found | {"metrics": joined, "baseline": baseline}
 
     def settled(self, label: Labels) -> Self:
-        """Return the same request with the test's own number of resamples, and without a seed if nothing is drawn."""
+        """Return the same request with the test's own number of resamples, and without seeds if nothing is drawn."""
         own = find_test(self.test).default_resamples
         settled = {"resamples": self.resamples or own, "alphas": list(dict.fromkeys(self.alphas))}
-        return super().settled(label).model_copy(update=settled | ({"seed": 0} if own is None else {}))
+        return super().settled(label).model_copy(update=settled | ({"seed": 0, "seeds": 1} if own is None else {}))
+
+    def shown(self) -> dict[str, JsonValue]:
+        """Return the settled request; a single seed is left out.
+
+        Then a leaderboard still knows the groups that an earlier version, which took no `seeds`, has computed.
+        """
+        shown = super().shown()
+        return {name: value for name, value in shown.items() if (name, value) != ("seeds", 1)}
 
 
 def _analysis(matrices: Matrices, asked: SensitivityParams) -> Sensitivity:
@@ -83,6 +101,7 @@ def _analysis(matrices: Matrices, asked: SensitivityParams) -> Sensitivity:
         correction=asked.correction,
         baseline=asked.baseline,
         seed=asked.seed,
+        seeds=asked.seeds,
     )
 
 
@@ -100,6 +119,8 @@ def tables(result: Result) -> Sequence[Table | LongTable]:
 
 def _sensitivity(result: Result) -> Table:
     by_label = {metric["metric"]: metric["levels"] for metric in result["metrics"]}
+    # results of earlier versions have no ranges
+    has_ranges = all(level.get("significant_range") is not None for levels in by_label.values() for level in levels)
     has_differences = all(level["estimated_difference"] is not None for levels in by_label.values() for level in levels)
     columns, rows = [Column("metric")], [_marked(result, label) for label in result["by_sensitivity"]]
     for place, alpha in enumerate(result["alphas"]):
@@ -108,15 +129,31 @@ def _sensitivity(result: Result) -> Table:
         columns.append(Column("sensitivity", group=group))
         for row, level in zip(rows, levels, strict=True):
             row.append(Share(level["significant_pairs"], level["pairs"]))
+        if has_ranges and result["resamples"] is not None:
+            columns += [Column(title, group=group) for title in RANGE]
+            for row, level in zip(rows, levels, strict=True):
+                row += level["significant_range"]
         if has_differences:
             columns.append(Column("estimated difference", digits=2, group=group))
             for row, level in zip(rows, levels, strict=True):
                 row.append(level["estimated_difference"])
     mark = f"more sensitive than {result['baseline']} at every level" if result["baseline"] else ""
-    return Table("sensitivity", f"Discriminative power. {_title(result)}.", columns, rows, mark=mark)
+    caption = f"Discriminative power. {_title(result)}."
+    return Table("sensitivity", caption, columns, rows, mark=mark, **_about_seeds(result, mark))
+
+
+def _about_seeds(result: Result, mark: str) -> dict[str, Any]:
+    """Return what the table says of several seeds: the meaning of uncertain marks, and which metrics may be first."""
+    if (seeds := result.get("seeds", 1)) == 1:
+        return {}
+    first = list(dict.fromkeys(result["first_by_seed"]))
+    notes = [f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}."]
+    return {"second_mark": unsure(mark, seeds) if mark else "", "notes": notes if len(first) > 1 else []}
 
 
 def _marked(result: Result, label: str) -> list[Any]:
+    if label in result.get("uncertain_marks", ()):
+        return [Marked(label, "italic")]
     return [Marked(label) if label in result["beats_baseline"] else label]
 
 
@@ -184,7 +221,8 @@ def figures(result: Result) -> Sequence[Figure]:
 BOOTSTRAP_SENSITIVITY = enter(
     JobKind(
         name="bootstrap-sensitivity",
-        changes=1,  # in max-T, an infinite t counts only for its own pair
+        # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain
+        changes=2,
         params=SensitivityParams,
         analysis=_analysis,
         tables=tables,

@@ -15,7 +15,7 @@ from gainboard.metrics import linear_ratio, steep
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.jobs import stability, swap_rate
 from gainboard.work.labels import Labels
-from gainboard.work.params import Expression, Metrics
+from gainboard.work.params import Expression, Metrics, Seeds
 
 
 def default_settings(highest_level: int) -> list[str]:
@@ -40,6 +40,7 @@ class RobustnessParams(stability.StabilityParams):
         "adjusted",
         examples=[["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"]],
     )
+    seeds: Seeds = 1
     labels: dict[str, list[str]] = Field({}, description="Filled in by the service: each metric under each setting")
 
     def expressions(self, label: Labels) -> dict[str, Any]:
@@ -109,6 +110,7 @@ def _analysis(matrices: Matrices, asked: RobustnessParams) -> GainRobustness:
         subset_size=asked.subset_size,
         per_pair=asked.per_pair,
         seed=asked.seed,
+        seeds=asked.seeds,
     )
 
 

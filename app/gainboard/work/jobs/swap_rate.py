@@ -11,7 +11,7 @@ from gainboard.evaluation.analyses.swap_rate import SwapRate
 from gainboard.exhibits import Axis, Column, Figure, Panel, Reference, Series, Table
 from gainboard.statistics.swap_rates import Rule
 from gainboard.work.job_kinds import JobKind, Result, enter
-from gainboard.work.params import Draws, MetricsParams, Seed
+from gainboard.work.params import Draws, MetricsParams, Seed, Seeds
 
 
 class SwapRateParams(MetricsParams):
@@ -25,7 +25,7 @@ class SwapRateParams(MetricsParams):
     first bin at or below 5 % after the rates are made non-increasing. `all-higher`, the rule of earlier versions, takes
     the first bin from which on no bin exceeds 5 %, however few comparisons a bin has. `by_rule` has the numbers of all
     four. `exceptions` are the bins above the difference that exceed 5 %, and `no_difference_because` says why a metric
-    has no difference.
+    has no difference. With several `seeds`, `by_seed` has the columns under each of them; all else is of the first.
     """
 
     trials: Draws = Field(1000, description="Number of pairs of topic sets")
@@ -38,6 +38,7 @@ class SwapRateParams(MetricsParams):
     strict: bool = Field(True, description="Whether a difference that becomes 0 counts as a swap, as in Sakai's form")
     rule: Rule = Field("first", description="How the difference required is read off the swap rates")
     seed: Seed = 0
+    seeds: Seeds = 1
 
 
 _REQUIRED = (
@@ -60,7 +61,7 @@ def tables(result: Result) -> Sequence[Table]:
             "required-differences",
             f"Difference required for a swap rate of at most 5 %, topic sets of {result['subset_size']}.",
             (Column("metric"), *_REQUIRED),
-            [(metric["metric"], *_required(metric)) for metric in result["metrics"]],
+            required(result),
             notes=exceptions(result["metrics"]),
         ),
         Table(
@@ -81,7 +82,16 @@ def tables(result: Result) -> Sequence[Table]:
     )
 
 
-def _required(metric: Result, maximum: float | None = None) -> tuple[Any, ...]:
+def required(result: Result, seed: int = 0) -> list[tuple[Any, ...]]:
+    """Return a row of the four columns for each metric, under one of the seeds, counted from 0."""
+    return [
+        # results of earlier versions have one seed
+        (metric["metric"], *_columns(metric["by_seed"][seed] if seed else metric))
+        for metric in result["metrics"]
+    ]
+
+
+def _columns(metric: Result, maximum: float | None = None) -> tuple[Any, ...]:
     return (
         metric["absolute_difference_required"],
         metric.get("maximum_performance", maximum),
@@ -95,7 +105,7 @@ def _by_rule(result: Result) -> Table:
         (
             metric["metric"],
             rule,
-            *_required(found, metric["maximum_performance"]),
+            *_columns(found, metric["maximum_performance"]),
             len(found["exceptions"]),
             found["comparisons_in_exceptions"],
         )
@@ -163,6 +173,7 @@ SWAP_RATE = enter(
             strict=asked.strict,
             rule=asked.rule,
             seed=asked.seed,
+            seeds=asked.seeds,
         ),
         tables=tables,
         figures=figures,

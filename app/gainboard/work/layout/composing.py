@@ -9,7 +9,17 @@ from typing import Generic, TypeVar
 
 from gainboard.exhibits import Figure, Table
 from gainboard.exhibits.tables import value_of
-from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark, average, joined, slug
+from gainboard.work.layout.laid import (
+    Laid,
+    LaidFigure,
+    LaidTable,
+    LeftOut,
+    Remark,
+    average,
+    finished_under_seeds,
+    joined,
+    slug,
+)
 
 E = TypeVar("E", Table, Figure)
 P = TypeVar("P", LaidTable, LaidFigure)
@@ -88,9 +98,11 @@ def _average(of_each: Mapping[str, LaidTable]) -> Table:
     first = next(iter(of_each.values()))
     name = slug(first.average) if first.average else f"average-{slug(first.number)}"
     number = first.average or f"{first.number}, averages"
-    mean = average([each.table for each in of_each.values()])
+    under_each_seed = zip(*([each.table, *each.by_seed] for each in of_each.values()), strict=True)
+    mean, *others = (average(tables) for tables in under_each_seed)
     caption = f"{first.table.caption} Unweighted averages over {len(of_each)} collections: {', '.join(of_each)}."
-    return first.finish(_named(replace(mean, caption=caption), name, number))
+    named = _named(replace(mean, caption=caption), name, number)
+    return finished_under_seeds(first.finish, [named, *others])
 
 
 def _has_numbers(table: Table) -> bool:

@@ -41,10 +41,65 @@ class LaidTable:
     is_joined: bool = False
     has_average: bool = True
     """Whether a mean of its numbers over collections makes sense."""
+    by_seed: Sequence[Table] = ()
+    """The same table under further seeds: marks that are not the same in all are uncertain."""
 
     def finished(self) -> Table:
         """Return the table as it is shown."""
-        return self.finish(self.table)
+        return finished_under_seeds(self.finish, [self.table, *self.by_seed])
+
+
+def finished_under_seeds(finish: Finish, tables: Sequence[Table]) -> Table:
+    """Return the first table finished, with uncertain marks in italics.
+
+    The others are the same table under other seeds. A mark is uncertain if it is not in all of them, when they are
+    finished too. A note names the rows that may be first, if it is not always the same row.
+    """
+    shown, *others = (finish(table) for table in tables)
+    if not others:
+        return shown
+    marked = [_marked_places(table) for table in (shown, *others)]
+    uncertain = {where for places in marked for where in places if not all(where in each for each in marked)}
+    rows = [
+        [
+            Marked(value_of(cell), "italic") if (_texts(row), place) in uncertain else cell
+            for place, cell in enumerate(row)
+        ]
+        for row in shown.rows
+    ]
+    second_mark = unsure(shown.mark, len(tables)) if shown.mark else ""
+    return replace(shown, rows=rows, second_mark=second_mark, notes=[*shown.notes, *_may_be_first((shown, *others))])
+
+
+def unsure(mark: str, seeds: int) -> str:
+    """Return the meaning of an uncertain mark."""
+    return f"{mark}, but only under some of {seeds} seeds"
+
+
+def _marked_places(table: Table) -> set[tuple[tuple[str, ...], int]]:
+    """Return the marked cells: the texts of the row, and the column."""
+    return {(_texts(row), place) for row in table.rows for place, cell in enumerate(row) if isinstance(cell, Marked)}
+
+
+def _texts(row: Sequence[Cell]) -> tuple[str, ...]:
+    return tuple(value for value in map(value_of, row) if isinstance(value, str))
+
+
+def _may_be_first(tables: Sequence[Table]) -> list[str]:
+    """Return a note on each section whose first row is not the same in all tables."""
+    firsts: dict[Value, list[str]] = {}
+    for table in tables:
+        label = table.printed[0]
+        first: dict[Value, str] = {}
+        for row in table.rows:
+            first.setdefault(table.section_of(row), str(value_of(row[label])))
+        for section, name in first.items():
+            firsts.setdefault(section, []).append(name)
+    return [
+        f"It depends on the seed which is first{f' in {section}' if section else ''}: {' or '.join(names)}."
+        for section, names in ((section, list(dict.fromkeys(each))) for section, each in firsts.items())
+        if len(names) > 1
+    ]
 
 
 @dataclass(frozen=True, slots=True)
