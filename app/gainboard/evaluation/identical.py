@@ -1,16 +1,21 @@
-"""Identical runs of a team. The papers keep only one of them."""
+"""Identical runs of a team, of which the papers keep only one, and runs that nearly repeat another one."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
 
 from gainboard.evaluation.judged_runs import judged_runs
+from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.rereading import reread
 from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import JudgedRun
+from gainboard.statistics.near_duplicates import NONE, repeated_runs
 from gainboard.store.records import Collection, OrderBy, Run
 from gainboard.trec import Ranking
 
@@ -36,6 +41,24 @@ def identical_runs(
     ranked = {run.id: _ranked_digest(workspace, collection, run, version.qrels.order_by) for run in suspects}
     groups = _alike(suspects, lambda run: (run.team_id, ranked[run.id]))
     return {run.name: first.name for first, *others in groups for run in others}
+
+
+def near_duplicates(matrices: Matrices) -> list[dict[str, Any]]:
+    """Return the runs that nearly repeat an earlier one of an analysis, of any team, and on which topics they differ.
+
+    They have the same levels at the same ranks on nearly all topics, so that all metrics score them alike there
+    (`repeated_runs`). Unlike `identical_runs`, this does not look at documents that are not relevant.
+    """
+    marks = matrices.marks()
+    repeated, names = repeated_runs(marks), [run.name for run in matrices.runs]
+    return [
+        {
+            "run": names[run],
+            "repeats": names[repeated[run]],
+            "topics": [matrices.topics[topic] for topic in np.flatnonzero(marks[run] != marks[repeated[run]])],
+        }
+        for run in np.flatnonzero(repeated != NONE)
+    ]
 
 
 def _alike(runs: Iterable[Run], key: Callable[[Run], Hashable]) -> Iterator[list[Run]]:

@@ -95,6 +95,16 @@ class Matrices:
         """Return each run's mean score over the topics for which the metric is defined: float64 [runs]."""
         return self._all_means(label)[self._places]
 
+    def marks(self) -> NDArray[np.uint64]:
+        """Return a number for each ranking, equal if all metrics score the rankings alike: uint64 [runs, topics].
+
+        It is 0 for a topic without a relevant document retrieved.
+        """
+        table = np.empty((self.run_count, len(self.topics)), np.uint64)
+        for part in self._slices(self.runs, exact=False):
+            table[part.positions] = part.runs.marks()[part.places]
+        return table
+
     def curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
         """Return the run with this index, in the form from which curves are drawn."""
         return self._curves(self._places[run], rel, condensed)

@@ -199,6 +199,19 @@ class JudgedRuns:
     def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         return self.first[:, :-1].ravel(), np.diff(self.first).ravel(), self.missing.ravel()
 
+    def marks(self) -> NDArray[np.uint64]:
+        """Return a number for each ranking, uint64 [m, n]: equal for rankings that all metrics score alike.
+
+        It is made of the levels and ranks of the relevant documents, and 0 if there are none. Other rankings have other
+        numbers, except for one in 2**64 by chance. ADM, which also uses retrieval scores, may tell equal ones apart.
+        """
+        row = self.rank[0].astype(np.uint64) | self.rank[1].astype(np.uint64) << np.uint64(24)
+        mixed = _mix(row | self.level.astype(np.uint64) << np.uint64(48))
+        # Sums of whole numbers wrap around, so a difference of two of them is exact.
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+        found: NDArray[np.uint64] = sums[self.first[:, 1:]] - sums[self.first[:, :-1]]
+        return found
+
     def system_columns(self, raw: bool, condensed: bool) -> SystemColumns:
         """Return the runs' own scores on one scale. Raises ValueError if the scores of a run were not loaded."""
         if len(self._scored) < len(self):
@@ -207,6 +220,14 @@ class JudgedRuns:
             columns = [run.system_columns(self.judgments, row, raw, condensed) for run, row in self._scored]
             found = self._columns[raw, condensed] = SystemColumns.joined(columns, self.judgments.topics)
         return found
+
+
+def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers that look random, one for each number (the finaliser of SplitMix64)."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ mixed >> np.uint64(31)
 
 
 def _of_one(run: JudgedRun, judgments: Judgments) -> JudgedRuns:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import figure_as_json, table_as_json
 from gainboard.store.job_records import Chapter, StoredReport
 from gainboard.work.layout.composing import Answer, E, Placed, compose
-from gainboard.work.layout.laid import Laid, LeftOut
-from gainboard.work.report_kinds import About, JobResults, ReportKind, ReportParams, find_report_kind
+from gainboard.work.layout.laid import Laid, LeftOut, Remark
+from gainboard.work.report_kinds import About, JobResults, ReportKind, ReportParams, Result, find_report_kind
 from gainboard.work.results import parsed
 
 
@@ -24,7 +24,23 @@ def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
 def _chapter(workspace: Workspace, kind: ReportKind[Any], asked: ReportParams, chapter: Chapter) -> Sequence[Laid]:
     results = {key: parsed(workspace, job) for key, job in chapter.jobs.items()}
     about = About(**chapter.about | {"versions": tuple(chapter.about["versions"])})
-    return [*(LeftOut(**each) for each in chapter.left_out), *kind.lay_out(JobResults(about, results), asked)]
+    laid = kind.lay_out(JobResults(about, results), asked)
+    return [*(LeftOut(**each) for each in chapter.left_out), *laid, *_near_duplicates(results.values())]
+
+
+def _near_duplicates(results: Iterable[Result]) -> Iterator[Remark]:
+    """Yield a remark that names the runs of any job that repeat another one except on a few topics."""
+    named = {each["run"]: each for result in results for each in result.get("near_duplicates", ())}
+    if named:
+        runs = "; ".join(_said(each) for each in named.values())
+        yield Remark(
+            f"Runs that repeat another one except on a few topics distort tests and rank correlations: {runs}."
+        )
+
+
+def _said(near: Mapping[str, Any]) -> str:
+    differing = f"except on {', '.join(near['topics'])}" if near["topics"] else "on all topics"
+    return f"{near['run']} repeats {near['repeats']} {differing}"
 
 
 def answer_as_json(report: StoredReport, answer: Answer) -> dict[str, Any]:

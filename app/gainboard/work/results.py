@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 from gainboard.errors import JobNotFinished, NoResult
 from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
 from gainboard.evaluation.workspace import Workspace
-from gainboard.exhibits import Figure, LongTable, Table, as_latex, as_svg, csv_pieces
+from gainboard.exhibits import Column, Figure, LongTable, Table, as_latex, as_svg, csv_pieces
 from gainboard.store import blobs
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.work.files import FileWriter, find_file, read_file
@@ -85,8 +85,18 @@ def _collector_at_rest() -> Iterator[None]:
 
 
 def exhibits_of(kind: JobKind[Any], result: Result) -> Exhibits:
-    """Return the tables and figures of a job's result."""
-    return Exhibits(tuple(kind.tables(result)), tuple(kind.figures(result)))
+    """Return the tables and figures of a job's result, and a table of its near-duplicates if there are any."""
+    near = [_near_duplicates(result)] if result.get("near_duplicates") else []
+    return Exhibits((*kind.tables(result), *near), tuple(kind.figures(result)))
+
+
+def _near_duplicates(result: Result) -> Table:
+    rows = [
+        (each["run"], each["repeats"], len(each["topics"]), ", ".join(each["topics"]))
+        for each in result["near_duplicates"]
+    ]
+    columns = (Column("run"), Column("repeats"), Column("topics that differ"), Column("which"))
+    return Table("near-duplicates", "Runs that repeat an earlier run except on a few topics.", columns, rows)
 
 
 def with_pairs(result: Any, tested: Sequence[ComparedPairs]) -> Any:

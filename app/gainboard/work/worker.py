@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from gainboard.errors import InvalidRequest, Unavailable
 from gainboard.evaluation.analyses import Analysis, Arrays, Change
+from gainboard.evaluation.identical import near_duplicates
 from gainboard.evaluation.principals import Principal, holder
 from gainboard.evaluation.versions import JudgedVersion, published_versions
 from gainboard.evaluation.workspace import Workspace
@@ -156,7 +157,8 @@ def _headed(job: StoredJob, analysis: Analysis, result: dict[str, Any]) -> dict[
     }
     left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
     dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
-    return head | dropped | result
+    near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
+    return head | dropped | near | result
 
 
 class _Progress:

@@ -24,6 +24,8 @@ LEAST_RUNS = 3
 class Agreement(Analysis):
     """Kendall's tau-b between each two of the three lists of run pairs, for each metric."""
 
+    compares_pairs = True
+
     def __init__(
         self,
         matrices: Matrices,

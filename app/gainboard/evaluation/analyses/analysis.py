@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -23,6 +23,9 @@ class Analysis(ABC):
     the same bytes for a part in every process, in any order, now or after a crash. `result` depends only on the
     findings of the parts. A job therefore has the same result for any number of processes.
     """
+
+    compares_pairs: ClassVar[bool] = False
+    """Whether runs are compared in pairs. Then the result names near-duplicates among them, which distort it."""
 
     def __init__(self, matrices: Matrices) -> None:
         self.matrices = matrices

@@ -20,6 +20,8 @@ class GainRobustness(Analysis):
     `labels` maps each metric to its labels under the settings, in the order of the settings.
     """
 
+    compares_pairs = True
+
     def __init__(
         self,
         matrices: Matrices,

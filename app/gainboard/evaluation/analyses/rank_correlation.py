@@ -60,6 +60,8 @@ class RankCorrelation(Analysis):
     The label of a metric may name a qrels version, as `on_version` writes it.
     """
 
+    compares_pairs = True
+
     def __init__(
         self,
         matrices: Matrices,

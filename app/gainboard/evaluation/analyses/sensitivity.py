@@ -51,6 +51,8 @@ def curve_points(pairs: int) -> Indices:
 class Sensitivity(Analysis):
     """A significance test for every pair of runs and every metric. One set of resamples serves all metrics."""
 
+    compares_pairs = True
+
     def __init__(
         self,
         matrices: Matrices,

@@ -31,6 +31,8 @@ Shown = Mapping[str, Any]
 class Stability(Analysis):
     """Each metric's curve of proportion of ties and minority rate, over one family of topic subsets."""
 
+    compares_pairs = True
+
     def __init__(
         self,
         matrices: Matrices,

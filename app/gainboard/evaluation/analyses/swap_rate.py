@@ -29,6 +29,8 @@ PURPOSE = "swap subsets"
 class SwapRate(Analysis):
     """Each metric's swap rate by the size of the difference, and the difference at which it falls to 5 %."""
 
+    compares_pairs = True
+
     def __init__(
         self,
         matrices: Matrices,

@@ -13,7 +13,7 @@ from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.metrics import linear_ratio, steep
 from gainboard.work.job_kinds import JobKind, Result, enter
-from gainboard.work.jobs import stability, swap_rate
+from gainboard.work.jobs import rank_correlation, stability, swap_rate
 from gainboard.work.labels import Labels
 from gainboard.work.params import Expression, Metrics, Seeds
 
@@ -117,8 +117,8 @@ def _analysis(matrices: Matrices, asked: RobustnessParams) -> GainRobustness:
 GAIN_ROBUSTNESS = enter(
     JobKind(
         name="gain-robustness",
-        changes=stability.STABILITY.changes
-        + swap_rate.SWAP_RATE.changes,  # the versions of the kinds whose analyses it runs
+        # the versions of the kinds whose analyses it runs
+        changes=stability.STABILITY.changes + swap_rate.SWAP_RATE.changes + rank_correlation.RANK_CORRELATION.changes,
         params=RobustnessParams,
         analysis=_analysis,
         tables=tables,

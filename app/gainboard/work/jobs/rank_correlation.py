@@ -236,5 +236,12 @@ def _sweep_curves(result: Result) -> Figure:
 
 
 RANK_CORRELATION = enter(
-    JobKind(name="rank-correlation", params=CorrelationParams, analysis=_analysis, tables=tables, figures=figures)
+    JobKind(
+        name="rank-correlation",
+        changes=1,  # near-duplicates are named
+        params=CorrelationParams,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+    )
 )

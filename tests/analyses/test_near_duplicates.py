@@ -1,0 +1,119 @@
+"""Runs that repeat another one except on a few topics, which analyses over pairs name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from gainboard.evaluation import collections, qrels, runs
+from gainboard.evaluation.intake import Body
+from gainboard.evaluation.runs import RunDetails
+from gainboard.work.job_kinds import every_kind, find_kind
+from gainboard.work.laying_out import _near_duplicates as remarks_of
+from gainboard.work.results import exhibits_of
+from tests.analyses.conftest import Answer
+from tests.analyses.laboratory import NAME, SETTINGS, Laboratory, opened
+
+TOPICS = [f"{number:02d}" for number in range(1, 21)]
+DOCUMENTS = [f"d{number}" for number in range(8)]
+RANKED: dict[str, tuple[str, dict[str, str]]] = {
+    "a-base": ("one", {}),
+    "b-few": ("two", {"03": "d7 d6 d0 d1", "11": "d7 d0"}),
+    "c-more": ("one", dict.fromkeys(TOPICS[:3], "d7 d6 d0 d1")),
+    "d-same": ("two", {}),
+    "e-tail": ("one", dict.fromkeys(TOPICS, "d0 d1 d2 x9 x8")),
+    "f-other": ("two", dict.fromkeys(TOPICS, "d1 d0 d2 x1")),
+}
+"""Team of each run, and its documents on the topics where they are not `d0 d1 d2 x1`."""
+EXPECTED = [
+    {"run": "b-few", "repeats": "a-base", "topics": ["03", "11"]},
+    {"run": "d-same", "repeats": "a-base", "topics": []},
+    {"run": "e-tail", "repeats": "a-base", "topics": []},
+]
+METRICS = ["AP", "nDCG@3", "RR"]
+ASKED: dict[str, dict[str, Any]] = {
+    "bootstrap-sensitivity": {"metrics": METRICS, "resamples": 20},
+    "gain-robustness": {"metrics": ["Q"], "trials": 5},
+    "rank-correlation": {"metrics": METRICS},
+    "stability": {"metrics": METRICS, "trials": 5},
+    "swap-rate": {"metrics": METRICS, "trials": 5},
+    "test-agreement": {"metrics": METRICS, "trials": 5},
+}
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """Twenty topics, on which some runs repeat others."""
+    laboratory = opened(tmp_path_factory.mktemp("twins"))
+    workspace, principal = laboratory.workspace, laboratory.principal
+    collections.create(workspace, principal, SETTINGS | {"depth": 10})
+    judged = [
+        f"{topic} 0 {document} {max(0, 3 - place)}\n" for topic in TOPICS for place, document in enumerate(DOCUMENTS)
+    ]
+    qrels.publish(workspace, principal, NAME, Body(BytesIO("".join(judged).encode())))
+    for name, (team, other) in RANKED.items():
+        lines = [
+            f"{topic} Q0 {document} 0 {-place} {name}\n"
+            for topic in TOPICS
+            for place, document in enumerate(other.get(topic, "d0 d1 d2 x1").split())
+        ]
+        runs.submit(workspace, principal, NAME, Body(BytesIO("".join(lines).encode())), RunDetails(team, name))
+    yield laboratory
+    laboratory.workspace.database.close()
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_every_analysis_over_pairs_names_them_with_their_topics(twins: Laboratory, kind: str) -> None:
+    assert twins.answer(kind, **ASKED[kind])["near_duplicates"] == EXPECTED
+
+
+def test_the_other_kinds_name_none(twins: Laboratory) -> None:
+    others = {kind.name for kind in every_kind() if not kind.is_change} - ASKED.keys()
+    assert others == {"gain-vectors", "judgments"}
+    assert all("near_duplicates" not in twins.answer(kind) for kind in others)
+
+
+def test_they_score_alike_on_all_other_topics_under_every_metric(twins: Laboratory) -> None:
+    metrics = ("AP", "Q", "nDCG@3", "AWP", "genAP", "RR", "P@5", "Rmeasure")
+    for by_run in twins.scores(*metrics).values():
+        for each in EXPECTED:
+            run, repeated = by_run[str(each["run"])], by_run[str(each["repeats"])]
+            assert {topic for topic in TOPICS if run[topic] != repeated[topic]} <= set(each["topics"])
+
+
+def test_only_selected_runs_are_named_and_in_the_order_of_the_answer(twins: Laboratory) -> None:
+    found = twins.answer("rank-correlation", metrics=METRICS, runs=["d-same", "f-other", "b-few"])
+    assert found["near_duplicates"] == [{"run": "b-few", "repeats": "d-same", "topics": ["03", "11"]}]
+    assert twins.answer("rank-correlation", metrics=METRICS, runs=["c-more", "f-other"])["near_duplicates"] == []
+
+
+def test_identical_runs_of_a_team_are_left_out_as_before(twins: Laboratory, answer: Answer) -> None:
+    found = twins.answer("rank-correlation", metrics=METRICS, drop_identical=True)
+    assert (found["runs_left_out"], found["near_duplicates"]) == ([], EXPECTED)
+    asked = {"metrics": ["AP", "Q"]}
+    near = [{"run": "yew", "repeats": "hazel", "topics": []}]
+    assert answer("rank-correlation", **asked)["near_duplicates"] == near
+    assert answer("rank-correlation", **asked, drop_identical=True)["near_duplicates"] == []
+
+
+def test_a_table_names_them_if_there_are_any(twins: Laboratory) -> None:
+    kind = find_kind("stability")
+    found = twins.answer("stability", **ASKED["stability"])
+    table = exhibits_of(kind, found).tables[-1]
+    assert table.name == "near-duplicates"
+    assert table.rows == [("b-few", "a-base", 2, "03, 11"), ("d-same", "a-base", 0, ""), ("e-tail", "a-base", 0, "")]
+    without = exhibits_of(kind, found | {"near_duplicates": []})
+    assert [each.name for each in without.tables] == ["ties-at-5-percent", "curves"]
+
+
+def test_reports_remark_on_them_once(twins: Laboratory) -> None:
+    results = [twins.answer(kind, **ASKED[kind]) for kind in ("stability", "swap-rate")]
+    (remark,) = remarks_of(results)
+    assert remark.text.endswith(
+        ": b-few repeats a-base except on 03, 11; d-same repeats a-base on all topics; "
+        "e-tail repeats a-base on all topics."
+    )
+    assert list(remarks_of([{"metrics": []}, {"near_duplicates": []}])) == []
