@@ -165,6 +165,16 @@ def dcg(t: Topic, cutoff: int, base: float) -> float:
     return discounted(t.g, lambda i: discount(base, i), cutoff)
 
 
+@define("ACG")
+def acg(t: Topic, cutoff: int) -> float:
+    return sum(cg(t, r) for r in range(1, cutoff + 1)) / cutoff
+
+
+@define("ADCG")
+def adcg(t: Topic, cutoff: int, base: float) -> float:
+    return sum(dcg(t, r, base) for r in range(1, cutoff + 1)) / cutoff
+
+
 @define("nCG")
 def ncg(t: Topic, cutoff: int) -> float:
     return t.cg(cutoff) / t.cg_ideal(cutoff)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gainboard.errors import BadExpression
 from gainboard.metrics import BoundMetric, Metric, Scale, every_metric, resolve
 from tests.thorough import examples
 
@@ -50,7 +51,8 @@ def expressions(draw: st.DrawFn, metric: Metric) -> BoundMetric:
     names = [parameter.name for parameter in metric.parameters if parameter.name in VALUES]
     chosen = {name: draw(st.sampled_from(VALUES[name])) for name in names}
     arguments = ",".join(f"{name}={value}" for name, value in chosen.items())
-    cutoff = draw(st.none() | st.integers(1, 30)) if metric.takes_cutoff else None
+    cutoffs = st.none() | st.integers(1, 30) | st.just("R") if metric.takes_r else st.none() | st.integers(1, 30)
+    cutoff = draw(cutoffs) if metric.takes_cutoff else None
     return resolve(f"{metric.name}({arguments})" + (f"@{cutoff}" if cutoff else ""), Scale(H, depth=30))
 
 
@@ -67,7 +69,7 @@ def plain(metric: BoundMetric, qrels: dict[str, int], ranking: dict[str, float])
         condensed=values.pop("condensed"),
     )
     if metric.metric.takes_cutoff:
-        values["cutoff"] = metric.cutoff
+        values["cutoff"] = topic.R if metric.cutoff == "R" else metric.cutoff
     return plain_score(metric.metric.name, topic, not ranking, metric.metric.graded, **values)
 
 
@@ -96,3 +98,31 @@ def test_long_lists_lose_no_digits(metric: Metric) -> None:
     bound = resolve(f"{metric.name}@300" if metric.needs_cutoff else metric.name, Scale(H), query=defaults)
     expected = [plain(bound, qrels[topic], run[topic]) for topic in qrels]
     np.testing.assert_allclose(scores_of(bound, judged(qrels, run)), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("expression", "same"),
+    [
+        ("P@R", "Rprec"),
+        ("P(rel=2)@R", "Rprec(rel=2)"),
+        ("Recall@R", "Rprec"),
+        ("nCG@R", "RWP"),
+        ("nCG(gains=10:5:1,condensed=true)@R", "RWP(gains=10:5:1,condensed=true)"),
+        ("AP(recall_base=cutoff)@R", "AP@R"),
+    ],
+)
+def test_at_rank_r_some_metrics_are_others(expression: str, same: str) -> None:
+    rng = np.random.default_rng(7)
+    qrels = {f"t{size}": {f"d{i}": int(rng.integers(-1, H + 1)) for i in range(size)} for size in (1, 3, 9, 90)}
+    run = {
+        topic: {str(document): 1000.0 - rank for rank, document in enumerate(rng.permutation([*levels, "u1", "u2"]))}
+        for topic, levels in qrels.items()
+    }
+    found, expected = (scores_of(resolve(each, Scale(H)), judged(qrels, run)) for each in (expression, same))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("expression", ["AnCG@R", "AnDCG@R", "Rprec@R", "nDCG@r", "P_R", "nDCG@R10"])
+def test_a_cut_off_r_is_refused_where_it_has_no_meaning(expression: str) -> None:
+    with pytest.raises(BadExpression):
+        resolve(expression, Scale(H))

@@ -6,6 +6,7 @@ Property tests cannot replace these: a discount that is off by one passes them a
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,16 @@ BY_HAND = [
     ("genP@5", EX1, 6 / 5),
     ("genP@10", EX1, 8 / 10),
     ("genP@5", EX3, 5 / 5),
+    # Cumulated: 1 1 4 4 6, and with the discount 1 1 1+3/log2(3).
+    ("ACG@5", EX1, 16 / 5),
+    ("ADCG@3", EX1, (1 + 1 + 1 + 3 / math.log2(3)) / 3),
+    # R=6: the gains 1 0 3 0 2 0 against the ideal 3 2 2 1 1 1.
+    (
+        "nDCG@R",
+        EX1,
+        (1 + 3 / math.log2(3) + 2 / math.log2(5))
+        / (3 + 2 + 2 / math.log2(3) + 1 / 2 + 1 / math.log2(5) + 1 / math.log2(6)),
+    ),
     # Ranks 1, 3, 5 of R=6, divided by min(5, 6).
     ("AP(recall_base=cutoff)@5", EX1, (1 + 2 / 3 + 3 / 5) / 5),
     # Without u1 and u2 the relevant ranks are 1, 3, 4, 6, 8.

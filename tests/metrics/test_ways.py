@@ -81,6 +81,7 @@ def campaign(runs: int = 3, seed: int = 20) -> tuple[Qrels, list[JudgedRun]]:
 def every_way(gains: str, condensed: str) -> list[BoundMetric]:
     query = {"gains": gains, "base": "1.7", "beta": "0.3", "condensed": condensed}
     cut = [f"{metric.name}@{cutoff}" for metric in every_metric() if metric.takes_cutoff for cutoff in (1, 300, 10**6)]
+    cut += [f"{metric.name}@R" for metric in every_metric() if metric.takes_r]
     whole = [metric.name for metric in every_metric() if not metric.needs_cutoff]
     options = product(("scaled", "raw"), ("minmax", "raw"))
     distances = [f"ADM(urs={urs},srs={srs})" for urs, srs in options]

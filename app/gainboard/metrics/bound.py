@@ -10,7 +10,7 @@ from typing import Any, Final
 from gainboard.metrics.catalogue import Metric
 from gainboard.metrics.discounts import Discount
 from gainboard.metrics.gains import FLAT, GainSetting
-from gainboard.metrics.parameters import CONDENSED, GAINS, MEAN, REL
+from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, MEAN, REL
 from gainboard.metrics.program import BoundSetting, Formula, bound_setting
 from gainboard.metrics.rankings import Scale
 from gainboard.metrics.values import Setting, Space, Value, parameter, spread
@@ -20,13 +20,13 @@ _READING: Final = (GAINS.name, REL.name, CONDENSED.name, MEAN.name)
 
 
 class BoundMetric:
-    """A metric with its parameters (typed values by name) and its cut-off (None for the whole ranking).
+    """A metric with its parameters (typed values by name) and its cut-off (None for the whole ranking, "R" for R).
 
     `label` is the canonical expression: equal labels on equal scales mean equal scores. `formula` defines the
     computation, and `settings` are the values for the open settings of the formula, in the same order.
     """
 
-    def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> None:
+    def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | str | None, scale: Scale) -> None:
         self.metric = metric
         self.parameters = MappingProxyType(dict(parameters))
         self.cutoff = cutoff
@@ -63,7 +63,10 @@ def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, conde
     open_parameters = {
         each.name: parameter(each.name, each.space) for each in metric.parameters if each.space is not None
     }
-    score: Value = metric.kernel(rankings, **dict(fixed), **open_parameters)
+    given = dict(fixed)
+    if given.get("cutoff") == AT_R:
+        given["cutoff"] = rankings.relevant_count
+    score: Value = metric.kernel(rankings, **given, **open_parameters)
     return Formula.of(spread(score, Space.RANKING), rankings.worth)
 
 
@@ -84,7 +87,7 @@ def _bind(setting: Setting, parameters: Mapping[str, Any]) -> BoundSetting:
     return bound_setting("levels", value[::-1]) if isinstance(value, tuple) else bound_setting("number", value)
 
 
-def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | None, scale: Scale) -> str:
+def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | str | None, scale: Scale) -> str:
     shown = [
         f"{parameter.name}={parameter.write(parameters[parameter.name])}"
         for parameter in sorted(metric.parameters, key=lambda parameter: parameter.name)

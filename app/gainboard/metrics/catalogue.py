@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Concatenate, Final, TypeVar, get_type_hints
+from typing import Any, Concatenate, Final, TypeVar, get_args, get_type_hints
 
 from gainboard.metrics.parameters import CONDENSED, GAINS, MEAN, REL, Parameter
 from gainboard.metrics.values import Value
@@ -64,6 +64,11 @@ class Metric:
         return self.takes_cutoff and self._signature["cutoff"].default is inspect.Parameter.empty
 
     @property
+    def takes_r(self) -> bool:
+        """True if the cut-off may be R, the number of relevant documents of each topic."""
+        return self.takes_cutoff and Value in get_args(self._hints["cutoff"])
+
+    @property
     def graded(self) -> bool:
         """True if the metric depends on gains."""
         return issubclass(self.reads, GradedRankings)
@@ -95,7 +100,7 @@ def metric(
     becomes 0). It may divide by zero on both.
 
     Keywords annotated with a type of `parameters` become parameters. `cutoff: Cutoff = None` is an optional cut-off.
-    `cutoff: int` is a cut-off that the metric always has.
+    `cutoff: Rank` is a cut-off that the metric always has, `cutoff: int` one that cannot be R.
     """
 
     def enter(kernel: Callable[Concatenate[View, ...], Value]) -> Metric:

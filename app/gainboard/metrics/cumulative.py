@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gainboard.metrics.catalogue import metric
 from gainboard.metrics.discounts import MICROSOFT, NO_DISCOUNT, Discount
-from gainboard.metrics.parameters import Base
+from gainboard.metrics.parameters import Base, Rank
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import GradedFound, GradedRankings
 
@@ -16,15 +16,22 @@ def discounted_gain(found: GradedFound, discount: Discount) -> Value:
     return found.gain if discount is NO_DISCOUNT else found.gain * found.discount(discount)
 
 
-def gain_to(rankings: GradedRankings, cutoff: int, discount: Discount) -> Value:
+def gain_to(rankings: GradedRankings, cutoff: Rank, discount: Discount) -> Value:
     """Return the discounted gain of the first `cutoff` ranks."""
     found = rankings.relevant(upto=cutoff)
     return found.sum(discounted_gain(found, discount))
 
 
-def normalised_gain(rankings: GradedRankings, cutoff: int, discount: Discount) -> Value:
+def normalised_gain(rankings: GradedRankings, cutoff: Rank, discount: Discount) -> Value:
     """Return the discounted gain of the first `cutoff` ranks divided by that of the ideal ranking."""
     return gain_to(rankings, cutoff, discount) / rankings.ideal.cumulative_gain(cutoff, discount)
+
+
+def averaged_gain(rankings: GradedRankings, cutoff: Rank, discount: Discount) -> Value:
+    """Return the mean over the ranks r <= `cutoff` of the discounted gain of the first r ranks."""
+    # The gain at rank i counts at the ranks i to `cutoff`.
+    found = rankings.relevant(upto=cutoff)
+    return found.sum(discounted_gain(found, discount) * (cutoff + (1 - found.rank))) / cutoff
 
 
 def averaged_normalised_gain(rankings: GradedRankings, cutoff: int, discount: Discount) -> Value:
@@ -36,13 +43,13 @@ def averaged_normalised_gain(rankings: GradedRankings, cutoff: int, discount: Di
 
 
 @metric("CG", title="Cumulative Gain", reference=_TOIS, bounded=False)
-def cumulative_gain(rankings: GradedRankings, *, cutoff: int) -> Value:
+def cumulative_gain(rankings: GradedRankings, *, cutoff: Rank) -> Value:
     """CG@l is the sum of the gains of the first l documents."""
     return gain_to(rankings, cutoff, NO_DISCOUNT)
 
 
 @metric("DCG", title="Discounted Cumulative Gain", reference=_TOIS, bounded=False)
-def discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: int) -> Value:
+def discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: Rank) -> Value:
     """DCG@l is the sum of the discounted gains of the first l documents.
 
     The gain at rank r is divided by the logarithm of r to `base`. Gains at ranks up to `base` are not divided.
@@ -50,14 +57,26 @@ def discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cu
     return gain_to(rankings, cutoff, Discount(base))
 
 
+@metric("ACG", title="Averaged Cumulative Gain", reference=_TOIS, bounded=False)
+def averaged_cumulative_gain(rankings: GradedRankings, *, cutoff: Rank) -> Value:
+    """ACG@l is the mean of CG@1, CG@2, ..., CG@l."""
+    return averaged_gain(rankings, cutoff, NO_DISCOUNT)
+
+
+@metric("ADCG", title="Averaged Discounted Cumulative Gain", reference=_TOIS, bounded=False)
+def averaged_discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: Rank) -> Value:
+    """ADCG@l is the mean of DCG@1, DCG@2, ..., DCG@l."""
+    return averaged_gain(rankings, cutoff, Discount(base))
+
+
 @metric("nCG", aliases=["WP"], title="Normalised Cumulative Gain (weighted precision, sliding ratio)", reference=_TOIS)
-def normalised_cumulative_gain(rankings: GradedRankings, *, cutoff: int) -> Value:
+def normalised_cumulative_gain(rankings: GradedRankings, *, cutoff: Rank) -> Value:
     """nCG@l is CG@l divided by the CG@l of the ideal ranking."""
     return normalised_gain(rankings, cutoff, NO_DISCOUNT)
 
 
 @metric("nDCG", title="Normalised Discounted Cumulative Gain", reference=_TOIS)
-def normalised_discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: int) -> Value:
+def normalised_discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: Rank) -> Value:
     """nDCG@l is DCG@l divided by the DCG@l of the ideal ranking.
 
     Gains at ranks up to `base` are not discounted. Tools that divide by log2(r+1) at every rank compute MSnDCG.
@@ -83,7 +102,7 @@ def average_normalised_discounted_cumulative_gain(rankings: GradedRankings, *, b
     title="Normalised Discounted Cumulative Gain, Microsoft version",
     reference="Burges et al., Learning to rank using gradient descent, ICML 2005",
 )
-def microsoft_ndcg(rankings: GradedRankings, *, cutoff: int) -> Value:
+def microsoft_ndcg(rankings: GradedRankings, *, cutoff: Rank) -> Value:
     """MSnDCG@l is nDCG with the discount 1/log2(r+1) at every rank r.
 
     It has no parameter `base`, because another base would not change the score.

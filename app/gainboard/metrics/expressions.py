@@ -2,6 +2,7 @@
 
     expression = NAME [ "(" key "=" value { "," key "=" value } ")" ] [ "@" cutoff ]
 
+A cut-off is a rank, or R, the number of relevant documents of each topic.
 Values cannot contain a comma. Parentheses may be nested once, for `adjust(...)`.
 """
 
@@ -16,7 +17,7 @@ from gainboard.errors import BadExpression
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, query_parameters
 from gainboard.metrics.names import Spelling, find
-from gainboard.metrics.parameters import Parameter
+from gainboard.metrics.parameters import AT_R, Parameter
 from gainboard.metrics.rankings import Scale
 
 _Items = tuple[tuple[str, str], ...]
@@ -25,7 +26,7 @@ _DEEPEST: Final = 10**9
 _FORM: Final = re.compile(
     r"(?P<name>[^()@=,]+)"
     r"(?:\((?P<arguments>(?:[^()]|\([^()]*\))+)\))?"
-    r"(?:@(?P<cutoff>[0-9]+))?"
+    r"(?:@(?P<cutoff>[0-9]+|R))?"
 )
 
 
@@ -114,7 +115,7 @@ def _value(parameter: Parameter, texts: Mapping[str, str], scale: Scale) -> Any:
     return parameter.default_value(scale) if text is None else parameter.read(text, scale)
 
 
-def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | None:
+def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | None:
     text, metric = parsed.cutoff or spelling.cutoff, spelling.metric
     if parsed.cutoff and spelling.cutoff:
         raise BadExpression(f"{parsed.text} has two cut-offs, {spelling.cutoff} and {parsed.cutoff}. Give one cut-off")
@@ -122,6 +123,10 @@ def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | None:
         return scale.depth if metric.needs_cutoff else None
     if not metric.takes_cutoff:
         raise BadExpression(f"{parsed.text}: {metric.name} takes no cut-off: it needs the whole ranking. Remove the @")
+    if text == AT_R:
+        if not metric.takes_r:
+            raise BadExpression(f"{parsed.text}: {metric.name} takes a fixed cut-off only, such as {metric.name}@10")
+        return text
     if len(text) > len(str(_DEEPEST)) or not 1 <= int(text) <= _DEEPEST:
         raise BadExpression(f"{parsed.text}: the cut-off must be a whole number from 1 to {_DEEPEST}, such as @10")
     return int(text)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gainboard.errors import BadExpression
 from gainboard.metrics.catalogue import NUMBERED, Metric, every_metric
+from gainboard.metrics.parameters import AT_R
 from gainboard.metrics.presets import every_preset, find_preset
 
 
@@ -28,14 +29,16 @@ def is_pinned(alias: str) -> bool:
     return "_" in alias or alias == "map"
 
 
-def with_cutoff(alias: str, cutoff: int | None) -> str | None:
-    """Return the alias with the cut-off in place of its placeholder; None if there is a placeholder but no cut-off.
+def with_cutoff(alias: str, cutoff: int | str | None) -> str | None:
+    """Return the alias with the cut-off in place of its placeholder.
+
+    Return None if there is a placeholder but no cut-off, or the cut-off is R, which trec_eval does not have.
 
     An alias without a placeholder is returned unchanged.
     """
     if not alias.endswith(NUMBERED):
         return alias
-    return None if cutoff is None else f"{alias.removesuffix(NUMBERED)}_{cutoff}"
+    return None if cutoff is None or cutoff == AT_R else f"{alias.removesuffix(NUMBERED)}_{cutoff}"
 
 
 class _Names:

@@ -205,5 +205,9 @@ SystemScores = Annotated[
     choice("srs", "System scores: scaled to [0, 1] within the topic's ranking, or raw scores.", "minmax", "raw"),
 ]
 StopScale = Annotated[int, _STOP_SCALE]
-Cutoff = int | None
-"""The type of an optional cut-off: `cutoff: Cutoff = None`. A metric that always has a cut-off uses `cutoff: int`."""
+Rank = int | Value
+"""The type of a cut-off that a metric always has: a rank, or R of each topic. With `cutoff: int`, it cannot be R."""
+Cutoff = Rank | None
+"""The type of an optional cut-off: `cutoff: Cutoff = None`."""
+AT_R: Final = "R"
+"""The cut-off of an expression such as `nDCG@R`: the number of relevant documents of each topic."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gainboard.metrics.catalogue import metric
-from gainboard.metrics.parameters import Cutoff, RecallBase
+from gainboard.metrics.parameters import Cutoff, Rank, RecallBase
 from gainboard.metrics.values import Value, minimum
 from gainboard.metrics.views import BinaryRankings
 
@@ -46,7 +46,7 @@ def r_precision(rankings: BinaryRankings) -> Value:
     title="Precision at a document cut-off",
     reference="van Rijsbergen, Information Retrieval, 1979",
 )
-def precision(rankings: BinaryRankings, *, cutoff: int) -> Value:
+def precision(rankings: BinaryRankings, *, cutoff: Rank) -> Value:
     """P@l is the share of the first l ranks with a relevant document.
 
     If the ranking has fewer than l documents, the missing ranks count as nonrelevant.
@@ -60,7 +60,7 @@ def precision(rankings: BinaryRankings, *, cutoff: int) -> Value:
     title="Recall at a document cut-off",
     reference="van Rijsbergen, Information Retrieval, 1979",
 )
-def recall(rankings: BinaryRankings, *, cutoff: int) -> Value:
+def recall(rankings: BinaryRankings, *, cutoff: Rank) -> Value:
     """Recall@l is the share of the relevant documents that are among the first l documents retrieved."""
     return rankings.relevant(upto=cutoff).number / rankings.relevant_count
 

@@ -6,8 +6,14 @@ The type of the first parameter of a metric's function is its view: `BinaryRanki
 
 from __future__ import annotations
 
+from typing import Final
+
 from gainboard.metrics.discounts import Discount
+from gainboard.metrics.parameters import Rank
 from gainboard.metrics.values import Number, Setting, Space, Value, spread, value
+
+WHOLE: Final = 10**9
+"""A rank beyond the end of every ideal ranking."""
 
 
 class BinaryRankings:
@@ -194,10 +200,11 @@ class IdealRankings:
         """The sum of cg_I(r)/r over the ranks r = 1..R."""
         return value("ideal_precisions", Space.TOPIC, fixed=(self._rel,), open=(gains_above(self._rel),))
 
-    def cumulative_gain(self, upto: int, discount: Discount) -> Value:
-        """Return the discounted gain of the first `upto` ranks."""
+    def cumulative_gain(self, upto: Rank, discount: Discount) -> Value:
+        """Return the discounted gain of the first `upto` ranks. If `upto` is a value, it must be R."""
         settings = (gains_above(self._rel), weights_of(discount))
-        return value("ideal_gain", Space.TOPIC, fixed=(upto,), open=settings)
+        # The first R ranks are the whole ideal ranking.
+        return value("ideal_gain", Space.TOPIC, fixed=(upto if isinstance(upto, int) else WHOLE,), open=settings)
 
 
 def gains_above(rel: int) -> Setting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gainboard.metrics.catalogue import metric
-from gainboard.metrics.parameters import Cutoff
+from gainboard.metrics.parameters import Cutoff, Rank
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import GradedRankings
 
@@ -46,7 +46,7 @@ def generalised_average_precision(rankings: GradedRankings, *, cutoff: Cutoff = 
     reference="Kekalainen and Jarvelin, Using graded relevance assessments in IR evaluation, JASIST 53(13), 2002",
     bounded=False,
 )
-def generalised_precision(rankings: GradedRankings, *, cutoff: int) -> Value:
+def generalised_precision(rankings: GradedRankings, *, cutoff: Rank) -> Value:
     """genP@l is the mean gain of the first l ranks. Ranks without a relevant document have gain 0."""
     found = rankings.relevant(upto=cutoff)
     return found.sum(found.gain) / cutoff

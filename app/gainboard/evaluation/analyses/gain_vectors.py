@@ -27,7 +27,7 @@ class GainVectors(Analysis):
             raise refuse(
                 "runs", "too-few-runs", "No runs are selected, so there is nothing to draw. Select at least one run."
             )
-        assert self._metric.cutoff is not None
+        assert isinstance(self._metric.cutoff, int)
         ranks = matrices.run_count * self._metric.cutoff
         require_at_most(MOST_RANKS, ranks, "ranks over all runs, with four numbers each", "cutoff")
         if not self._defined.any():
@@ -43,7 +43,7 @@ class GainVectors(Analysis):
 
     def work(self, part: int) -> Arrays:
         cutoff = self._metric.cutoff
-        assert cutoff is not None
+        assert isinstance(cutoff, int)
         settled = self._metric.parameters
         curves = self.matrices.curves(part, settled["rel"], settled["condensed"])
         gained = curves.gain(settled["gains"], settled["base"], cutoff)
@@ -51,7 +51,7 @@ class GainVectors(Analysis):
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         missing = [self.matrices.topics[topic] for topic in np.flatnonzero(~self._defined)]
-        assert self._metric.cutoff is not None
+        assert isinstance(self._metric.cutoff, int)
         return {
             "topics": int(self._defined.sum()),
             "topics_left_out": missing,
