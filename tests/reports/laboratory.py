@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Figure, Table
 from gainboard.store import qrels, runs
-from gainboard.work.job_kinds import find_kind
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
-from gainboard.work.report_kinds import About, JobResults, Needed, find_report_kind
+from gainboard.work.outlines import params_of
+from gainboard.work.report_kinds import About, JobResults, find_report_kind
 from tests.analyses.laboratory import Laboratory
 
 
@@ -43,20 +42,11 @@ def found(laboratory: Laboratory, name: str, **params: Any) -> tuple[JobResults,
             left_out.append(each)
             continue
         try:
-            results[each.key] = laboratory.answer(each.kind, **_joined(each, asked.seed, asked.drop_identical))
+            params = params_of(each, facts.collection, asked).model_dump(exclude_unset=True)
+            results[each.key] = laboratory.answer(each.kind, **params)
         except InvalidRequest as error:
             left_out.append(LeftOut(each.shows, error.message))
     return JobResults(facts, results), left_out
-
-
-def _joined(needed: Needed, seed: int, drop_identical: bool) -> Mapping[str, Any]:
-    fields = _fields(needed.kind)
-    own = {"seed": seed, "drop_identical": drop_identical}
-    return {name: value for name, value in own.items() if name in fields} | dict(needed.params)
-
-
-def _fields(kind: str) -> set[str]:
-    return set(find_kind(kind).params.model_fields)
 
 
 def laid(laboratory: Laboratory, name: str, **params: Any) -> list[Laid]:

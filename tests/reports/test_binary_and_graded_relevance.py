@@ -16,7 +16,7 @@ from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
 from gainboard.work.layout.laid import LeftOut
 from gainboard.work.report_kinds import JobResults, Needed, find_report_kind
-from gainboard.work.reports.binary_and_graded_relevance import measures, schemes
+from gainboard.work.reports.binary_and_graded_relevance import BinaryAndGradedParams, measures, schemes
 from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
 from tests.analyses.test_judgments import lines
 from tests.exhibits.compiling import compiles
@@ -204,7 +204,7 @@ def test_the_original_judgments_may_be_named(laboratory: Laboratory) -> None:
 def test_on_every_scale_the_schemes_are_different_ones_from_1_up(laboratory: Laboratory, highest_level: int) -> None:
     facts = replace(about(laboratory), highest_level=highest_level)
     scale = Scale(highest_level)
-    labels = [resolve(each, scale).label for each in measures(facts).values()]
+    labels = [resolve(each, scale).label for each in measures(facts, BinaryAndGradedParams.model_validate({})).values()]
     assert len(set(labels)) == len(labels) == 26
     for name, highest in (("w1", 1), ("w3", highest_level), ("w10", 10), ("w100", 100)):
         gains = list(map(float, schemes(highest_level)[name].split(":")))

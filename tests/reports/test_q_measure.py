@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gainboard.exhibits import Marked
 from gainboard.exhibits.tables import value_of
 from gainboard.metrics import Scale, resolve
-from gainboard.work.reports.q_measure import q_metrics, r_metrics
+from gainboard.work.report_kinds import About
+from gainboard.work.reports.q_measure import AppendixParams, Design
 from tests.analyses.laboratory import SYSTEMS, Laboratory, beside
 from tests.exhibits.compiling import compiles
 from tests.reports.laboratory import figures, laid, left_out, tables
@@ -88,7 +91,8 @@ def test_the_curves_are_mean_scores_in_the_order_of_relaxed_ap_with_every_increa
     figure = figures(laid(laboratory, APPENDIX))["Figures 4-7"]
     by_ap = laboratory.means("AP")
     order = sorted(by_ap, key=lambda run: (-round(by_ap[run], 12), run))
-    assert figure.caption.endswith(", ".join(f"{place} {run}" for place, run in enumerate(order, 1)) + ".")
+    assert tables(laid(laboratory, APPENDIX))["Figures 4-7 (systems)"].rows == list(enumerate(order, 1))
+    assert figure.caption.endswith(f", {len(order)} systems.")
     assert figure.labels == list(METRICS)[:8]
     for series in figure.series:
         means = laboratory.means(METRICS[series.label])
@@ -126,16 +130,24 @@ def test_averages_have_the_numbers_that_the_papers_give_them(laboratory: Laborat
         assert found == [f"{table} {part}" for table in averages.split(",") for part in ("(a)", "(b)")]
 
 
+COUNTS = {"topics": 9, "runs": 9, "teams": 9}
+
+
+def design(highest_level: int, **params: Any) -> Design:
+    facts = About(collection="c", highest_level=highest_level, depth=9, qrels_version=1, versions=(1,), **COUNTS)
+    return Design(facts, AppendixParams.model_validate(params))
+
+
 @pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 9])
 def test_on_every_scale_the_metrics_are_different_ones(highest_level: int) -> None:
-    families = [*q_metrics(highest_level), *r_metrics(highest_level)]
+    families = [*design(highest_level).q_metrics(), *design(highest_level).r_metrics()]
     labels = [resolve(each, Scale(highest_level)).label for family in families for each in family.values()]
     assert len(labels) == len(set(labels))
 
 
 def test_with_two_levels_the_gains_are_what_comes_nearest() -> None:
-    assert list(q_metrics(2)[1]) == ["Q20:10", "Q0.2:0.1", "Q1:1", "Qexp"]
-    assert list(r_metrics(4)[1]) == ["R40:30:20:10", "R0.4:0.3:0.2:0.1", "Rexp"]
+    assert list(design(2).q_metrics()[1]) == ["Q20:10", "Q0.2:0.1", "Q1:1", "Qexp"]
+    assert list(design(4).r_metrics()[1]) == ["R40:30:20:10", "R0.4:0.3:0.2:0.1", "Rexp"]
 
 
 def test_with_binary_levels_a_report_says_what_it_cannot_show(laboratory: Laboratory) -> None:

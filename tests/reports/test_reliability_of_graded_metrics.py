@@ -277,8 +277,8 @@ def test_figure_6_and_table_8_are_those_of_each_gain_setting(forest: Laboratory,
     assert list(found) == list(GRADED)
     assert styles == {"bold", "italic", None}
     assert tables(report)["Table 8"].meanings == {
-        "bold": "higher than 20%",
-        "italic": "higher than 20%, but only under some of 5 seeds",
+        "bold": "> 20%",
+        "italic": "> 20%, but only under some of 5 seeds",
     }
 
 

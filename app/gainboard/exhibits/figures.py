@@ -19,7 +19,8 @@ class Axis:
 
     `limits` that are None follow from the data, and so does a lower limit that a log axis cannot have. A `log` axis
     shows 0, if the data contain it, at a place of its own beyond a break, because an ASL of 0 and beta = 0 are results.
-    Negative numbers are gaps there. With `categories`, such as run names, whole numbers count them from 0.
+    Negative numbers are gaps there. With `categories`, such as run names, whole numbers count them from 0. An axis that
+    `counts` has ticks at whole numbers only.
     """
 
     title: str
@@ -27,6 +28,7 @@ class Axis:
     scale: Literal["linear", "log"] = "linear"
     limits: tuple[float | None, float | None] = (None, None)
     categories: Sequence[str] = ()
+    counts: bool = False
 
     def __post_init__(self) -> None:
         low, high = self.limits

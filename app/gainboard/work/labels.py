@@ -73,6 +73,8 @@ class Labels:
 
 def as_text(value: str | float) -> str:
     """Return the value of a parameter as an expression writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
     # JSON numbers may have any number of digits. Numbers beyond all limits are passed on, for the metric to refuse.
     return str(value) if isinstance(value, str | int) else format_number(value)
 

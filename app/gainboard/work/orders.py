@@ -127,9 +127,14 @@ def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any],
     version = select(tx, view, params.version())
     others = published_versions(workspace, tx, collection, params.versions())
     stored = runs.page(tx, collection.id, team_id=view.only_team)
-    candidates = settled.selection().candidates(stored, collection.name)
+    candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
     judged = JudgedVersion.of(workspace, tx, version)
     return Order(workspace, kind, settled, collection, judged, others, candidates)
+
+
+def of_type(stored: Sequence[Run], wanted: str | None) -> list[Run]:
+    """Return the runs of a type; all runs if it is None."""
+    return [run for run in stored if wanted in (None, run.type)]
 
 
 def launch(

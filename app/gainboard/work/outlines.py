@@ -22,12 +22,12 @@ from gainboard.store.reports import NewChapter
 from gainboard.work.chores import enqueue_chore
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.layout.laid import LeftOut
-from gainboard.work.orders import Order, enqueue, order, require_room, sized
+from gainboard.work.orders import Order, enqueue, of_type, order, require_room, sized
 from gainboard.work.params import Params
 from gainboard.work.report_kinds import About, Needed, ReportKind, ReportParams
 
 MOST_COLLECTIONS = 20
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Increase this number whenever a plan changes: then reports made of other jobs are no longer used."""
 
 
@@ -85,8 +85,9 @@ def _outlined(
             outline.left_out.append(each)
             continue
         outline.shows[each.key] = each.shows
+        sent = params_of(each, view.collection.name, params)
         try:
-            outline.orders[each.key] = order(workspace, tx, view, find_kind(each.kind), _asked(each, view, params))
+            outline.orders[each.key] = order(workspace, tx, view, find_kind(each.kind), sent)
         except InvalidRequest as error:
             outline.left_out.append(LeftOut(each.shows, error.message))
         except (BadExpression, BadGains) as error:
@@ -98,7 +99,7 @@ def _outlined(
 def _about(tx: Transaction, view: View, params: ReportParams) -> About:
     collection = view.collection
     version = select(tx, view, params.qrels.get(collection.name))
-    stored = runs.page(tx, collection.id, team_id=view.only_team)
+    stored = of_type(runs.page(tx, collection.id, team_id=view.only_team), params.type)
     return About(
         collection=collection.name,
         highest_level=collection.highest_level,
@@ -111,11 +112,12 @@ def _about(tx: Transaction, view: View, params: ReportParams) -> About:
     )
 
 
-def _asked(needed: Needed, view: View, params: ReportParams) -> Params:
+def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
     """Return the parameters of a job, with the report's own where the plan gives none."""
     model = find_kind(needed.kind).params
-    version = params.qrels.get(view.collection.name)
-    own = {"qrels": version, "seed": params.seed, "drop_identical": params.drop_identical}
+    version = params.qrels.get(collection)
+    own = {name: getattr(params, name) for name in ("seed", "drop_identical", "type")}
+    own |= {"qrels": version, "condensed": params.condensed or None}
     shared = {name: value for name, value in own.items() if name in model.model_fields}
     found: Params = model.model_validate({**shared, **needed.params})
     return found

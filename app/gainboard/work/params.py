@@ -41,6 +41,9 @@ Seeds = Annotated[
         description="Number of seeds, from `seed` on: a mark that changes under any of them is uncertain",
     ),
 ]
+DEFAULTS = ("gains", "beta", "base", "rel", "condensed")
+"""The parameters of metrics for which a job takes defaults. Settled, they are in the labels."""
+RunType = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Default = Annotated[str, StringConstraints(max_length=1000)] | StrictInt | StrictFloat
 
 
@@ -84,6 +87,10 @@ class AnyParams(BaseModel):
         """Return the requested selection of runs."""
         return AllRuns()
 
+    def only_type(self) -> str | None:
+        """Return the type of run that the job is about; None for all."""
+        return None
+
     def leaves_out_identical(self) -> bool:
         """Return whether runs identical to another one of their team are left out."""
         return False
@@ -107,6 +114,7 @@ class Params(AnyParams):
     runs: Literal["all"] | Names | Top | Best = Field(
         "all", description='`"all"`, names, `{"top": 30, "by": "AP"}` or `{"best_per_team": "AP"}`'
     )
+    type: RunType | None = Field(None, description="Only runs of this type; all by default", examples=["automatic"])
     qrels: Version | None = Field(None, description="Number of a qrels version; the newest by default")
     drop_identical: bool = Field(
         False,
@@ -117,19 +125,27 @@ class Params(AnyParams):
     beta: Default | None = Field(None, description="Default beta of the metrics")
     base: Default | None = Field(None, description="Default log base of the metrics")
     rel: Default | None = Field(None, description="Default relevance threshold of the metrics")
+    condensed: bool | None = Field(
+        None,
+        strict=True,
+        description="Default of the metrics' parameter: without unjudged documents",
+    )
 
     def version(self) -> int | None:
         return self.qrels
+
+    def only_type(self) -> str | None:
+        return self.type
 
     def leaves_out_identical(self) -> bool:
         return self.drop_identical
 
     def defaults(self) -> dict[str, str]:
-        given = {name: getattr(self, name) for name in ("gains", "beta", "base", "rel")}
+        given = {name: getattr(self, name) for name in DEFAULTS}
         return {name: as_text(value) for name, value in given.items() if value is not None}
 
     def settled(self, label: Labels) -> Self:
-        none = dict.fromkeys(("qrels", "gains", "beta", "base", "rel"))
+        none = dict.fromkeys(("qrels", *DEFAULTS))
         return self.model_copy(update=none | self.expressions(label))
 
     def expressions(self, label: Labels) -> dict[str, Any]:
@@ -145,7 +161,8 @@ class Params(AnyParams):
         return {"runs": self.runs if self.runs == "all" else list(dict.fromkeys(self.runs))}
 
     def shown(self) -> dict[str, JsonValue]:
-        return self.model_dump(mode="json", exclude={"qrels", "gains", "beta", "base", "rel"})
+        # Without a type, the job is that of a request from before there were types.
+        return self.model_dump(mode="json", exclude={"qrels", *DEFAULTS, *(() if self.type else ("type",))})
 
     def selection(self) -> Selection:
         if isinstance(self.runs, Top):

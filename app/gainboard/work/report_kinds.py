@@ -7,15 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gainboard.work.catalogue import AnyKind, KindCatalogue
 from gainboard.work.layout.laid import Laid, LeftOut
-from gainboard.work.params import Seed
+from gainboard.work.params import MOST_RUNS, RunType, Seed
 
 Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
+
+
+T = TypeVar("T")
+PerCollection: TypeAlias = T | dict[str, T]
+"""One value for all collections of a report, or values by collection."""
+TopRuns = Annotated[int, Field(strict=True, ge=2, le=MOST_RUNS)]
+Cutoffs = Annotated[list[Annotated[int, Field(strict=True, ge=1, le=100_000)]], Field(min_length=1, max_length=5)]
+SubsetSize = Annotated[int, Field(strict=True, ge=1)]
 
 
 class ReportParams(BaseModel):
@@ -27,7 +35,18 @@ class ReportParams(BaseModel):
         {}, description="The qrels version of each collection, by its name; the newest by default", max_length=100
     )
     drop_identical: bool = Field(False, description="Whether to leave out a team's second identical run")
+    condensed: bool = Field(
+        False, strict=True, description="Whether all metrics leave unjudged documents out of rankings (Sakai 2007)"
+    )
+    type: RunType | None = Field(None, description="Only runs of this type; all by default", examples=["automatic"])
     seed: Seed = 0
+
+    def of(self, name: str, about: About) -> Any:
+        """Return the value of a parameter for one collection. A dictionary has values by collection."""
+        value = getattr(self, name)
+        if not isinstance(value, dict):
+            return value
+        return value.get(about.collection, type(self).model_fields[name].get_default(call_default_factory=True))
 
 
 P = TypeVar("P", bound=ReportParams)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis as DrawnAxis
 from matplotlib.path import Path
 from matplotlib.scale import SymmetricalLogScale
-from matplotlib.ticker import FixedLocator, Locator, LogLocator
+from matplotlib.ticker import FixedLocator, Locator, LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
 from gainboard.exhibits.drawing.looks import shown
@@ -52,6 +52,8 @@ def set_scale(axes: Axes, which: Which, axis: Axis, numbers: Iterable[Numbers]) 
     """Give the `x` or `y` of the axes its scale and ticks, for these numbers."""
     if axis.categories:
         name_ticks(axes, which, axis.categories)
+    if axis.counts:
+        _drawn(axes, which).set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     if axis.scale == "log":
         _set_log_scale(axes, which, np.concatenate([np.empty(0), *(drawable(some, axis) for some in numbers)]))
 

@@ -210,7 +210,7 @@ def figures(result: Result) -> Sequence[Figure]:
     """Return the ASL curves of all metrics."""
     series = [curve(result, metric["metric"], metric["asl_curve"]) for metric in result["metrics"]]
     panel = Panel(
-        Axis("run pairs, sorted by ASL"),
+        Axis("run pairs, sorted by ASL", counts=True),
         Axis("ASL", limits=(0, None)),
         series,
         [Reference(alpha, f"alpha {alpha:g}") for alpha in result["alphas"]],

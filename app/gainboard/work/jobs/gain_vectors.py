@@ -12,7 +12,7 @@ from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.metrics import without
 from gainboard.work.job_kinds import JobKind, Result, enter
-from gainboard.work.labels import Labels
+from gainboard.work.labels import Labels, as_text
 from gainboard.work.params import Params
 
 CURVES = ("CG", "DCG", "nCG", "nDCG")
@@ -30,14 +30,19 @@ class GainVectorsParams(Params):
     def settled(self, label: Labels) -> Self:
         """Return the same request with the values of gains, base and rel, which determine the curves."""
         known = label.parameters("nDCG")
-        return super().settled(label).model_copy(update={name: known[name] for name in SETTLED})
+        condensed = {"condensed": True if known["condensed"] == "true" else None}
+        return super().settled(label).model_copy(update={name: known[name] for name in SETTLED} | condensed)
 
     def shown(self) -> dict[str, JsonValue]:
-        return super().shown() | {name: getattr(self, name) for name in SETTLED}
+        return super().shown() | self._values()
 
     def metric(self) -> str:
         """Return the settled parameters as an expression of nDCG."""
-        return f"nDCG({','.join(f'{name}={getattr(self, name)}' for name in SETTLED)})@{self.cutoff}"
+        return f"nDCG({','.join(f'{name}={as_text(value)}' for name, value in self._values().items())})@{self.cutoff}"
+
+    def _values(self) -> dict[str, Any]:
+        condensed = {"condensed": True} if self.condensed else {}
+        return {name: getattr(self, name) for name in SETTLED} | condensed
 
 
 def _analysis(matrices: Matrices, asked: GainVectorsParams) -> GainVectors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gainboard.exhibits import Cell, Column, Table, Value
-from gainboard.work.layout.laid import LaidTable, Remark
+from gainboard.work.layout.laid import LaidTable
 from gainboard.work.report_kinds import Result
 
 # names of levels contain no blanks, so this column cannot be a level
@@ -35,15 +35,17 @@ def statistics(judgments: Result, number: str, correlated: int | None, tested: i
     return LaidTable(number, table, is_joined=True)
 
 
-def numbers_of_runs(result: Result, number: str) -> Iterator[LaidTable | Remark]:
-    """Yield a row with the runs of a job and those left out as identical to others of their team, and the names."""
+def numbers_of_runs(result: Result, number: str) -> Iterator[LaidTable]:
+    """Yield a row with the runs of a job and those left out as identical to others of their team, and their names."""
     kept, left_out = result["runs"], result.get("runs_left_out", ())
     row = (result["collection"], len(kept) + len(left_out), len(left_out), len(kept))
     columns = (Column("collection"), Column("runs"), Column("discarded, as identical"), Column("compared"))
     yield LaidTable(number, Table("runs", "Numbers of runs.", columns, [row]), is_joined=True)
     if left_out:
-        pairs = ", ".join(f"{each['run']} (as {each['identical_to']})" for each in left_out)
-        yield Remark(f"Runs that rank all documents as an earlier one of their team are discarded: {pairs}.")
+        caption = "Runs that are discarded because they rank all documents as an earlier run of their team does."
+        pairs = [(result["collection"], each["run"], each["identical_to"]) for each in left_out]
+        names = (Column("collection"), Column("discarded"), Column("identical to"))
+        yield LaidTable(f"{number} (discarded)", Table("discarded", caption, names, pairs), is_joined=True)
 
 
 def crossed_levels(result: Result) -> Table:

@@ -11,7 +11,7 @@ from gainboard.work.layout.laid import LaidTable, mark_where
 from gainboard.work.report_kinds import Result
 
 EQUIVALENT, NOTICEABLE = 0.9, 0.8
-"""Rankings with at least the first tau are equivalent; below the second they differ noticeably (Voorhees, SIGIR 2001).
+"""Rankings with a tau above the first are equivalent; below the second they differ noticeably (Voorhees, SIGIR 2001).
 """
 HIGH = 0.9
 ALPHA = 0.01
@@ -33,8 +33,8 @@ class Taus:
     ) -> Table:
         """Return a table of taus, before `mark_taus` finishes it. `legend` explains its names."""
         notes = [*([f"{legend}."] if legend else []), self._about(), significance(len(self._result["runs"]))]
-        equivalent = f"{EQUIVALENT} or more: equivalent rankings"
-        noticeable = f"less than {NOTICEABLE}: a noticeable difference"
+        equivalent = f"> {EQUIVALENT}: equivalent rankings"
+        noticeable = f"< {NOTICEABLE}: a noticeable difference"
         return Table(name, caption, columns, rows, mark=equivalent, second_mark=noticeable, notes=notes)
 
     def _about(self) -> str:
@@ -52,7 +52,7 @@ def tau_column(title: str, group: str = "") -> Column:
 
 def mark_taus(table: Table) -> Table:
     """Return the table with equivalent rankings in bold, and noticeably different ones in italics."""
-    equivalent = mark_where(lambda tau: round(tau, 12) >= EQUIVALENT)
+    equivalent = mark_where(lambda tau: round(tau, 12) > EQUIVALENT)
     return mark_where(lambda tau: round(tau, 12) < NOTICEABLE, "italic")(equivalent(table))
 
 
@@ -70,7 +70,7 @@ def high_taus(
     number: str, of: str, columns: Sequence[Column], rows: Sequence[Sequence[Value]], result: Result, names: Names
 ) -> LaidTable:
     """Return a table of taus between the rankings of all runs, with those above 0.9 in bold."""
-    caption, meaning = f"Kendall's tau between the rankings of all runs by {of}.", f"higher than {HIGH}"
+    caption, meaning = f"Kendall's tau between the rankings of all runs by {of}.", f"> {HIGH}"
     notes = [significance(len(result["runs"])), legend(names)]
     table = Table("correlations", caption, [Column("metric"), *columns], rows, mark=meaning, notes=notes)
     return LaidTable(number, table, mark_where(lambda tau: round(tau, 12) > HIGH))

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
-from gainboard.metrics import linear_ratio
+from gainboard.metrics import linear_ratio, parse_gains
 from gainboard.metrics.numbers import format_number
 from gainboard.work.jobs.gain_vectors import label_of_curve
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
 from gainboard.work.layout.material import crossed_levels, numbers_of_runs
 from gainboard.work.layout.taus import Taus, mark_taus, tau_column
-from gainboard.work.params import Names, Top
-from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, Version, enter
+from gainboard.work.params import Expression, Names, Top
+from gainboard.work.report_kinds import (
+    About,
+    Cutoffs,
+    JobResults,
+    Needed,
+    PerCollection,
+    ReportKind,
+    ReportParams,
+    Result,
+    Version,
+    enter,
+)
 
 MEASURES = ("CG", "DCG", "nDCG")
-BASE = 2
+BASE = 2.0
 PRECISIONS, CUTOFFS = (10, 100, 1000), (10, 100)
 """The document cut-off values of Table 3, and of the other tables."""
 DEEP = {10: "Tables 2-6", 100: "P@100 in Tables 3 and 4, and Tables 5 and 6", 1000: "P@1000 in Table 3"}
@@ -45,8 +56,19 @@ class BinaryAndGradedParams(ReportParams):
 
     The schemes are the paper's w1, w3, w10 and w100: for three levels 1:1:1, 3:2:1, 10:5:1 and 100:10:1. For h levels
     they are 1:...:1; h:...:2:1; evenly spaced up to 10, with 1 for the lowest; and from 1 to 100 in equal ratios (for
-    two levels 2:1, 10:1 and 100:1). With binary levels all of them are w1. The log base is 2.
+    two levels 2:1, 10:1 and 100:1). With binary levels all of them are w1. The log base is 2. `gains`, `base` and
+    `cutoffs` put others in their place. `type` splits manual and automatic runs, as Table 2 of the paper does.
     """
+
+    gains: PerCollection[Annotated[list[Expression], Field(min_length=1, max_length=6)]] | None = Field(
+        None,
+        description="Weighting schemes, the lightest first; the figures show the first and the last",
+        examples=[["1:1:1", "3:2:1"]],
+    )
+    base: Annotated[float, Field(gt=1, le=1e100)] = Field(BASE, description="The log base of DCG and nDCG")
+    cutoffs: Cutoffs = Field(
+        list(CUTOFFS), description="The document cut-off values of Tables 4 to 6; Tables 5 and 6 take the largest"
+    )
 
     original: dict[str, Version] = Field(
         {},
@@ -77,15 +99,33 @@ def schemes(highest_level: int) -> dict[str, str]:
     return {**flat, "w3": linear_ratio(highest_level), "w10": w10, "w100": w100}
 
 
-def measures(about: About) -> dict[str, str]:
+def schemes_of(about: About, asked: BinaryAndGradedParams) -> dict[str, str]:
+    """Return the gain settings that the report compares, by name; those that were asked for are their own names."""
+    if given := asked.of("gains", about):
+        return {label: label for label in (parse_gains(each, about.highest_level).label for each in given)}
+    return schemes(about.highest_level)
+
+
+def cutoffs_of(about: About, asked: BinaryAndGradedParams) -> list[int]:
+    """Return the cut-off values that the collection's rankings have, the smallest first."""
+    return sorted({cutoff for cutoff in asked.cutoffs if cutoff <= about.depth})
+
+
+def measures(about: About, asked: BinaryAndGradedParams) -> dict[str, str]:
     """Return the metric expressions of Tables 4 to 6, by names such as `DCG w10 @100`."""
-    cutoffs = [cutoff for cutoff in CUTOFFS if cutoff <= about.depth]
+    cutoffs = cutoffs_of(about, asked)
     found = {f"P @{cutoff}": f"P@{cutoff}" for cutoff in cutoffs}
     for measure in MEASURES:
-        base = "" if measure == "CG" else f"base={BASE},"
-        for name, gains in schemes(about.highest_level).items():
+        base = "" if measure == "CG" else f"base={format_number(asked.base)},"
+        for name, gains in schemes_of(about, asked).items():
             found |= {f"{measure} {name} @{cutoff}": f"{measure}({base}gains={gains})@{cutoff}" for cutoff in cutoffs}
     return found
+
+
+def drawn_schemes(about: About, asked: BinaryAndGradedParams) -> dict[str, str]:
+    """Return the schemes of the figures, by the paper's names for the lightest and the heaviest, w1 and w100."""
+    gains = list(schemes_of(about, asked).values())
+    return {"w1": gains[0]} | ({"w100": gains[-1]} if len(gains) > 1 else {})
 
 
 def precisions(about: About) -> list[str]:
@@ -120,16 +160,16 @@ def _plan(about: About, asked: BinaryAndGradedParams) -> Iterator[Needed | LeftO
 def _needed(about: About, asked: BinaryAndGradedParams) -> Iterator[Needed]:
     before, metrics = original(about, asked), precisions(about)
     yield Needed("judgments", "judgments", {"against": before}, "Table 1")
-    if metrics:
-        yield Needed("measures", "rank-correlation", _kendall(list(measures(about).values())), "Tables 2, 4, 5 and 6")
+    if compared := list(measures(about, asked).values()):
+        yield Needed("measures", "rank-correlation", _kendall(compared), "Tables 2, 4, 5 and 6")
     if metrics and before is not None:
         entries = [*metrics, *({"metric": metric, "qrels": before} for metric in metrics)]
         yield Needed("versions", "rank-correlation", _kendall(entries), "Table 3")
-    gains = schemes(about.highest_level)
-    for scheme in ("w1", "w100") if "w100" in gains else ("w1",):
+    for scheme, gains in drawn_schemes(about, asked).items():
         letters = ", ".join(f"({letter})" for letter, (_, drawn) in FIGURES.items() if drawn == scheme)
-        params = {"runs": _curves(about, asked), "cutoff": min(RANKS, about.depth), "base": BASE}
-        yield Needed(scheme, "gain-vectors", {**params, "gains": gains[scheme]}, f"Figures 1-2 {letters}")
+        params = {"runs": _curves(about, asked), "cutoff": min(RANKS, about.depth)}
+        params |= {"base": asked.base, "gains": gains}
+        yield Needed(scheme, "gain-vectors", params, f"Figures 1-2 {letters}")
 
 
 def _kendall(metrics: Sequence[Any]) -> dict[str, Any]:
@@ -150,34 +190,36 @@ def _not_shown(about: About, asked: BinaryAndGradedParams) -> Iterator[LeftOut]:
         why = "With one level above 0 all weighting schemes are w1."
         yield LeftOut("w3, w10 and w100 in Tables 4 and 5, Table 6, and Figures 1-2 (c), (e) and (g)", why)
     why = f"The collection's runs are cut at rank {about.depth}."
-    for cutoff, what in DEEP.items():
+    deep = DEEP if asked.cutoffs == list(CUTOFFS) else {cutoff: f"P@{cutoff} in Table 3" for cutoff in PRECISIONS}
+    deep |= {cutoff: f"The cut-off {cutoff} in Tables 4-6" for cutoff in asked.cutoffs if cutoff not in deep}
+    for cutoff, what in deep.items():
         if about.depth < cutoff:
             yield LeftOut(what, why)
 
 
 def _lay_out(found: JobResults, asked: BinaryAndGradedParams) -> Iterator[Laid]:
     if "judgments" in found:
-        yield from _judgments(found["judgments"])
+        yield from _judgments(found["judgments"], asked.base)
     if "measures" in found:
         yield from numbers_of_runs(found["measures"], "Table 2")
     if "versions" in found:
         yield _of_versions(found["versions"], precisions(found.about))
     if "measures" in found:
-        yield from _of_measures(found["measures"], found.about)
-    yield from _figures(found)
-    if found.about.highest_level not in (1, 3):
+        yield from _of_measures(found["measures"], found.about, asked)
+    yield from _figures(found, drawn_schemes(found.about, asked))
+    if found.about.highest_level not in (1, 3) and not asked.of("gains", found.about):
         gains = "; ".join(f"{name} is {each}" for name, each in schemes(found.about.highest_level).items())
         yield Remark(f"The paper's weighting schemes are for three levels above 0; here {gains}.")
 
 
-def _judgments(result: Result) -> Iterator[Laid]:
+def _judgments(result: Result, base: float) -> Iterator[Laid]:
     if "against" in result:
         yield LaidTable("Table 1", crossed_levels(result), has_average=False)
-    least = min((each["relevant"] for each in result["by_topic"] if each["relevant"]), default=BASE)
-    if least < BASE:
+    least = min((each["relevant"] for each in result["by_topic"] if each["relevant"]), default=base)
+    if least < base:
         yield Remark(
-            f"The log base {BASE} exceeds the smallest number of relevant documents of a topic, {least}: the discount "
-            "begins below the ranks at which DCG and nDCG of such a topic could have told runs apart."
+            f"The log base {format_number(base)} exceeds the smallest number of relevant documents of a topic, "
+            f"{least}: the discount begins below the ranks at which DCG and nDCG of such a topic could tell runs apart."
         )
 
 
@@ -189,27 +231,27 @@ def _of_versions(result: Result, metrics: Sequence[str]) -> LaidTable:
     return LaidTable("Table 3", table, mark_taus)
 
 
-def _of_measures(result: Result, about: About) -> Iterator[Laid]:
-    taus, names = Taus(result, list(measures(about))), list(schemes(about.highest_level))
-    cutoffs = [cutoff for cutoff in CUTOFFS if cutoff <= about.depth]
+def _of_measures(result: Result, about: About, asked: BinaryAndGradedParams) -> Iterator[Laid]:
+    taus, names = Taus(result, list(measures(about, asked))), list(schemes_of(about, asked))
+    cutoffs = cutoffs_of(about, asked)
     columns = [tau_column(name, f"dcv {cutoff}") for cutoff in cutoffs for name in names]
     rows = [
         (measure, *(taus(f"P @{cutoff}", f"{measure} {name} @{cutoff}") for cutoff in cutoffs for name in names))
         for measure in MEASURES
     ]
     caption = "Kendall's tau between rankings by precision and by cumulated gain at document cut-off values (dcv)."
-    legend = "; ".join(f"{name}: {gains}" for name, gains in schemes(about.highest_level).items())
+    legend = "; ".join(f"{name}: {gains}" for name, gains in schemes_of(about, asked).items())
     table = taus.table("precision", caption, [Column("measure"), *columns], rows, legend)
     yield LaidTable("Table 4", table, mark_taus)
-    if CUTOFFS[-1] in cutoffs:
-        yield LaidTable("Table 5", _between_measures(taus, names, legend), mark_taus)
+    if cutoffs and cutoffs[-1] == max(asked.cutoffs):
+        yield LaidTable("Table 5", _between_measures(taus, names, legend, cutoffs[-1]), mark_taus)
         if len(names) > 1:
-            yield LaidTable("Table 6", _between_schemes(taus, names, legend), mark_taus)
+            yield LaidTable("Table 6", _between_schemes(taus, names, legend, cutoffs[-1]), mark_taus)
 
 
-def _between_measures(taus: Taus, names: Sequence[str], legend: str) -> Table:
+def _between_measures(taus: Taus, names: Sequence[str], legend: str, cutoff: int) -> Table:
     def cell(row: str, column: str, one: str, other: str) -> Cell:
-        return taus(f"{row} {one} @{CUTOFFS[-1]}", f"{column} {other} @{CUTOFFS[-1]}") if row != column else None
+        return taus(f"{row} {one} @{cutoff}", f"{column} {other} @{cutoff}") if row != column else None
 
     columns = [tau_column(name, measure) for measure in MEASURES[1:] for name in names]
     rows = [
@@ -217,13 +259,13 @@ def _between_measures(taus: Taus, names: Sequence[str], legend: str) -> Table:
         for row in MEASURES[:-1]
         for one in names
     ]
-    caption = f"Kendall's tau between rankings by CG, DCG and nDCG at dcv {CUTOFFS[-1]}."
+    caption = f"Kendall's tau between rankings by CG, DCG and nDCG at dcv {cutoff}."
     return taus.table("measures", caption, [Column("measure"), *columns], rows, legend)
 
 
-def _between_schemes(taus: Taus, names: Sequence[str], legend: str) -> Table:
+def _between_schemes(taus: Taus, names: Sequence[str], legend: str, cutoff: int) -> Table:
     def cell(measure: str, row: int, column: int) -> Cell:
-        one, other = (f"{measure} {names[place]} @{CUTOFFS[-1]}" for place in (row, column))
+        one, other = (f"{measure} {names[place]} @{cutoff}" for place in (row, column))
         return taus(one, other) if row < column else None
 
     places = range(1, len(names))
@@ -233,14 +275,18 @@ def _between_schemes(taus: Taus, names: Sequence[str], legend: str) -> Table:
         for row in range(len(names) - 1)
     ]
     columns = [Column("measure", section=True), Column("scheme"), *map(tau_column, names[1:])]
-    caption = f"Kendall's tau between rankings under different weighting schemes at dcv {CUTOFFS[-1]}."
+    caption = f"Kendall's tau between rankings under different weighting schemes at dcv {cutoff}."
     return taus.table("schemes", caption, columns, rows, legend)
 
 
-def _figures(found: JobResults) -> Iterator[Laid]:
+def _figures(found: JobResults, drawn: Mapping[str, str]) -> Iterator[Laid]:
+    papers = schemes(found.about.highest_level)
     for letter, (measure, scheme) in FIGURES.items():
         if scheme in found:
-            figure = gain_by_rank(found[scheme], measure, scheme) if measure else precision_by_recall(found[scheme])
+            shown = scheme if papers.get(scheme) == drawn[scheme] else drawn[scheme]
+            figure = (
+                gain_by_rank(found[scheme], measure, scheme, shown) if measure else precision_by_recall(found[scheme])
+            )
             yield LaidFigure(f"Figures 1-2 ({letter})", figure)
 
 
@@ -267,14 +313,14 @@ def precision_by_recall(result: Result) -> Figure:
     return Figure("precision-recall", caption, (panel,))
 
 
-def gain_by_rank(result: Result, measure: str, scheme: str) -> Figure:
-    """Return CG, DCG, nCG or nDCG at each rank, with a curve for each run. `scheme` names the gains."""
+def gain_by_rank(result: Result, measure: str, scheme: str, gains: str) -> Figure:
+    """Return CG, DCG, nCG or nDCG at each rank, with a curve for each run. `scheme` and `gains` name the gains."""
     series = [Series(run["name"], result["ranks"], run[measure], style="line") for run in result["runs"]]
     # Normalised values are far above 0 from the first ranks on, and their curves are close together, so their axis need
     # not start at 0.
     least = None if measure.startswith("n") else 0
-    panel = Panel(Axis("rank"), Axis(f"{measure} under {scheme}", limits=(least, None)), series)
+    panel = Panel(Axis("rank"), Axis(f"{measure} under {gains}", limits=(least, None)), series)
     caption = (
-        f"{measure} by rank under {scheme}, mean over {result['topics']} topics: {label_of_curve(result, measure)}."
+        f"{measure} by rank under {gains}, mean over {result['topics']} topics: {label_of_curve(result, measure)}."
     )
     return Figure(f"{measure}-{scheme}", caption, (panel,))

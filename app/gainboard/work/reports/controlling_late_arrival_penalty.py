@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from string import ascii_lowercase
 from typing import Annotated
 
@@ -12,21 +13,33 @@ from pydantic import Field
 
 from gainboard.exhibits import Axis, Cell, Column, Figure, HeatMap, Marked, Panel, Reference, Series, Share, Table
 from gainboard.exhibits.tables import Value, is_undefined, value_of
-from gainboard.metrics import linear_ratio, steep
+from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, steep
+from gainboard.metrics.numbers import format_number
 from gainboard.statistics.correlation import least_significant_tau
 from gainboard.work.jobs.bootstrap_sensitivity import RANGE, curve
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
 from gainboard.work.layout.material import statistics
 from gainboard.work.layout.taus import ALPHA, Taus, mark_taus, significance, tau_column
-from gainboard.work.params import MOST_RUNS, Draws, Seeds
-from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, enter
+from gainboard.work.params import Draws, Expression, Metrics, Seeds
+from gainboard.work.report_kinds import (
+    About,
+    JobResults,
+    Needed,
+    PerCollection,
+    ReportKind,
+    ReportParams,
+    Result,
+    TopRuns,
+    enter,
+)
 
 ALPHAS = (0.05, 0.01)
 AP, Q, NDCG, GEN_AP = "AP", "Q(beta=1)", "nDCG(base=2)", "genAP"
 COMPARED = (AP, Q, NDCG, GEN_AP)
-BETAS = {f"Q(beta={beta:g})": beta for beta in (0.1, 1, 10, 100, 1000)}
-BASES = {f"nDCG(base={base:g})": base for base in (2, 5, 10, 50, 100)}
-METRICS = (AP, *BETAS, *BASES, GEN_AP)
+BETAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+BASES = (2.0, 5.0, 10.0, 50.0, 100.0)
+NUMBERS = (("Figures 1-2", "Figures 5-6", "Figures 9-10"), ("Figures 3-4", "Figures 7-8", "Figures 11-12"))
+"""The numbers of the figures under the first gain setting, and under the second."""
 TAU = "Kendall's tau-b"
 Rows = Mapping[str, Sequence[float | None]]
 SENSITIVITY = 2
@@ -47,8 +60,23 @@ class LateArrivalParams(ReportParams):
     uncertain pairs, and with them. Marks that change under any of the seeds are in italics.
     """
 
-    top: Annotated[int, Field(strict=True, ge=2, le=MOST_RUNS)] = Field(
-        30, description="Number of runs whose rankings are correlated: the best by AP"
+    top: PerCollection[TopRuns] = Field(30, description="Number of runs whose rankings are correlated: the best by AP")
+    gains: PerCollection[Annotated[list[Expression], Field(min_length=1, max_length=2)]] | None = Field(
+        None,
+        description="One or two gain settings; by default h:...:2:1 and 10:5:1, or `exp`",
+        examples=[["3:2:1", "10:5:1"]],
+    )
+    betas: Annotated[list[Annotated[float, Field(ge=0, le=1e100)]], Field(min_length=1, max_length=20)] = Field(
+        list(BETAS), description="Values of Q-measure's beta; 1 is always among them"
+    )
+    bases: Annotated[list[Annotated[float, Field(gt=1, le=1e100)]], Field(min_length=1, max_length=20)] = Field(
+        list(BASES), description="Values of nDCG's log base; 2 is always among them"
+    )
+    cutoff: Annotated[int, Field(strict=True, ge=1, le=100_000)] | None = Field(
+        None, description="The cut-off of nDCG; by default the depth of the collection"
+    )
+    metrics: Metrics | None = Field(
+        None, description="More metrics for Tables 2 and 3, as they are written", examples=[["ERR@20", "AWP"]]
     )
     resamples: Draws = Field(1000, description="Number of topic resamples of the tests")
     seeds: Seeds = 5
@@ -63,29 +91,62 @@ class Setting:
     of_beta: str
     of_base: str
 
-    def expression(self, metric: str) -> str:
-        """Return the expression of one of the 12 metrics under these gains."""
-        if metric == AP:
-            return metric
-        return f"{metric[:-1]},gains={self.gains})" if metric.endswith(")") else f"{metric}(gains={self.gains})"
 
+@dataclass(frozen=True)
+class Design:
+    """The settings and metrics of the experiments on one collection."""
 
-def settings(highest_level: int) -> list[Setting]:
-    """Return the paper's two settings, or the most similar ones. With binary levels both would be the same."""
-    first = Setting(linear_ratio(highest_level), "Figures 1-2", "Figures 5-6", "Figures 9-10")
-    second = Setting(steep(highest_level), "Figures 3-4", "Figures 7-8", "Figures 11-12")
-    return [first] if highest_level == 1 else [first, second]
+    about: About
+    asked: LateArrivalParams
 
+    @property
+    def settings(self) -> list[Setting]:
+        """The paper's two settings, or the most similar ones. With binary levels both would be the same."""
+        level = self.about.highest_level
+        asked = self.asked.of("gains", self.about) or ([linear_ratio(level), steep(level)] if level > 1 else ["1"])
+        gains = dict.fromkeys(parse_gains(each, level).label for each in asked)
+        return [Setting(each, *numbers) for each, numbers in zip(gains, NUMBERS, strict=False)]
 
-def expressions(own: Sequence[Setting]) -> list[str]:
-    """Return all metrics under all settings. AP, which has no gains, is included once."""
-    return list(dict.fromkeys(setting.expression(metric) for setting in own for metric in METRICS))
+    @property
+    def betas(self) -> dict[str, float]:
+        """The values of beta by the names of their metrics."""
+        return {f"Q(beta={format_number(beta)})": beta for beta in sorted({*self.asked.betas, 1.0})}
+
+    @property
+    def bases(self) -> dict[str, float]:
+        """The log bases by the names of their metrics."""
+        return {f"nDCG(base={format_number(base)})": base for base in sorted({*self.asked.bases, 2.0})}
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of the metrics of Tables 2 and 3, in the order of the paper, then those asked for besides."""
+        own = [AP, *self.betas, *self.bases, GEN_AP]
+        there = {self.label(setting, name) for setting in self.settings for name in own}
+        more = {self._resolved(each): each for each in self.asked.metrics or ()}
+        return [*own, *(name for label, name in more.items() if label not in there)]
+
+    def label(self, setting: Setting, metric: str) -> str:
+        """Return the label of a metric under these gains. Metrics that were asked for have their own."""
+        if metric in self.bases:
+            cut = "" if self.asked.cutoff is None else f"@{self.asked.cutoff}"
+            return self._resolved(f"{metric[:-1]},gains={setting.gains}){cut}")
+        if metric in self.betas:
+            return self._resolved(f"{metric[:-1]},gains={setting.gains})")
+        return self._resolved(f"{metric}(gains={setting.gains})" if metric == GEN_AP else metric)
+
+    def labels(self) -> list[str]:
+        """Return the labels of all metrics under all settings, each once."""
+        return list(dict.fromkeys(self.label(each, metric) for each in self.settings for metric in self.metrics))
+
+    def _resolved(self, expression: str) -> str:
+        return resolve(expression, Scale(self.about.highest_level, self.about.depth)).label
 
 
 def plan(about: About, asked: LateArrivalParams) -> Iterator[Needed | LeftOut]:
     """Yield what the report needs: the judgments, and one correlation and one test of all metrics."""
-    metrics = expressions(settings(about.highest_level))
-    top = {"runs": {"top": asked.top, "by": "AP"}, "metrics": metrics, "coefficients": ["kendall"]}
+    design = Design(about, asked)
+    metrics = design.labels()
+    top = {"runs": {"top": asked.of("top", about), "by": "AP"}, "metrics": metrics, "coefficients": ["kendall"]}
     drawn = {"resamples": asked.resamples, "seeds": asked.seeds, "alphas": list(ALPHAS)}
     best = {"runs": {"best_per_team": "AP"}, "metrics": metrics} | drawn
     yield Needed("judgments", "judgments", {}, "Table 1")
@@ -95,39 +156,42 @@ def plan(about: About, asked: LateArrivalParams) -> Iterator[Needed | LeftOut]:
         yield Needed("sensitivity", "bootstrap-sensitivity", best, tests)
     else:
         yield LeftOut(tests, f"They compare the best run of each team, and there is {about.teams} team.")
-    if about.highest_level == 1:
+    if len(design.settings) == 1:
         what = "Figures 3-4, 7-8 and 11-12, Tables 2-3 (c) and (d)"
-        yield LeftOut(what, "With one level above 0 there is nothing for a second gain setting to change.")
+        one_level = "With one level above 0 there is nothing for a second gain setting to change."
+        yield LeftOut(what, one_level if about.highest_level == 1 else "One gain setting was asked for.")
 
 
 def lay_out(found: JobResults, asked: LateArrivalParams) -> Iterator[Laid]:
     """Yield the tables and figures in the order of the paper, then the remarks."""
-    own = settings(found.about.highest_level)
+    design = Design(found.about, asked)
+    own = design.settings
     if "judgments" in found:
         correlated, tested = (
             len(found[key]["runs"]) if key in found else None for key in ("correlation", "sensitivity")
         )
         yield statistics(found["judgments"], "Table 1", correlated, tested)
     if "correlation" in found:
-        taus = Resemblance(found["correlation"], own)
+        taus = Resemblance(found["correlation"], design)
         for setting in own:
             yield from taus.between_metrics(setting)
         for setting in own:
-            yield from taus.swept(setting, setting.of_beta, "Q's beta", BETAS, Q)
+            yield from taus.swept(setting, setting.of_beta, "Q's beta", design.betas, Q)
         for setting in own:
-            yield from taus.swept(setting, setting.of_base, "nDCG's log base", BASES, NDCG)
+            yield from taus.swept(setting, setting.of_base, "nDCG's log base", design.bases, NDCG)
     if "sensitivity" in found:
-        yield _asl_curves(found["sensitivity"], own)
-        yield _sensitivities(found["sensitivity"], own)
+        yield _asl_curves(found["sensitivity"], design)
+        yield _sensitivities(found["sensitivity"], design)
     if "judgments" in found:
-        yield from _remarks(found["judgments"])
+        yield from _remarks(found["judgments"], design)
 
 
 class Resemblance:
     """Rank correlations of the metrics, as figures and as tables of the same numbers."""
 
-    def __init__(self, result: Result, own: Sequence[Setting]) -> None:
-        self._taus = Taus(result, expressions(own))
+    def __init__(self, result: Result, design: Design) -> None:
+        self._design = design
+        self._taus = Taus(result, design.labels())
         runs = len(result["runs"])
         least = least_significant_tau(runs, ALPHA)
         self._significant = [] if least is None else [Reference(least, f"significant at {ALPHA:g}")]
@@ -154,7 +218,8 @@ class Resemblance:
         yield from self._laid(number, f"The effect of {parameter} on {TAU}", setting.gains, panel, against, rows)
 
     def _row(self, setting: Setting, metric: str, others: Sequence[str]) -> list[float | None]:
-        return [self._taus(setting.expression(metric), setting.expression(other)) for other in others]
+        label = partial(self._design.label, setting)
+        return [self._taus(label(metric), label(other)) for other in others]
 
     def _laid(
         self, number: str, caption: str, gains: str, drawn: Panel | HeatMap, headings: Sequence[str], rows: Rows
@@ -169,11 +234,12 @@ class Resemblance:
         yield LaidTable(number, table, mark_taus)
 
 
-def _asl_curves(result: Result, own: Sequence[Setting]) -> LaidFigure:
-    by_expression = dict(zip(expressions(own), result["metrics"], strict=True))
-    curves = {metric: by_expression[own[0].expression(metric)]["asl_curve"] for metric in COMPARED}
+def _asl_curves(result: Result, design: Design) -> LaidFigure:
+    by_label = dict(zip(design.labels(), result["metrics"], strict=True))
+    own = design.settings
+    curves = {metric: by_label[design.label(own[0], metric)]["asl_curve"] for metric in COMPARED}
     panel = Panel(
-        Axis("run pairs, sorted by ASL"),
+        Axis("run pairs, sorted by ASL", counts=True),
         Axis("achieved significance level (ASL)", scale="log"),
         [curve(result, metric, asls) for metric, asls in curves.items()],
         [Reference(alpha, f"{alpha:g}") for alpha in ALPHAS],
@@ -187,20 +253,20 @@ def _tested(result: Result) -> str:
     return f"{runs}; {result['topics']} topics; {result['resamples']} resamples."
 
 
-def _sensitivities(result: Result, own: Sequence[Setting]) -> LaidTable:
-    table, *further = (_sensitivity_under(result, own, seed) for seed in range(result["seeds"]))
+def _sensitivities(result: Result, design: Design) -> LaidTable:
+    table, *further = (_sensitivity_under(result, design, seed) for seed in range(result["seeds"]))
     return LaidTable("Tables 2-3", table, most_sensitive_first, by_seed=further)
 
 
-def _sensitivity_under(result: Result, own: Sequence[Setting], seed: int) -> Table:
+def _sensitivity_under(result: Result, design: Design, seed: int) -> Table:
     """Return the table of one of the seeds; ranges and differences are those of the first."""
-    by_expression = dict(zip(expressions(own), result["metrics"], strict=True))
-    parts = [(setting, place) for setting in own for place in range(len(ALPHAS))]
+    by_label = dict(zip(design.labels(), result["metrics"], strict=True))
+    parts = [(setting, place) for setting in design.settings for place in range(len(ALPHAS))]
     rows: list[list[Value]] = []
     for letter, (setting, place) in zip(ascii_lowercase, parts, strict=False):
         part = f"({letter}) gain value ratio = {setting.gains}, ASL < {ALPHAS[place]:g}"
-        for metric in METRICS:
-            level = by_expression[setting.expression(metric)]["levels"][place]
+        for metric in design.metrics:
+            level = by_label[design.label(setting, metric)]["levels"][place]
             pairs = (level["significant_pairs_by_seed"][seed], *level["significant_range"])
             shares = [Share(count, level["pairs"]) for count in pairs]
             rows.append([part, metric, *shares, level["estimated_difference"]])
@@ -235,12 +301,12 @@ def _sensitivity(row: Sequence[Cell]) -> float:
     return -math.inf if value is None or is_undefined(value) else float(value)
 
 
-def _remarks(judgments: Result) -> Iterator[Remark]:
+def _remarks(judgments: Result, design: Design) -> Iterator[Remark]:
     by_topic = {each["topic"]: each["relevant"] for each in judgments["by_topic"]}
     if empty := [topic for topic, relevant in by_topic.items() if not relevant]:
         topics = f"{len(empty)} of {len(by_topic)} topics ({', '.join(empty)})"
         yield Remark(f"No document is relevant for {topics}, which Table 1 counts, and no metric.")
-    over = {base: sum(0 < relevant < base for relevant in by_topic.values()) for base in BASES.values()}
+    over = {base: sum(0 < relevant < base for relevant in by_topic.values()) for base in design.bases.values()}
     if said := ", ".join(f"{base:g} (in {count} of them)" for base, count in over.items() if count):
         smallest = min(relevant for relevant in by_topic.values() if relevant)
         text = f"The smallest R of the topics is {smallest}, and these log bases of nDCG exceed R: {said}."

@@ -8,14 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Annotated
+
+from pydantic import Field
 
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
 from gainboard.exhibits.tables import MarkStyle, Value
-from gainboard.metrics import linear_ratio, steep
+from gainboard.metrics import linear_ratio, parse_gains, steep
 from gainboard.metrics.numbers import format_number
 from gainboard.work.jobs.rank_correlation import risen
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, mark_where
-from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, enter
+from gainboard.work.params import Expression
+from gainboard.work.report_kinds import (
+    About,
+    JobResults,
+    Needed,
+    PerCollection,
+    ReportKind,
+    ReportParams,
+    Result,
+    enter,
+)
 
 KEY = "correlation"
 COEFFICIENTS = {"spearman": "Spearman", "kendall": "Kendall"}
@@ -57,11 +70,21 @@ class AppendixParams(ReportParams):
     For relaxed AP every level above 0 is relevant, for rigid AP all except the lowest of these. Q-measure has the gains
     3:2:1. The other gains are ten times these and a tenth of these (Q-measure with beta 10 and 0.1), 1:1:1 and 10:5:1.
     With other numbers of levels they are formed from h:...:2:1, and `exp` replaces 10:5:1. With binary levels there is
-    no rigid AP, no gain other than ten times and a tenth, and R-measure is R-Precision.
+    no rigid AP, no gain other than ten times and a tenth, and R-measure is R-Precision. `gains` and `other_gains` put
+    others in their place.
     """
 
+    gains: PerCollection[Expression] | None = Field(
+        None, description="The gains of Q-measure, AWP and R-measure; by default h:...:2:1", examples=["10:5:1"]
+    )
+    other_gains: PerCollection[Annotated[list[Expression], Field(min_length=1, max_length=10)]] | None = Field(
+        None,
+        description="The gains that are compared with these; by default ten times, a tenth, flat and steep ones",
+        examples=[["1:1:1", "10:5:1"]],
+    )
 
-class ReliabilityParams(ReportParams):
+
+class ReliabilityParams(AppendixParams):
     """The experiments of `q-measure-appendix` with this paper's numbers and marks.
 
     Tables 1 to 4 are rank correlations of Q-measure and related metrics, and Tables 5 to 8 those of R-measure. Figure 1
@@ -82,45 +105,63 @@ def _flat(highest_level: int) -> str:
     return ":".join("1" * highest_level)
 
 
-def q_metrics(highest_level: int) -> tuple[Names, Names]:
-    """Return relaxed and rigid AP, Q-measure and AWP; and Q-measure under the other gains."""
-    gains = linear_ratio(highest_level)
-    rigid = {RIGID: "AP(rel=2)"} if highest_level > 1 else {}
-    own = {RELAXED: "AP", **rigid, Q: f"Q(beta=1,gains={gains})", AWP: f"AWP(gains={gains})"}
-    return own, {f"Q{other}": f"Q(beta=1,gains={other})" for other in other_gains(highest_level)}
+@dataclass(frozen=True)
+class Design:
+    """The metrics of the experiments on one collection, by the paper's names."""
+
+    about: About
+    asked: AppendixParams
+
+    @property
+    def gains(self) -> str:
+        """The default gains."""
+        level = self.about.highest_level
+        return parse_gains(self.asked.of("gains", self.about) or linear_ratio(level), level).label
+
+    @property
+    def others(self) -> list[str]:
+        """The gains that are compared with the default ones."""
+        level = self.about.highest_level
+        asked = self.asked.of("other_gains", self.about) or other_gains(level)
+        return [each for each in dict.fromkeys(parse_gains(each, level).label for each in asked) if each != self.gains]
+
+    def q_metrics(self) -> tuple[Names, Names]:
+        """Return relaxed and rigid AP, Q-measure and AWP; and Q-measure under the other gains."""
+        rigid = {RIGID: "AP(rel=2)"} if self.about.highest_level > 1 else {}
+        own = {RELAXED: "AP", **rigid, Q: f"Q(beta=1,gains={self.gains})", AWP: f"AWP(gains={self.gains})"}
+        return own, {f"Q{other}": f"Q(beta=1,gains={other})" for other in self.others}
+
+    def r_metrics(self) -> tuple[Names, Names]:
+        """Return R-Precision, R-measure and R-WP; and R-measure under the other gains except flat ones, which make it
+        R-Precision. With binary levels every gain does so, and there are none.
+        """
+        level = self.about.highest_level
+        if level == 1:
+            return {}, {}
+        r_measure = f"Rmeasure(beta=1,gains={self.gains})"
+        own = {R_PRECISION: "Rprec", R: r_measure, R_WP: f"RWP(gains={self.gains})"}
+        return own, {f"R{other}": f"Rmeasure(beta=1,gains={other})" for other in self.others if other != _flat(level)}
+
+    def names(self) -> Names:
+        """Return all metrics."""
+        (q, other_q), (r, other_r) = self.q_metrics(), self.r_metrics()
+        return {**q, **other_q, **r, **other_r}
 
 
-def r_metrics(highest_level: int) -> tuple[Names, Names]:
-    """Return R-Precision, R-measure and R-WP; and R-measure under the other gains except flat ones, which make it
-    R-Precision. With binary levels every gain does so, and there are none.
-    """
-    if highest_level == 1:
-        return {}, {}
-    gains = linear_ratio(highest_level)
-    own = {R_PRECISION: "Rprec", R: f"Rmeasure(beta=1,gains={gains})", R_WP: f"RWP(gains={gains})"}
-    others = [other for other in other_gains(highest_level) if other != _flat(highest_level)]
-    return own, {f"R{other}": f"Rmeasure(beta=1,gains={other})" for other in others}
-
-
-def _names(highest_level: int) -> Names:
-    (q, other_q), (r, other_r) = q_metrics(highest_level), r_metrics(highest_level)
-    return {**q, **other_q, **r, **other_r}
-
-
-def _plan(paper: Paper, about: About, asked: ReportParams) -> list[Needed | LeftOut]:
-    params = {"metrics": list(_names(about.highest_level).values()), "coefficients": list(COEFFICIENTS)}
+def _plan(paper: Paper, about: About, asked: AppendixParams) -> list[Needed | LeftOut]:
+    params = {"metrics": list(Design(about, asked).names().values()), "coefficients": list(COEFFICIENTS)}
     needed = Needed(KEY, "rank-correlation", params, paper.everything)
     if about.highest_level > 1:
         return [needed]
     return [needed, LeftOut(paper.of_r, "With one level above 0, R-measure and R-WP are R-Precision on every topic.")]
 
 
-def _lay_out(paper: Paper, found: JobResults, asked: ReportParams) -> Iterator[Laid]:
+def _lay_out(paper: Paper, found: JobResults, asked: AppendixParams) -> Iterator[Laid]:
     if KEY not in found:
         return
-    highest_level = found.about.highest_level
-    (q, other_q), (r, other_r) = q_metrics(highest_level), r_metrics(highest_level)
-    correlations = Correlations(found[KEY], highest_level)
+    design = Design(found.about, asked)
+    (q, other_q), (r, other_r) = design.q_metrics(), design.r_metrics()
+    correlations = Correlations(found[KEY], design.names())
     tables = [
         (paper.q_tables, paper.q_average, "(a)", list(q), [name for name in q if name != RELAXED]),
         (paper.q_tables, paper.q_average, "(b)", [name for name in q if name != AWP], list(other_q)),
@@ -134,14 +175,15 @@ def _lay_out(paper: Paper, found: JobResults, asked: ReportParams) -> Iterator[L
         yield LaidTable(f"{number} {part}", table, finish, f"{average} {part}")
         if (number, part) == (paper.q_tables, "(b)"):
             yield LaidFigure(paper.figures, correlations.curves(list(q), list(other_q)))
+            yield LaidTable(f"{paper.figures} (systems)", correlations.systems(), has_average=False)
 
 
 class Correlations:
     """The result of the job, under the papers' names."""
 
-    def __init__(self, result: Result, highest_level: int) -> None:
+    def __init__(self, result: Result, names: Names) -> None:
         self._result = result
-        self._labels: Names = dict(zip(_names(highest_level), result["metrics"], strict=True))
+        self._labels: Names = dict(zip(names, result["metrics"], strict=True))
         self._places = {name: place for place, name in enumerate(self._labels)}
 
     def table(self, rows: Sequence[str], columns: Sequence[str], of: str, style: MarkStyle) -> Table:
@@ -150,7 +192,7 @@ class Correlations:
         cells = [[row, *(value for column in columns for value in self._cell(row, column, columns))] for row in rows]
         caption = f"Spearman/Kendall rank correlations ({of})."
         marks = {"bold": "mark", "italic": "second_mark"}
-        meaning = {marks[style]: f"higher than {HIGH}"}
+        meaning = {marks[style]: f"> {HIGH}"}
         notes = [self._legend([*rows, *columns]), f"{len(self._result['runs'])} runs; Kendall's tau-b."]
         return Table("correlations", caption, [Column("metric"), *headings], cells, notes=notes, **meaning)
 
@@ -168,16 +210,22 @@ class Correlations:
         systems = list(range(1, len(self._result["runs"]) + 1))
         panels = [
             Panel(
-                Axis("system no., in the order of Relaxed"),
+                Axis("system no., in the order of Relaxed", counts=True),
                 Axis("mean score"),
                 [self._curve(name, systems) for name in dict.fromkeys([RELAXED, *names])],
                 title=title,
             )
             for title, names in zip(("(a)", "(b)"), parts, strict=True)
         ]
-        best = ", ".join(f"{number} {run}" for number, run in zip(systems, self._result["runs"], strict=True))
-        caption = f"System ranking comparisons with relaxed Average Precision. Systems by number: {best}."
+        caption = f"System ranking comparisons with relaxed Average Precision, {len(systems)} systems."
         return Figure("curves", caption, panels, highlight="swop with Relaxed: an increase")
+
+    def systems(self) -> Table:
+        """Return the names of the runs by their numbers in the curves."""
+        rows = list(enumerate(self._result["runs"], 1))
+        return Table(
+            "systems", "Systems by number, the best by relaxed AP first.", [Column("no."), Column("run")], rows
+        )
 
     def _curve(self, name: str, systems: Sequence[int]) -> Series:
         label = self._labels[name]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Annotated
 
@@ -12,28 +13,40 @@ from pydantic import Field
 
 from gainboard.exhibits import Column, Figure, Table
 from gainboard.exhibits.tables import Value
-from gainboard.metrics import linear_ratio
+from gainboard.metrics import Scale, linear_ratio, parse_gains, resolve, without
+from gainboard.metrics.numbers import format_number
 from gainboard.statistics.swap_rates import LEAST_COMPARISONS
 from gainboard.work.jobs import agreement, rank_correlation, stability, swap_rate
 from gainboard.work.jobs.gain_robustness import default_settings
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark, mark_where, sorted_by
 from gainboard.work.layout.taus import Names, Taus, high_taus, legend, renamed, significance
-from gainboard.work.params import MOST_RUNS, Draws, Seeds
-from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, enter
+from gainboard.work.params import Draws, Expression, Metrics, Seeds
+from gainboard.work.report_kinds import (
+    About,
+    Cutoffs,
+    JobResults,
+    Needed,
+    PerCollection,
+    ReportKind,
+    ReportParams,
+    Result,
+    SubsetSize,
+    TopRuns,
+    enter,
+)
 
 CUTOFFS = (10, 100, 1000)
-CUMULATIVE = {"nCG": "", "AnCG": "", "nDCG": "base=2,", "AnDCG": "base=2,"}
-"""The metrics with a cut-off, and their parameters before the gains."""
+BASE = 2.0
+CUMULATIVE = {"nCG": False, "AnCG": False, "nDCG": True, "AnDCG": True}
+"""The metrics with a cut-off, and whether they discount."""
 FIRST = (
     f"The difference required is the lower edge of the first bin with at least {LEAST_COMPARISONS} comparisons and a "
     "swap rate of at most 5 %."
 )
-SETTINGS = ("default", "flat", "steep", "adjust")
 HIGH_POWER = 0.2
 RELAXED, RIGID, Q = "Relaxed AveP", "Rigid AveP", "Q-measure"
-GRADED = [Q, "R-measure", *(f"{each}{cutoff}" for each in CUMULATIVE for cutoff in CUTOFFS)]
-LETTERED = {name: f"({letter}) {name}" for letter, name in zip(ascii_uppercase, GRADED, strict=False)}
-"""The rows and columns of Tables 6 and 7, with the paper's letters."""
+PAPERS = [Q, "R-measure", *(f"{each}{cutoff}" for each in CUMULATIVE for cutoff in CUTOFFS)]
+"""The paper's graded metrics, in the order of its letters."""
 
 
 class GradedMetricsParams(ReportParams):
@@ -51,16 +64,28 @@ class GradedMetricsParams(ReportParams):
     those that lie below or above a minority rate of 5 % at every fuzziness by themselves. Its second part ranks all
     metrics at an equal minority rate.
 
-    Swap rates are computed under several seeds. Marks of Table 8 that change under any of them are in italics, and
+    `gains`, `base`, `cutoffs` and `metrics` put others in place of the paper's. Swap rates are computed under several
+    seeds. Marks of Table 8 that change under any of them are in italics, and
     notes name the metrics that may be first in Tables 2 and 3.
     """
 
-    top: Annotated[int, Field(strict=True, ge=2, le=MOST_RUNS)] = Field(
+    top: PerCollection[TopRuns] = Field(
         30, description="Number of runs of the stability, swap and test experiments: the best by AP"
     )
+    metrics: Metrics | None = Field(
+        None, description="Graded metrics in place of the paper's 14", examples=[["Q", "nDCG@20", "ERR@20"]]
+    )
+    gains: PerCollection[Expression] | None = Field(
+        None, description="The default gain setting; by default h:...:2:1", examples=["10:5:1"]
+    )
+    base: Annotated[float, Field(gt=1, le=1e100)] = Field(BASE, description="The log base of nDCG and AnDCG")
+    cutoffs: Cutoffs = Field(list(CUTOFFS), description="Cut-offs of precision, nCG, AnCG, nDCG and AnDCG")
     trials: Draws = Field(1000, description="Number of topic subsets, and of pairs of topic sets")
-    subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+    subset_size: PerCollection[SubsetSize] | None = Field(
         None, description="Number of topics in a subset; by default half of the topics"
+    )
+    replacement: bool = Field(
+        False, strict=True, description="Whether the sets of topics for swaps are drawn with replacement"
     )
     fuzziness: stability.Fuzziness = Field(
         [0.0, *stability.FUZZINESS],
@@ -70,75 +95,116 @@ class GradedMetricsParams(ReportParams):
     seeds: Seeds = 5
 
 
-def binary_metrics(about: About) -> Names:
-    """Return relaxed metrics, then rigid ones, as far as the collection has levels and depth."""
-    shapes = {"AveP": "AP{}", "R-Prec": "Rprec{}"} | {f"PDoc{cutoff}": f"P{{}}@{cutoff}" for cutoff in _cutoffs(about)}
-    sides = {"Relaxed": "", "Rigid": "(rel=2)"} if about.highest_level > 1 else {"Relaxed": ""}
-    return {
-        f"{side} {name}": shape.format(threshold) for side, threshold in sides.items() for name, shape in shapes.items()
-    }
+@dataclass(frozen=True)
+class Design:
+    """What the experiments on one collection are about: the request, and what the collection can have of it."""
 
+    about: About
+    asked: GradedMetricsParams
 
-def graded_metrics(about: About, gains: str) -> Names:
-    """Return the graded metrics under one gain setting."""
-    blended = {Q: f"Q(beta=1,gains={gains})", "R-measure": f"Rmeasure(beta=1,gains={gains})"}
-    return blended | {
-        f"{name}{cutoff}": f"{name}({base}gains={gains})@{cutoff}"
-        for name, base in CUMULATIVE.items()
-        for cutoff in _cutoffs(about)
-    }
+    @property
+    def gains(self) -> str:
+        """The default gain setting."""
+        level = self.about.highest_level
+        return parse_gains(self.asked.of("gains", self.about) or linear_ratio(level), level).label
 
+    @property
+    def settings(self) -> Names:
+        """The gain settings by name, the default first. Those that equal an earlier one are left out."""
+        _, flat, steep, _ = default_settings(self.about.highest_level)
+        adjusted = {"adjust": f"adjust({self.gains})"} if re.fullmatch(r"[\d.:]+", self.gains) else {}
+        found: dict[str, str] = {}
+        for name, gains in {"default": self.gains, "flat": flat, "steep": steep, **adjusted}.items():
+            if gains not in found.values():
+                found[name] = gains
+        return found
 
-def _cutoffs(about: About) -> list[int]:
-    return [cutoff for cutoff in CUTOFFS if cutoff <= about.depth]
+    @property
+    def cutoffs(self) -> list[int]:
+        """The cut-offs that the collection's rankings have."""
+        return [cutoff for cutoff in self.asked.cutoffs if cutoff <= self.about.depth]
 
+    def binary(self) -> Names:
+        """Return relaxed metrics, then rigid ones, as far as the collection has levels and depth."""
+        shapes = {"AveP": "AP{}", "R-Prec": "Rprec{}"} | {f"PDoc{cutoff}": f"P{{}}@{cutoff}" for cutoff in self.cutoffs}
+        sides = {"Relaxed": "", "Rigid": "(rel=2)"} if self.about.highest_level > 1 else {"Relaxed": ""}
+        return {
+            f"{side} {name}": shape.format(threshold)
+            for side, threshold in sides.items()
+            for name, shape in shapes.items()
+        }
 
-def _graded(about: About) -> Names:
-    return graded_metrics(about, linear_ratio(about.highest_level))
+    def graded(self, gains: str | None = None) -> Names:
+        """Return the graded metrics under a gain setting, by default the default one."""
+        gains = gains or self.gains
+        scale = Scale(self.about.highest_level, self.about.depth)
+        if self.asked.metrics:
+            own = (without(each, "gains") for each in self.asked.metrics)
+            labels = [resolve(each, scale, query={"gains": gains}).label for each in own]
+            return {without(label, "gains"): label for label in labels}
+        blended = {Q: f"Q(beta=1,gains={gains})", "R-measure": f"Rmeasure(beta=1,gains={gains})"}
+        base = f"base={format_number(self.asked.base)},"
+        return blended | {
+            f"{name}{cutoff}": f"{name}({base if discounts else ''}gains={gains})@{cutoff}"
+            for name, discounts in CUMULATIVE.items()
+            for cutoff in self.cutoffs
+        }
 
+    def every(self) -> Names:
+        """Return the binary metrics, then the graded ones."""
+        return {**self.binary(), **self.graded()}
 
-def _every(about: About) -> Names:
-    return {**binary_metrics(about), **_graded(about)}
+    def named(self) -> list[str]:
+        """Return the graded metrics of Table 10 and Figure 5: Q, AnDCG and nDCG at the largest cut-off.
 
+        With other metrics than the paper's, these are the first three.
+        """
+        if self.asked.metrics:
+            return list(self.graded())[:3]
+        return [Q, *(f"{name}{cutoff}" for cutoff in self.cutoffs[-1:] for name in ("AnDCG", "nDCG"))]
 
-def _novel(about: About) -> list[str]:
-    """Return AnDCG and nDCG at the largest cut-off; none if no cut-off above 10 is possible."""
-    return [f"{name}{cutoff}" for cutoff in _cutoffs(about)[-1:] for name in ("AnDCG", "nDCG")]
+    def tested(self) -> Names:
+        """Return the metrics of Table 10."""
+        every = self.every()
+        return {name: every[name] for name in (RELAXED, *self.named()[:2])}
 
-
-def _tested(about: About) -> Names:
-    """Return the metrics of Table 10."""
-    every = _every(about)
-    return {name: every[name] for name in (RELAXED, Q, *_novel(about)[:1])}
+    def lettered(self) -> Names:
+        """Return the rows and columns of Tables 6 and 7, with the paper's letters if they are its metrics."""
+        order = PAPERS if set(self.graded()) <= set(PAPERS) else list(self.graded())
+        letters = {name: f"({letter}) {name}" for letter, name in zip(ascii_uppercase, order, strict=False)}
+        return {name: letters.get(name, name) for name in self.graded()}
 
 
 def plan(about: About, asked: GradedMetricsParams) -> Iterator[Needed | LeftOut]:
     """Yield the experiments; those with other gains only if there are several levels."""
-    metrics = {"metrics": list(_every(about).values())}
-    drawn = {"runs": {"top": asked.top, "by": "AP"}, "trials": asked.trials, "subset_size": asked.subset_size}
+    design = Design(about, asked)
+    metrics = {"metrics": list(design.every().values())}
+    size = asked.of("subset_size", about)
+    drawn = {"runs": {"top": asked.of("top", about), "by": "AP"}, "trials": asked.trials, "subset_size": size}
     kendall = {"coefficients": ["kendall"]}
     curves = drawn | {"fuzziness": asked.fuzziness}
     yield Needed("stability", "stability", metrics | curves, "Figures 3-4 and Table 1")
-    seeds = {"seeds": asked.seeds}
-    yield Needed("swap", "swap-rate", metrics | drawn | seeds, "Tables 2-3")
+    swaps = {"seeds": asked.seeds, "replacement": asked.replacement}
+    yield Needed("swap", "swap-rate", metrics | drawn | swaps, "Tables 2-3")
     yield Needed("correlation", "rank-correlation", metrics | kendall, "Tables 4-7 and Figure 5")
     if about.highest_level > 1:
-        settings = default_settings(about.highest_level)
-        gains = {"metrics": list(_graded(about).values()), "settings": settings}
-        yield Needed("gains", "gain-robustness", gains | curves | seeds, "Figure 6 and Table 8")
-        under_each = [metric for setting in settings for metric in graded_metrics(about, setting).values()]
+        settings = list(design.settings.values())
+        gains = {"metrics": list(design.graded().values()), "settings": settings}
+        yield Needed("gains", "gain-robustness", gains | curves | {"seeds": asked.seeds}, "Figure 6 and Table 8")
+        under_each = [metric for setting in settings for metric in design.graded(setting).values()]
         yield Needed("gains-correlation", "rank-correlation", {"metrics": under_each} | kendall, "Table 9")
-    tested = {"metrics": list(_tested(about).values())}
+    tested = {"metrics": list(design.tested().values())}
     yield Needed("agreement", "test-agreement", tested | drawn, "Table 10")
-    yield from _impossible(about)
+    yield from _impossible(design)
 
 
-def _impossible(about: About) -> Iterator[LeftOut]:
+def _impossible(design: Design) -> Iterator[LeftOut]:
+    about = design.about
     if about.highest_level == 1:
         why = "There is one level of relevance above 0: rigid metrics would have nothing to leave out."
         yield LeftOut("Rigid metrics in Figures 3 and 5 and Tables 1-5", why)
         yield LeftOut("Figure 6 and Tables 8-9", "With one level above 0 all gain settings rank alike.")
-    if beyond := [cutoff for cutoff in CUTOFFS if cutoff > about.depth]:
+    if beyond := [cutoff for cutoff in design.asked.cutoffs if cutoff > about.depth]:
         cut = " and ".join(map(str, beyond))
         why = f"The collection is judged on rankings of {about.depth} documents."
         yield LeftOut(f"Metrics cut at {cut} in Figures 3-5 and Tables 1-9", why)
@@ -157,26 +223,26 @@ def lay_out(found: JobResults, asked: GradedMetricsParams) -> Iterator[Laid]:
         "agreement": _agreement,
     }
     for key in filter(found.__contains__, parts):
-        yield from parts[key](found[key], found.about)
+        yield from parts[key](found[key], Design(found.about, asked))
     if {"gains", "swap"} <= set(found):
         yield from _other_topics(found["gains"], found["swap"])
 
 
-def _stability(result: Result, about: About) -> Iterator[Laid]:
-    every, binary, graded = _every(about), binary_metrics(about), _graded(about)
+def _stability(result: Result, design: Design) -> Iterator[Laid]:
+    every, binary, graded = design.every(), design.binary(), design.graded()
     for number, names in (("Figure 3", binary), ("Figure 4", graded)):
         (figure,) = stability.figures(renamed(result, every, names))
         yield LaidFigure(number, figure)
     own = renamed(result, every, every)
-    yield LaidTable("Table 1", bands(own["metrics"], about.collection), is_joined=True)
-    yield LaidTable("Table 1 (all metrics)", ranked(own, about.collection), is_joined=True)
+    yield LaidTable("Table 1", bands(own["metrics"], design.about.collection), is_joined=True)
+    yield LaidTable("Table 1 (all metrics)", ranked(own, design.about.collection), is_joined=True)
     if missing := stability.incomparable(own):
         yield Remark(f"Table 1: {missing}")
 
 
-def _swaps(result: Result, about: About) -> Iterator[Laid]:
-    every = _every(about)
-    for part, names in (("(a)", binary_metrics(about)), ("(b)", _graded(about))):
+def _swaps(result: Result, design: Design) -> Iterator[Laid]:
+    every = design.every()
+    for part, names in (("(a)", design.binary()), ("(b)", design.graded())):
         own = renamed(result, every, names)
         table, *_ = swap_rate.tables(own)
         caption = "Difference required for a swap rate of at most 5 %, and what share of comparisons reaches it."
@@ -191,31 +257,32 @@ def _size(result: Result) -> str:
     return f"{len(result['runs'])} runs on {result['topics']} topics, {drawn}."
 
 
-def _correlations(result: Result, about: About) -> Iterator[Laid]:
-    binary, graded, every = list(binary_metrics(about)), list(_graded(about)), _every(about)
+def _correlations(result: Result, design: Design) -> Iterator[Laid]:
+    binary, graded, every = list(design.binary()), list(design.graded()), design.every()
     tau = Taus(result, list(every))
     columns = [Column(name.split()[1], digits=4, group=name.split()[0]) for name in binary]
     rows: list[list[Value]] = [[row, *(tau(row, column) for column in binary)] for row in graded]
     yield high_taus("Tables 4-5", "graded metrics and binary ones", columns, rows, result, every)
-    columns = [Column(LETTERED[name], digits=4) for name in graded[1:]]
+    lettered = design.lettered()
+    columns = [Column(lettered[name], digits=4) for name in graded[1:]]
     rows = [
-        [LETTERED[row], *(tau(row, column) if above <= place else None for place, column in enumerate(graded[1:]))]
+        [lettered[row], *(tau(row, column) if above <= place else None for place, column in enumerate(graded[1:]))]
         for above, row in enumerate(graded[:-1])
     ]
-    yield high_taus("Tables 6-7", "graded metrics", columns, rows, result, _graded(about))
-    yield LaidFigure("Figure 5", _means(result, about))
+    yield high_taus("Tables 6-7", "graded metrics", columns, rows, result, design.graded())
+    yield LaidFigure("Figure 5", _means(result, design))
 
 
-def _means(result: Result, about: About) -> Figure:
-    every = _every(about)
+def _means(result: Result, design: Design) -> Figure:
+    every = design.every()
     labels = dict(zip(every, result["metrics"], strict=True))
-    names = [name for name in (RELAXED, RIGID, Q, *_novel(about)) if name in every]
+    names = [name for name in (RELAXED, RIGID, *design.named()) if name in every]
     means = {name: result["means"][labels[name]] for name in names}
     figure, *_ = rank_correlation.figures({**result, "metrics": names, "means": means, "coefficients": {}})
     return figure
 
 
-def _gains(result: Result, about: About) -> Iterator[Laid]:
+def _gains(result: Result, design: Design) -> Iterator[Laid]:
     """Yield each setting's curve of Q-measure, and the discrimination power of all metrics."""
     labels: list[list[str]] = [metric["labels"] for metric in result["metrics"]]
     curves = {metric["metric"]: metric for metric in result["stability"]["metrics"]}
@@ -226,48 +293,48 @@ def _gains(result: Result, about: About) -> Iterator[Laid]:
     swaps = {metric["metric"]: metric for metric in result["swap_rate"]["metrics"]}
     under_each = [
         {**swaps[label], "metric": f"{name} {setting}"}
-        for name, each in zip(_graded(about), labels, strict=True)
-        for setting, label in zip(SETTINGS, each, strict=True)
+        for name, each in zip(design.graded(), labels, strict=True)
+        for setting, label in zip(design.settings, each, strict=True)
     ]
-    notes = [_settings(about), *swap_rate.exceptions(under_each), FIRST, _size(result)]
+    notes = [_settings(design), *swap_rate.exceptions(under_each), FIRST, _size(result)]
     table, *further = (
-        replace(_powers(about, labels, swaps, seed), notes=notes) for seed in range(result["swap_rate"]["seeds"])
+        replace(_powers(design, labels, swaps, seed), notes=notes) for seed in range(result["swap_rate"]["seeds"])
     )
     finish = mark_where(lambda power: round(power, 12) > HIGH_POWER)
     yield LaidTable("Table 8", table, finish, by_seed=further)
 
 
-def _powers(about: About, labels: Sequence[Sequence[str]], swaps: Mapping[str, Result], seed: int) -> Table:
+def _powers(design: Design, labels: Sequence[Sequence[str]], swaps: Mapping[str, Result], seed: int) -> Table:
     """Return the discrimination power of each metric under each setting, with one of the seeds."""
     rows = [
         [name, *(swaps[label]["by_seed"][seed]["discrimination_power"] for label in each)]
-        for name, each in zip(_graded(about), labels, strict=True)
+        for name, each in zip(design.graded(), labels, strict=True)
     ]
     caption = "Discrimination power (share of comparisons beyond the difference required) by gain setting."
-    columns = [Column("metric"), *(Column(name, digits=1, percent=True) for name in SETTINGS)]
-    return Table("gains", caption, columns, rows, mark=f"higher than {HIGH_POWER:.0%}")
+    columns = [Column("metric"), *(Column(name, digits=1, percent=True) for name in design.settings)]
+    return Table("gains", caption, columns, rows, mark=f"> {HIGH_POWER:.0%}")
 
 
-def _settings(about: About) -> str:
-    named = zip(SETTINGS, default_settings(about.highest_level), strict=True)
-    return f"Gains: {', '.join(f'{name} {gains}' for name, gains in named)}."
+def _settings(design: Design) -> str:
+    return f"Gains: {', '.join(f'{name} {gains}' for name, gains in design.settings.items())}."
 
 
-def _gain_correlations(result: Result, about: About) -> Iterator[Laid]:
+def _gain_correlations(result: Result, design: Design) -> Iterator[Laid]:
     """Yield each setting compared with the first. The job has all metrics under the first setting, then the second, and
     so on.
     """
-    names, tau = list(_graded(about)), result["coefficients"]["kendall"]
-    others = range(1, len(SETTINGS))
+    names, tau = list(design.graded()), result["coefficients"]["kendall"]
+    settings = list(design.settings)
+    others = range(1, len(settings))
     rows = [[name, *(tau[place][other * len(names) + place] for other in others)] for place, name in enumerate(names)]
-    columns = [Column("metric"), *(Column(SETTINGS[other], digits=4) for other in others)]
+    columns = [Column("metric"), *(Column(settings[other], digits=4) for other in others)]
     caption = "Kendall's tau of the ranking of all runs under each gain setting with that under the default."
-    notes = [_settings(about), significance(len(result["runs"]))]
+    notes = [_settings(design), significance(len(result["runs"]))]
     yield LaidTable("Table 9", Table("gains", caption, columns, rows, notes=notes))
 
 
-def _agreement(result: Result, about: About) -> Iterator[Laid]:
-    tested = _tested(about)
+def _agreement(result: Result, design: Design) -> Iterator[Laid]:
+    tested = design.tested()
     (table,) = agreement.tables(renamed(result, tested, tested))
     caption = f"Kendall's tau-b between lists of run pairs by three tests, fuzziness {result['fuzziness']:g}."
     yield LaidTable("Table 10", replace(table, caption=caption, notes=[_size(result), legend(tested)]))
