@@ -97,7 +97,7 @@ class GradedMetricsParams(ReportParams):
 
 @dataclass(frozen=True)
 class Design:
-    """What the experiments on one collection are about: the request, and what the collection can have of it."""
+    """The experiments on one collection: the request, and what the collection can have of it."""
 
     about: About
     asked: GradedMetricsParams
