@@ -9,6 +9,7 @@ import pytest
 
 from gainboard.cli.options import parse_pair as pair
 from gainboard.cli.options import parse_value as value_of
+from gainboard.cli.options import with_lists
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,15 @@ def test_a_pair_is_cut_at_its_first_equals_sign() -> None:
 def test_what_is_no_pair_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not NAME=VALUE"):
         pair(text)
+
+
+def test_one_item_is_a_list_where_nothing_else_is_allowed() -> None:
+    schemas = {
+        "alphas": {"type": "array"},
+        "metrics": {"anyOf": [{"type": "array"}, {"type": "null"}]},
+        "runs": {"anyOf": [{"type": "string", "const": "all"}, {"type": "array"}]},
+        "seed": {"type": "integer"},
+    }
+    given = {"alphas": 0.05, "metrics": "Q", "runs": "all", "seed": 3, "unknown": "x"}
+    assert with_lists(given, schemas) == {**given, "alphas": [0.05], "metrics": ["Q"]}
+    assert with_lists({"alphas": [0.05], "metrics": None}, schemas) == {"alphas": [0.05], "metrics": None}

@@ -43,6 +43,16 @@ def parse_value(text: str) -> Any:
     return text if len(words) == 1 else [parse_value(word.strip()) for word in words if word.strip()]
 
 
+def with_lists(values: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values by name, with a single item as a list of one if its JSON schema allows nothing but lists."""
+    return {name: [value] if _is_item(value, schemas.get(name, {})) else value for name, value in values.items()}
+
+
+def _is_item(value: Any, schema: Mapping[str, Any]) -> bool:
+    types = {each.get("type") for each in schema.get("anyOf", [schema])}
+    return value is not None and not isinstance(value, list) and types - {"null"} == {"array"}
+
+
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not valid JSON")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from gainboard.cli.command import Command, Example, Options, together
 from gainboard.cli.connecting import CalledServer, connect_server, server_options
-from gainboard.cli.options import parse_pair
+from gainboard.cli.options import parse_pair, with_lists
 from gainboard.cli.printing import (
     format_option,
     format_rows,
@@ -100,7 +100,7 @@ def _request_options(parser: argparse.ArgumentParser) -> None:
         type=parse_pair,
         action="append",
         default=[],
-        help="a parameter: JSON, a word, or a list with commas (`alphas=0.05,0.01`, or `alphas=0.05,` for one item)",
+        help="a parameter: JSON, a word, or a list with commas (`alphas=0.05,0.01`)",
     )
     parser.add_argument("--wait", action="store_true", help="wait until it is over, and show the result")
     result_options(parser)
@@ -128,12 +128,21 @@ def _run(parsed: argparse.Namespace) -> int:
     standard output. Ctrl+C ends the waiting; the work goes on.
     """
     with connect_server(parsed) as server:
-        work = parsed.noun.ask(server, parsed, dict(parsed.parameters))
+        work = parsed.noun.ask(server, parsed, _parameters(server, parsed))
         if parsed.wait or parsed.output is not None:
             return _wait_and_show(work, parsed)
     print(work.id)
     print(f"{work.state}; to wait for it: gainboard {parsed.noun.name} wait {work.id[:SHORT]}", file=sys.stderr)
     return 0
+
+
+def _parameters(server: CalledServer, parsed: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of the command line. The server says which of them are lists."""
+    given = dict(parsed.parameters)
+    if all(isinstance(value, list) for value in given.values()):
+        return given
+    schemas = {kind.name: kind.params for kind in parsed.noun.list_kinds(server)}
+    return with_lists(given, schemas.get(parsed.kind, {}).get("properties", {}))
 
 
 def _list(parsed: argparse.Namespace) -> int:

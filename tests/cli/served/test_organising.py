@@ -73,6 +73,12 @@ def test_one_level_may_have_a_name(shared: Service, folder: Path, capsys: Captur
     assert shared.organiser.get(f"/v1/collections/{name}").json()["levels"] == ["relevant"]
 
 
+def test_one_preset_needs_no_comma(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    for given, presets in (("nDCG@10", ["nDCG@10"]), ("nDCG@10,AP", ["nDCG@10", "AP"]), ("nDCG@10,", ["nDCG@10"])):
+        printed(capsys, "collection", "change", campaign.name, "--policy", f"presets={given}")
+        assert campaign.get("").json()["policy"]["presets"] == presets
+
+
 @pytest.mark.parametrize("levels", ["B,,A", ",A", "B,A,"])
 def test_a_level_without_a_name_is_refused(levels: str, folder: Path, capsys: Captured) -> None:
     with pytest.raises(SystemExit, match="2"):

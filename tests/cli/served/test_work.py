@@ -53,6 +53,11 @@ def test_the_id_alone_goes_to_standard_output(laboratory: Laboratory, capsys: Ca
     assert f"gainboard job wait {job['id'][:12]}" in err
 
 
+def test_one_level_is_a_list_without_a_comma(laboratory: Laboratory, capsys: Captured) -> None:
+    line = ("job", "run", "bootstrap-sensitivity", "-m", "AP", "--set", "resamples=20")
+    assert asked(capsys, *line, "--set", "alphas=0.1") == asked(capsys, *line, "--set", "alphas=0.1,")
+
+
 def test_waiting_shows_the_first_table_as_the_service_has_it(laboratory: Laboratory, capsys: Captured) -> None:
     printed = asked(capsys, *STABILITY, "--wait")
     job = laboratory.finished(laboratory.ask(metrics=["AP", "Q"], trials=20))

@@ -6,9 +6,10 @@ import argparse
 import sys
 from typing import Any
 
+from gainboard.api.models.collections import Policy
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import connect_server, server_options
-from gainboard.cli.options import parse_pair, parse_value
+from gainboard.cli.options import parse_pair, parse_value, with_lists
 from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadSetting
 from gainboard.store.records import FROM_QRELS
@@ -79,7 +80,9 @@ def _settings(parsed: argparse.Namespace) -> dict[str, Any]:
         given["levels"] = [levels] if isinstance(levels, str) else levels
     if parsed.topics is not None:
         given["topics"] = parsed.topics if parsed.topics == FROM_QRELS else _topics(parsed.topics)
-    return given | ({"policy": dict(parsed.policy)} if parsed.policy else {})
+    if parsed.policy:
+        given["policy"] = with_lists(dict(parsed.policy), Policy.model_json_schema()["properties"])
+    return given
 
 
 def _topics(path: str) -> list[str]:
@@ -117,7 +120,7 @@ def _setting(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         type=parse_pair,
         action="append",
-        help="part of the policy, for example phase=released",
+        help="part of the policy: phase=released, presets=nDCG@10,AP or closes_at=2026-12-01T12:00:00Z",
     )
 
 
