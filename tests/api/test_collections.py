@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.api.campaign import Campaign, codes, judged, refused
 from tests.conftest import Service
 
+JSON = {"Content-Type": "application/json"}
 POLICY = {
     "phase": "released", "opens_at": "2026-01-01T00:00:00Z", "closes_at": "2026-02-01T00:00:00Z", "releases_at": None,
     "scores": "own-per-topic", "parameters": "free", "presets": ["Q", "AP"], "decimals": 2, "coverage": 0.5,
@@ -106,6 +108,31 @@ def test_a_change_is_checked_against_what_stays(shared: Service) -> None:
     assert refused(campaign.change(levels=1, gains="1")) == (422, "invalid-request")
     assert campaign.change(levels=1, gains="1", metrics=["AP"]).status_code == 200
     assert refused(campaign.change(title=None)) == (422, "invalid-request")
+
+
+@pytest.mark.parametrize("time", ["2026-12-01", "2026-12-01T12:00:00", "tomorrow"])
+def test_a_time_without_a_zone_is_refused_with_an_example_that_works(shared: Service, time: str) -> None:
+    campaign = Campaign(shared)
+    for answer, place in (
+        (campaign.change(policy={"closes_at": time}), "body.policy.closes_at"),
+        (campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader", "expires_at": time}), "expires_at"),
+        (campaign.get("/audit", since=time), "query.since"),
+    ):
+        (fault,) = answer.json()["errors"]
+        assert fault["location"].endswith(place)
+        assert fault["message"].startswith(f"{time!r} ")
+        examples = re.findall(r"\d{4}-\S+:00\S*", fault["message"])
+        assert len(examples) >= 2
+    for example in examples[-2:]:
+        assert campaign.change(policy={"closes_at": example}).status_code == 200
+
+
+@pytest.mark.parametrize(("share", "shown"), [("1", "1"), ("1.0", "1"), ("0.1", "0.1"), ("0", "0"), ("0.925", "0.925")])
+def test_a_share_is_shown_as_it_was_set(shared: Service, share: str, shown: str) -> None:
+    campaign = Campaign(shared)
+    answer = campaign.organiser.patch(campaign.path, content=f'{{"policy": {{"coverage": {share}}}}}', headers=JSON)
+    assert f'"coverage":{shown},' in answer.text
+    assert f'"coverage":{shown},' in campaign.get("").text
 
 
 def test_new_gains_change_the_scores_of_stored_runs(shared: Service) -> None:

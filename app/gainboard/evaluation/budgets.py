@@ -51,8 +51,8 @@ def why_unscored(view: View, missing: int | None) -> str | None:
         )
     if declared - missing < coverage * declared:
         return (
-            f"It covers {declared - missing} of {declared} declared topics; a score needs {coverage:.0%} of them. "
-            "Submit a run with more topics."
+            f"It covers {declared - missing} of {declared} declared topics; a score needs {100 * coverage:.12g}% of "
+            "them. Submit a run with more topics."
         )
     return None
 

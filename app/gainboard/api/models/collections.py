@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from gainboard.api.models.answers import Model, ShownWarning
 from gainboard.api.models.texts import LevelName, Slug, Text, in_utc
@@ -20,6 +20,19 @@ Limit = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Bytes = Annotated[int, Field(strict=True, ge=0, le=1 << 50)]
 Time = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
 _DEFAULTS = PolicySettings()
+
+
+def _as_set(share: float) -> int | float:
+    """Return a share as people write it: 1, not 1.0."""
+    return int(share) if share.is_integer() else share
+
+
+Coverage = Annotated[
+    float,
+    Field(ge=0, le=1),
+    PlainSerializer(_as_set),
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1}),  # the serializer's would be two types
+]
 
 
 class Quotas(BaseModel):
@@ -67,7 +80,7 @@ class Policy(BaseModel):
     decimals: Annotated[int, Field(strict=True, ge=0, le=15)] = Field(
         default=_DEFAULTS.decimals, description="Decimal places of the scores shown"
     )
-    coverage: Annotated[float, Field(ge=0, le=1)] = Field(
+    coverage: Coverage = Field(
         default=_DEFAULTS.coverage,
         description="The share of the declared topics that a run must contain to get a score",
     )

@@ -21,6 +21,11 @@ MEANINGS: Final = {
     KEY_PATTERN: "Use printable ASCII characters without blanks",
 }
 """The message for each pattern."""
+TIME_FAULTS: Final = ("timezone_", "datetime_")
+"""The beginnings of the types of faults that Pydantic finds in times."""
+TIME_EXAMPLES: Final = (
+    "Write the date, the time and the zone: 2026-12-01T12:00:00Z is in UTC, 2026-12-01T12:00:00+09:00 in Japan's zone"
+)
 
 
 def in_utc(time: datetime | None) -> datetime | None:
