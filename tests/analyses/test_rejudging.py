@@ -68,7 +68,7 @@ def rank_joined(lab: Laboratory) -> dict[str, list[float]]:
 def versions(lab: Laboratory) -> list[tuple[int, str]]:
     """Number and order of each version."""
     found = qrels.versions(lab.workspace, lab.principal, NAME, None, 100)
-    return [(version.version, version.order_by) for version in found]
+    return [(each.qrels.version, each.qrels.order_by) for each in found]
 
 
 def last_claim(lab: Laboratory) -> Claim:

@@ -20,6 +20,7 @@ def test_nobody_is_answered_by_a_draft_unless_an_organiser_names_it(service: Ser
     campaign = judged(service)
     made = campaign.draft()
     assert (made["version"], made["state"], made["published_at"]) == (2, "draft", None)
+    assert made["in_use"] is False
     assert campaign.get("/qrels/2").json() == made == campaign.get("/qrels").json()["items"][1]
     assert campaign.get("").json()["qrels_version"] == campaign.scores("AP")["qrels_version"] == 1
     assert by_topic(campaign) == {"1": 1.0, "2": 0.5}
@@ -49,6 +50,24 @@ def test_a_collection_with_a_draft_alone_has_no_scores_and_fixed_settings(servic
     assert refused(alone.change(levels=3)) == (409, "setting-fixed")
     alone.discard(1)
     assert alone.change(levels=3).status_code == 200
+
+
+def test_one_version_is_in_use(service: Service) -> None:
+    def in_use() -> list[bool]:
+        listed = campaign.get("/qrels").json()["items"]
+        assert [campaign.get(f"/qrels/{each['version']}").json() for each in listed] == listed
+        return [each["in_use"] for each in listed]
+
+    campaign = Campaign(service)
+    campaign.draft()
+    assert in_use() == [False]
+    assert campaign.put_qrels().json()["in_use"] is True
+    assert in_use() == [False, True]
+    assert campaign.publish(1).json()["in_use"] is True
+    assert in_use() == [True, False]
+    campaign.release(public=True)
+    listed = campaign.get("/qrels", service.anonymous).json()["items"]
+    assert [(each["version"], each["in_use"]) for each in listed] == [(1, True), (2, False)]
 
 
 def test_a_faulty_draft_is_refused_and_nothing_stored(service: Service) -> None:

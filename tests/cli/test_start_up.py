@@ -43,7 +43,7 @@ def test_a_command_against_a_server_imports_the_client_alone(line: str) -> None:
     assert imported(line) == CLIENT
 
 
-@pytest.mark.parametrize("line", ["scores -m AP", "leaderboard -m AP", "sweep -m AP", "qrels versions"])
+@pytest.mark.parametrize("line", ["scores -m AP", "leaderboard -m AP", "sweep -m AP", "qrels list"])
 def test_a_command_with_parameters_of_metrics_imports_their_catalogue_and_no_service(line: str) -> None:
     assert imported(line) == CLIENT | {"numpy"}
 

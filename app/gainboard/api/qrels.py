@@ -34,10 +34,10 @@ router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], 
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-def show(found: Qrels) -> ShownQrels:
+def show(found: Qrels, *, in_use: bool) -> ShownQrels:
     """Return a stored version as JSON."""
     state = "draft" if found.published_at is None else "published"
-    return ShownQrels.model_validate({**asdict(found), "state": state})
+    return ShownQrels.model_validate({**asdict(found), "state": state, "in_use": in_use})
 
 
 @router.put(
@@ -82,7 +82,8 @@ async def put_qrels(
         )
     version = published.qrels.version
     location = address(request, f"/v1/collections/{collection}/qrels/{version}")
-    return answer(show(published.qrels), 201 if published.created else 200, Location=location)
+    in_use = published.qrels.published_at is not None  # an upload gives back a draft or the newest published version
+    return answer(show(published.qrels, in_use=in_use), 201 if published.created else 200, Location=location)
 
 
 @router.get("", responses=documented(JudgmentsHidden))
@@ -92,9 +93,11 @@ def list_qrels(
     principal: PrincipalDep,
     paging: PagingDep,
 ) -> Page[ShownQrels]:
-    """List the versions by number; only organisers see drafts."""
+    """List the versions by number; only organisers see drafts. One has `in_use`: it answers requests that name no
+    version.
+    """
     found = qrels.versions(workspace, principal, collection, paging.after_number, paging.wanted)
-    return paging.page(found, lambda each: each.version, show)
+    return paging.page(found, lambda each: each.qrels.version, lambda each: show(each.qrels, in_use=each.in_use))
 
 
 TEXT: dict[int, dict[str, Any]] = {
@@ -116,9 +119,9 @@ def read_qrels(
     """Return one version; with `Accept: text/plain` the file as it was uploaded."""
     found = qrels.version(workspace, principal, collection, version)
     if accepts(request, "text/plain"):
-        etag = {"ETag": f'"{found.sha256}"'}
-        return StreamingResponse(qrels.file(workspace, found), media_type="text/plain", headers=etag)
-    return answer(show(found))
+        etag = {"ETag": f'"{found.qrels.sha256}"'}
+        return StreamingResponse(qrels.file(workspace, found.qrels), media_type="text/plain", headers=etag)
+    return answer(show(found.qrels, in_use=found.in_use))
 
 
 @router.post("/{version}/publish", responses=documented(Forbidden, Conflict))
@@ -129,7 +132,7 @@ def publish_qrels(
 
     All stored runs are judged by it first. Scores under the other versions stay available by number.
     """
-    return show(publication.publish(workspace, principal, collection, version))
+    return show(publication.publish(workspace, principal, collection, version), in_use=True)
 
 
 @router.delete("/{version}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))

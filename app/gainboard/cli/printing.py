@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -70,6 +71,12 @@ def print_one(item: BaseModel, form: str) -> None:
     widest = max(len(name) for name, _ in members)
     for name, value in members:
         print(f"{printable(name):{widest}}  {'-' if value is None else printable(str(value))}")
+
+
+def tell_of_version(version: int | None) -> None:
+    """Print on standard error which version of the qrels the scores are by. It is None while they are hidden."""
+    if version is not None:
+        print(f"by version {version} of the qrels", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -31,6 +31,14 @@ class Published:
     created: bool
 
 
+@dataclass(frozen=True)
+class SeenQrels:
+    """A version, and whether it answers requests that name no version."""
+
+    qrels: Qrels
+    in_use: bool
+
+
 def admit(workspace: Workspace, principal: Principal, name: str) -> Collection:
     """Return the collection if the principal may send qrels for it. Raise errors before the file is sent in vain."""
     with workspace.database.reading() as tx:
@@ -156,20 +164,23 @@ def _refuse_foreign(collection: Collection, file: QrelsFile) -> None:
         raise no_common_topics("qrels", next(iter(file.judgments)), collection.name, declared)
 
 
-def versions(workspace: Workspace, principal: Principal, name: str, after: int | None, limit: int) -> list[Qrels]:
+def versions(workspace: Workspace, principal: Principal, name: str, after: int | None, limit: int) -> list[SeenQrels]:
     """List the versions by number, for principals who may see the judgments; drafts only for organisers."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        return qrels.page(tx, view.collection.id, drafts=view.organises, after=after, limit=limit)
+        found = qrels.page(tx, view.collection.id, drafts=view.organises, after=after, limit=limit)
+        newest = qrels.find(tx, view.collection.id)
+        return [SeenQrels(each, each == newest) for each in found]
 
 
-def version(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:
+def version(workspace: Workspace, principal: Principal, name: str, number: int) -> SeenQrels:
     """Return one version, for principals who may see the judgments."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        return select(tx, view, number)
+        found = select(tx, view, number)
+        return SeenQrels(found, found == qrels.find(tx, view.collection.id))
 
 
 def file(workspace: Workspace, found: Qrels) -> Iterator[bytes]:

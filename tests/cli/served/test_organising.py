@@ -98,7 +98,7 @@ def test_qrels_are_put_listed_and_read(
     assert capsysbinary.readouterr().out == QRELS.encode()
     assert main(["qrels", "get", "1", "--output", "copy.txt"]) == 0
     assert (folder / "copy.txt").read_text() == QRELS
-    assert main(["qrels", "versions", "--format", "json"]) == 0
+    assert main(["qrels", "list", "--format", "json"]) == 0
     assert json.loads(capsysbinary.readouterr().out) == campaign.get("/qrels").json()["items"]
 
 

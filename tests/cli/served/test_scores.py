@@ -32,6 +32,13 @@ def test_a_table_has_a_row_for_each_run(scored: Campaign, capsys: Captured) -> N
     assert rows == [[run["name"], *(f"{mean:.4f}" for mean in run["mean"].values())] for run in found["runs"]]
 
 
+@pytest.mark.parametrize("command", ["scores", "leaderboard", "sweep"])
+def test_a_table_says_by_which_version_it_is(scored: Campaign, capsys: Captured, command: str) -> None:
+    for options, said in (([], "by version 1 of the qrels\n"), (["-f", "csv"], ""), (["-f", "json"], "")):
+        assert main([command, "-m", "AP", *options]) == 0
+        assert capsys.readouterr().err == said
+
+
 @pytest.mark.parametrize("per_topic", [False, True])
 def test_json_and_csv_are_the_services(scored: Campaign, capsys: Captured, per_topic: bool) -> None:
     query: dict[str, Any] = {"gains": "2:1", "run": ["worse"]} | ({"topics": "all"} if per_topic else {})

@@ -18,9 +18,8 @@ class ShownQrels(Model):
 
     version: int
     state: Literal["draft", "published"] = Field(description="Only organisers see drafts")
-    published_at: datetime | None = Field(
-        description="When it was published; the version published last is the one in use"
-    )
+    in_use: bool = Field(description="Whether it answers requests that name no version: it was published last")
+    published_at: datetime | None = Field(description="When it was published, for the last time")
     topics: int
     judged: int
     relevant: int

@@ -17,7 +17,15 @@ from gainboard.cli.options import (
     read_metrics,
     read_parameters,
 )
-from gainboard.cli.printing import DIGITS, format_option, format_table, mark_best, print_json, print_rows
+from gainboard.cli.printing import (
+    DIGITS,
+    format_option,
+    format_table,
+    mark_best,
+    print_json,
+    print_rows,
+    tell_of_version,
+)
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Column, Table
 
@@ -46,6 +54,7 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
         columns = found.columns()
         print_rows(list(columns), list(zip(*columns.values(), strict=True)), "csv")
     else:
+        tell_of_version(found.qrels_version)
         print(format_table(_table(found), weights=has_colours(sys.stdout)), end="")
     return 0
 

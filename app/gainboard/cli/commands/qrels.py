@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gainboard.api.models.impact import ImpactAnswer, ShownMetricImpact
     from gainboard.api.models.qrels import ShownQrels
 
-COLUMNS = ("version", "state", "topics", "judged", "relevant", "order_by", "created_at", "published_at")
+COLUMNS = ("version", "state", "in_use", "topics", "judged", "relevant", "order_by", "created_at", "published_at")
 
 
 def _put(parsed: argparse.Namespace) -> int:
@@ -55,8 +55,10 @@ def _put(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _versions(parsed: argparse.Namespace) -> int:
-    """List the versions of the judgments; only organisers see drafts."""
+def _list(parsed: argparse.Namespace) -> int:
+    """List the versions of the judgments, and say which one is in use: it answers requests that name no version. Only
+    organisers see drafts.
+    """
     with connect_server(parsed) as server:
         print_many(server.gainboard.qrels(server.collection), COLUMNS, parsed.format)
     return 0
@@ -184,11 +186,11 @@ COMMAND = Group(
             [Example("gainboard qrels put qrels.txt -c web"), Example("gainboard qrels put qrels.txt -c web --draft")],
         ),
         Command(
-            "versions",
-            "list versions",
-            _versions,
+            "list",
+            "list the versions",
+            _list,
             together(format_option, _ABOUT),
-            [Example("gainboard qrels versions -c web")],
+            [Example("gainboard qrels list -c web")],
         ),
         Command(
             "get",

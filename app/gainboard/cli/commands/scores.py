@@ -20,7 +20,7 @@ from gainboard.cli.options import (
     run_option,
     score_output_options,
 )
-from gainboard.cli.printing import DIGITS, format_table, mark_best, print_json, printable
+from gainboard.cli.printing import DIGITS, format_table, mark_best, print_json, printable, tell_of_version
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Cell, Column, Table, as_latex
 
@@ -50,6 +50,7 @@ def _scores(parsed: argparse.Namespace) -> int:
         return 0
     for remark in _remarks(found):
         print(f"note: {printable(remark)}", file=sys.stderr)
+    tell_of_version(found.qrels_version)
     table = _table(found)
     print(as_latex(table) if parsed.format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
     return 0

@@ -15,7 +15,7 @@ from gainboard.cli.options import (
     read_parameters,
     run_option,
 )
-from gainboard.cli.printing import DIGITS, format_option, print_json, print_rows
+from gainboard.cli.printing import DIGITS, format_option, print_json, print_rows, tell_of_version
 
 
 def _sweep(parsed: argparse.Namespace) -> int:
@@ -34,6 +34,8 @@ def _sweep(parsed: argparse.Namespace) -> int:
     if parsed.format == "json":
         print_json(found.to_dict())
     else:
+        if parsed.format == "table":
+            tell_of_version(found.qrels_version)
         columns = found.columns()
         print_rows(list(columns), list(zip(*columns.values(), strict=True)), parsed.format, {"mean": DIGITS})
     return 0
