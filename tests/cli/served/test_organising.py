@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from uuid import uuid4
 
@@ -53,6 +55,29 @@ def test_a_collection_is_made_changed_shown_and_deleted(shared: Service, folder:
     assert "--yes" in capsys.readouterr().err
     assert printed(capsys, "collection", "delete", name, "--yes") == f"{name}: deleted\n"
     assert shared.organiser.get(f"/v1/collections/{name}").status_code == 404
+
+
+def test_the_environment_names_the_collection(
+    folder: Path, shared: Service, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    for verb in ("show", "change", "delete"):
+        assert main(["collection", verb]) == 1
+        assert "No collection is named. Add its name, or set GAINBOARD_COLLECTION." in capsys.readouterr().err
+    monkeypatch.setenv("GAINBOARD_COLLECTION", name := f"c-{uuid4().hex}")
+    printed(capsys, "collection", "create", "--levels", "2")
+    printed(capsys, "collection", "change", "--title", "Lemurs")
+    assert json.loads(printed(capsys, "collection", "show", "--format", "json"))["title"] == "Lemurs"
+    assert main(["collection", "delete", "--yes"]) == 1
+    assert "Add the name of the collection to delete" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stdin", Answering(f"{name}\n"))
+    assert printed(capsys, "collection", "delete") == f"{name}: deleted\n"
+
+
+class Answering(io.StringIO):
+    """A terminal at which somebody types."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def test_another_order_of_judged_runs_is_said_to_take_a_job(shared: Service, folder: Path, capsys: Captured) -> None:

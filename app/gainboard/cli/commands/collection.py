@@ -8,7 +8,7 @@ from typing import Any
 
 from gainboard.api.models.collections import Policy
 from gainboard.cli.command import Command, Example, Group, together
-from gainboard.cli.connecting import connect_server, server_options
+from gainboard.cli.connecting import CalledServer, connect_server, server_options
 from gainboard.cli.options import parse_pair, parse_value, with_lists
 from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadSetting
@@ -22,7 +22,7 @@ def _create(parsed: argparse.Namespace) -> int:
     """Create a collection (organisers of the instance)."""
     with connect_server(parsed) as server:
         settings = _settings(parsed)
-        print_one(server.gainboard.create_collection(server.collection, settings.pop("levels"), **settings), "table")
+        print_one(server.gainboard.create_collection(_name(server), settings.pop("levels"), **settings), "table")
     return 0
 
 
@@ -36,7 +36,7 @@ def _list(parsed: argparse.Namespace) -> int:
 def _show(parsed: argparse.Namespace) -> int:
     """Show the settings of a collection, its policy and the numbers of its judgments."""
     with connect_server(parsed) as server:
-        print_one(server.gainboard.collection(server.collection), parsed.format)
+        print_one(server.gainboard.collection(_name(server)), parsed.format)
     return 0
 
 
@@ -45,7 +45,7 @@ def _change(parsed: argparse.Namespace) -> int:
     while nothing is stored. Once runs are judged, a job changes --order-by, which must then be the only option.
     """
     with connect_server(parsed) as server:
-        changed = server.gainboard.change_collection(server.collection, **_settings(parsed))
+        changed = server.gainboard.change_collection(_name(server), **_settings(parsed))
         print_one(changed, "table")
     if parsed.order_by not in (None, changed.order_by):
         again = f"gainboard job list -c {changed.name} --kind rejudge"
@@ -55,15 +55,23 @@ def _change(parsed: argparse.Namespace) -> int:
 
 def _delete(parsed: argparse.Namespace) -> int:
     """Delete a collection with all its runs and judgments, after asking (organisers). Its name may then be used
-    again.
+    again. With --yes, the collection must be named on the command line.
     """
     with connect_server(parsed) as server:
-        name = server.collection
+        if parsed.yes and parsed.collection is None:
+            raise BadSetting("With --yes, nothing is asked. Add the name of the collection to delete.")
+        name = _name(server)
         if not (parsed.yes or _confirmed(name)):
             raise BadSetting(f"{name} was not deleted.")
         server.gainboard.delete_collection(name)
     print(f"{name}: deleted")
     return 0
+
+
+def _name(server: CalledServer) -> str:
+    if server.some_collection is None:
+        raise BadSetting("No collection is named. Add its name, or set GAINBOARD_COLLECTION.")
+    return server.some_collection
 
 
 def _confirmed(name: str) -> bool:
@@ -94,7 +102,7 @@ def _topics(path: str) -> list[str]:
 
 
 def _named(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("collection", metavar="COLLECTION", help="its name")
+    parser.add_argument("collection", metavar="COLLECTION", nargs="?", help="its name (GAINBOARD_COLLECTION)")
 
 
 def _setting(parser: argparse.ArgumentParser) -> None:
