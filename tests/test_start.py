@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import sqlite3
@@ -17,6 +18,7 @@ import pytest
 from gainboard.errors import Conflict
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
+from tests.cli.terminals import in_terminal
 from tests.conftest import ADMIN, Service, serving
 from tests.outside import outside
 
@@ -132,6 +134,28 @@ def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -
     assert f"Port {port} is taken" in done.stderr
     assert "GAINBOARD_MAX_LINEZ is not a setting" in done.stderr
     assert not (tmp_path / "data").exists()
+
+
+def test_a_start_prints_its_address_first_and_then_text_on_a_terminal(tmp_path: Path) -> None:
+    line = ["serve", "--data", str(tmp_path / "data"), "--port", "0"]
+    _, seen = in_terminal(line, lambda seen: "Application startup complete." in seen, GAINBOARD_ADMIN_TOKEN=ADMIN)
+    first, *log = seen.splitlines()
+    assert re.match(r"Gainboard serves at http://127\.0\.0\.1:[1-9]\d+ ", first)
+    assert re.match(r"\d\d:\d\d:\d\d Started server process", log[0])
+    assert "{" not in seen
+
+
+def test_a_start_off_a_terminal_logs_json_lines(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gainboard", "serve", "--data", str(tmp_path / "data"), "--port", "0"]
+    world = outside(GAINBOARD_ADMIN_TOKEN=ADMIN)
+    with subprocess.Popen(command, env=world, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = server.stdout.readline().split()[3]
+        assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
+        server.terminate()
+        _, log = server.communicate(timeout=60)
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert [line["path"] for line in lines if line["message"] == "request"] == ["/healthz"]
 
 
 def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path: Path) -> None:

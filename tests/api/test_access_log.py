@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gainboard.api.access_log import AccessLog
-from gainboard.logs import ACCESS, JsonLines
+from gainboard.logs import ACCESS, JsonLines, TextLines
 from gainboard.settings import Settings
 from tests.conftest import ADMIN, serving
 
@@ -35,6 +35,13 @@ def test_every_request_before_a_stop_has_its_line(tmp_path: Path, caplog: pytest
     assert list(lines[0])[:4] == ["time", "level", "logger", "message"]
     assert {(line["method"], line["status"], line["message"]) for line in lines} == {("GET", 422, "request")}
     assert ADMIN not in caplog.text
+
+
+def test_a_terminal_gets_a_request_as_text_that_cannot_control_it(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "gainboard")
+    access = AccessLog()
+    access.note("id", "GET", "/v1/\x1b[2Ja\nb", 404, 1.25)
+    assert TextLines().format(caplog.records[-1])[8:] == r" GET /v1/\x1b[2Ja\nb 404, 1,250 ms"
 
 
 def test_it_is_switched_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -52,6 +52,12 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+def address_of(listener: socket.socket) -> str:
+    """Return the address at which a server on this socket answers."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 def listen(host: str, port: int, tried: int = 1) -> socket.socket:
     """Return a socket at the port, or at the first free port after it. Raises BadSetting."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -32,7 +32,7 @@ REQUESTS = (
 
 def _demo(parsed: argparse.Namespace) -> int:
     """Create a campaign of 50 topics, 15 teams and 45 runs in a new folder, and serve it; everyone may read it."""
-    from gainboard.cli.serving import Server, listen  # noqa: PLC0415
+    from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import create_app, open_workspace  # noqa: PLC0415
 
     signal.signal(signal.SIGTERM, _interrupt)  # otherwise the temporary folder would stay
@@ -49,10 +49,8 @@ def _demo(parsed: argparse.Namespace) -> int:
                     None
                 )  # The cache is kept with the code, because this demo's folder is deleted at the end.
             _load(workspace, token)
-            host, port = listener.getsockname()[:2]
-            moved = "" if parsed.port in (port, 0) else f" (port {parsed.port} is taken)"
-            shown = f"[{host}]" if ":" in host else host
-            print(_invitation(f"http://{shown}:{port}", moved, token), flush=True)
+            moved = "" if parsed.port in (listener.getsockname()[1], 0) else f" (port {parsed.port} is taken)"
+            print(_invitation(address_of(listener), moved, token), flush=True)
             Server(create_app(workspace)).run([listener])
     return 0
 

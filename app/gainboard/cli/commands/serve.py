@@ -13,8 +13,10 @@ from gainboard.settings import Settings
 
 
 def _serve(parsed: argparse.Namespace) -> int:
-    """Run the service until it is stopped. The first start prints the organiser's token, once."""
-    from gainboard.cli.serving import Server, listen  # noqa: PLC0415
+    """Run the service until it is stopped. It prints its address, and at the first start the organiser's token, once.
+    The log is text on a terminal, else JSON lines.
+    """
+    from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import announce, create_app, open_workspace, start_compiled  # noqa: PLC0415
 
     settings = read_settings(parsed)
@@ -23,6 +25,8 @@ def _serve(parsed: argparse.Namespace) -> int:
     logs.configure()
     # The port comes first. The token is shown only once, so a start that fails should not show it.
     with listen(parsed.host, parsed.port) as listener:
+        url = address_of(listener)
+        print(f"Gainboard serves at {url} (interface: {url}/docs). Ctrl+C stops the service.", flush=True)
         workspace, token = open_workspace(settings)
         announce(token)
         application = create_app(workspace, settings)
