@@ -72,3 +72,9 @@ def test_nothing_imports_the_source_root() -> None:
     imports = re.compile(r"^\s*(?:>>> )?(?:from|import) app\b|\bapp\.gainboard\b|\"app\.", re.MULTILINE)
     wrong = [path.name for path in texts if path != Path(__file__) and imports.search(path.read_text(encoding="utf-8"))]
     assert wrong == []
+
+
+def test_no_advice_installs_the_package_by_its_name_which_is_not_published() -> None:
+    texts = [*SOURCE.rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    by_name = re.compile(r"\b(?:pip|uv|pipx) (?:\w+ )*install\b[^\n`]*['\" ]gainboard\b(?!-)")
+    assert [path.name for path in texts if by_name.search(path.read_text(encoding="utf-8"))] == []

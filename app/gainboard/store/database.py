@@ -45,7 +45,8 @@ class Database:
             self.engine = _pooled_engine(url, busy_seconds)
         except ModuleNotFoundError as error:
             raise BadSetting(
-                f"The driver for PostgreSQL is missing ({error}). Install it: pip install 'gainboard[postgres]'"
+                f"The driver for PostgreSQL is missing ({error}). Install it, in the folder of Gainboard's source: "
+                "pip install '.[postgres]'"
             ) from error
         self._reads = self.engine.execution_options(**_READS.get(self.engine.dialect.name, {}))
         self._writes = self.engine.execution_options(**_WRITES)
