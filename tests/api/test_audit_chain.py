@@ -194,9 +194,9 @@ def test_the_command_verifies_an_export_and_names_the_first_entry_that_is_broken
     whole.write_text("\n".join(lines) + "\n", encoding="utf-8")
     broken.write_text("\n".join([*lines[:2], lines[2].replace("organiser", "reader"), *lines[3:]]), encoding="utf-8")
     part.write_text(campaign.get("/audit", format="ndjson").text, encoding="utf-8")
-    assert cli.main(["audit", str(whole)]) == 0
+    assert cli.main(["audit", "verify", str(whole)]) == 0
     assert f"{len(lines)} entries; the hash of the last is {json.loads(lines[-1])['hash']}" in capsys.readouterr().out
-    assert cli.main(["audit", str(broken)]) == 1
+    assert cli.main(["audit", "verify", str(broken)]) == 1
     assert "entry 3 was changed" in capsys.readouterr().err
-    assert [cli.main(["audit", str(part), *gaps]) for gaps in ([], ["--gaps"])] == [1, 0]
-    assert cli.main(["audit", str(tmp_path / "absent")]) == 1
+    assert [cli.main(["audit", "verify", str(part), *gaps]) for gaps in ([], ["--gaps"])] == [1, 0]
+    assert cli.main(["audit", "verify", str(tmp_path / "absent")]) == 1

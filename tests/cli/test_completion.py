@@ -53,7 +53,7 @@ def test_bash_completes_choices_of_a_command(script: Path) -> None:
 
 def test_bash_completes_files(script: Path, tmp_path: Path) -> None:
     (tmp_path / "audit.ndjson").touch()
-    assert completed(script, "audit", "aud", folder=tmp_path) == ["audit.ndjson"]
+    assert completed(script, "audit", "verify", "aud", folder=tmp_path) == ["audit.ndjson"]
 
 
 @pytest.mark.parametrize("shell", shtab.SUPPORTED_SHELLS)

@@ -23,7 +23,7 @@ from tests.cli.test_examples import shell
 from tests.conftest import ADMIN, Service, serving
 from tests.outside import ROOT
 from tests.test_dockerfile import the_last, the_user_line
-from tests.test_readme import PRINTED, needs_curl, running
+from tests.test_readme import running
 from tests.waiting import until
 
 pytestmark = pytest.mark.outer
@@ -36,10 +36,9 @@ BLOCKS = dict(
 UVICORN = f'uvicorn() {{ exec {shlex.quote(sys.executable)} -m uvicorn "$@"; }}'
 
 
-@needs_curl
 def test_an_audit_log_is_exported_and_verified(sqlite_service: Service, tmp_path: Path) -> None:
     judged(sqlite_service)
-    done = shell("set -e\n" + BLOCKS["audit"].replace(PRINTED, sqlite_service.url), tmp_path, TOKEN=ADMIN)
+    done = shell("set -e\n" + BLOCKS["audit"], tmp_path, TOKEN=ADMIN, GAINBOARD_SERVER=sqlite_service.url)
     assert done.returncode == 0, done.stderr
     last = sqlite_service.organiser.get("/v1/audit").json()["items"][-1]
     assert last["action"] == "run-uploaded"

@@ -31,7 +31,7 @@ EXPORT: Mapping[int, dict[str, Any]] = {
 }
 HOW = (
     "`hash` is the SHA-256 of the entry's canonical JSON (RFC 8785) without `hash`, and `previous` the hash of the "
-    "entry whose number is one less (64 zeros for the first). `gainboard audit FILE` verifies the JSON lines of "
+    "entry whose number is one less (64 zeros for the first). `gainboard audit verify FILE` verifies the JSON lines of "
     "`/v1/audit?format=ndjson`, and with `--gaps` those of a collection or of a filter."
 )
 

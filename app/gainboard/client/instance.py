@@ -99,7 +99,7 @@ class InstanceCalls:
         action: Action | None = None,
         since: datetime | str | None = None,
     ) -> Call[Path]:
-        """Write the changes to a path as JSON lines, which `gainboard audit` verifies.
+        """Write the changes to a path as JSON lines, which `gainboard audit verify` reads.
 
         The file appears when it is complete.
         """

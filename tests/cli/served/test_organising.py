@@ -186,6 +186,32 @@ def test_a_new_token_goes_to_standard_output_alone(campaign: Campaign, shared: S
     assert shared.client(rotated).get("/v1/me").status_code == 401
 
 
+def test_the_audit_log_is_exported_as_the_service_has_it_and_verified(
+    scored: Campaign, shared: Service, folder: Path, capsys: Captured
+) -> None:
+    assert main(["audit", "export"]) == 0
+    out, err = capsys.readouterr()
+    assert out == scored.get("/audit", format="ndjson").text
+    assert err == "to verify it: gainboard audit verify --gaps -\n"
+    assert main(["audit", "export", "--instance", "--output", "log.ndjson"]) == 0
+    assert capsys.readouterr().err == "to verify it: gainboard audit verify log.ndjson\n"
+    assert (folder / "log.ndjson").read_text() == shared.organiser.get("/v1/audit?format=ndjson").text
+    assert printed(capsys, "audit", "verify", "log.ndjson").startswith("intact: ")
+    only = printed(capsys, "audit", "export", "--action", "run-uploaded", "--since", "2026-01-01T00:00:00Z")
+    assert [json.loads(line)["action"] for line in only.splitlines()] == ["run-uploaded"] * 2
+    assert main(["audit", "export", "--output", "absent/log.ndjson"]) == 1
+    assert "Cannot write absent/log.ndjson" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("role", ["participant", "reader"])
+def test_the_audit_log_is_for_organisers(scored: Campaign, capsys: Captured, role: str) -> None:
+    token = printed(capsys, "token", "create", role, *(["--team", "lemur"] if role == "participant" else []))
+    for which in ([], ["--instance"]):
+        assert main(["audit", "export", *which, "--token", token.strip()]) == 1
+        out, err = capsys.readouterr()
+        assert (out, "(problem forbidden)" in err) == ("", True)
+
+
 def test_tokens_of_the_instance(shared: Service, folder: Path, capsys: Captured) -> None:
     assert main(["token", "create", "organiser", "--instance", "--holder", "second"]) == 0
     token, said = capsys.readouterr()

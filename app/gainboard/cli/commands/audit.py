@@ -1,17 +1,47 @@
-"""Verify an exported audit log."""
+"""Export the audit log, and verify an export."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from gainboard.cli.command import Command, Example
+from gainboard.cli.command import Command, Example, Group, together
+from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
+from gainboard.cli.options import STANDARD_INPUT
 from gainboard.errors import BadSetting
 
 
-def _audit(parsed: argparse.Namespace) -> int:
+def _export(parsed: argparse.Namespace) -> int:
+    """Write the audit log of a collection (its organisers), or with --instance that of everything (organisers of the
+    instance), as JSON lines that `gainboard audit verify` reads. A file appears when it is complete.
+    """
+    with connect_server(parsed) as server:
+        collection = None if parsed.instance else server.collection
+        if parsed.output is not None:
+            _save(server, parsed, collection, Path(parsed.output))
+        else:
+            with TemporaryDirectory(prefix="gainboard-audit-") as folder:
+                file = _save(server, parsed, collection, Path(folder) / "audit.ndjson")
+                with file.open("rb") as lines:
+                    shutil.copyfileobj(lines, sys.stdout.buffer)
+    gaps = " --gaps" if collection or parsed.action or parsed.since else ""
+    print(f"to verify it: gainboard audit verify{gaps} {parsed.output or STANDARD_INPUT}", file=sys.stderr)
+    return 0
+
+
+def _save(server: CalledServer, parsed: argparse.Namespace, collection: str | None, to: Path) -> Path:
+    try:
+        return server.gainboard.save_audit(to, collection, action=parsed.action, since=parsed.since)
+    except OSError as error:
+        raise BadSetting(f"Cannot write {to}: {error.strerror or error}.") from error
+
+
+def _verify(parsed: argparse.Namespace) -> int:
     """Verify an exported audit log; no service is needed. The exit code is 0 if the log is intact, else 1 with the
     first entry that was changed. Entries cut off at the end cannot be detected: compare the last hash with the last
     hash of an export of your own.
@@ -19,7 +49,7 @@ def _audit(parsed: argparse.Namespace) -> int:
     from gainboard.evaluation import audit  # noqa: PLC0415
 
     try:
-        with nullcontext(sys.stdin) if parsed.file == "-" else open(parsed.file, encoding="utf-8") as lines:
+        with nullcontext(sys.stdin) if parsed.file == STANDARD_INPUT else open(parsed.file, encoding="utf-8") as lines:
             verdict = audit.verify(map(_entry, filter(str.strip, lines)), has_gaps=parsed.gaps)
     except (OSError, UnicodeError) as error:
         raise BadSetting(f"Cannot read {parsed.file}: {getattr(error, 'strerror', None) or error}.") from error
@@ -38,17 +68,43 @@ def _entry(line: str) -> object:
     return found
 
 
-def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="JSON lines from /v1/audit?format=ndjson; - is standard input")
+def _exported(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--instance", action="store_true", help="the log of the whole instance, not of a collection")
+    parser.add_argument("--action", help="only changes of this kind, for example run-uploaded")
+    parser.add_argument("--since", metavar="TIME", help="only changes from this time, for example 2026-12-01T12:00:00Z")
+    parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
+
+
+def _verified(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="JSON lines of `gainboard audit export`; - is standard input")
     parser.add_argument(
         "--gaps", action="store_true", help="the export is of one collection or filtered, so numbers may be missing"
     )
 
 
-COMMAND = Command(
+COMMAND = Group(
     "audit",
     __doc__,
-    _audit,
-    _options,
-    [Example("gainboard audit audit.ndjson"), Example("gainboard audit --gaps - < one-collection.ndjson")],
+    [
+        Command(
+            "export",
+            "export the log",
+            _export,
+            together(collection_option, _exported, server_options),
+            [
+                Example("gainboard audit export --instance --output log.ndjson", "everything that was changed"),
+                Example("gainboard audit export -c web | gainboard audit verify --gaps -", "one collection, verified"),
+            ],
+        ),
+        Command(
+            "verify",
+            "verify an export",
+            _verify,
+            _verified,
+            [
+                Example("gainboard audit verify audit.ndjson"),
+                Example("gainboard audit verify --gaps - < one-collection.ndjson"),
+            ],
+        ),
+    ],
 )
