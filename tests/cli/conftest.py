@@ -20,7 +20,10 @@ NOISE = {"run.txt": 1.5, "runs/civet.txt": 0.5, "runs/egret.txt": 2.0, "runs/ott
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """qrels.txt of three levels, run.txt, and three runs in runs/, generated; each has its name as its tag."""
+    """qrels.txt of three levels, run.txt, and three runs in runs/, generated; each has its name as its tag.
+
+    runs.csv names two of them.
+    """
     folder = tmp_path_factory.mktemp("prepared")
     (folder / "runs").mkdir()
     random = np.random.default_rng(20061116)
@@ -31,6 +34,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(
             "".join(_ranked(Path(name).stem, *each) for each in zip(TOPICS, scores, strict=True))
         )
+    (folder / "runs.csv").write_text("file,team,name\nruns/civet.txt,lemur,first\nruns/otter.txt,newt,\n")
     return folder
 
 

@@ -87,6 +87,77 @@ def test_many_files_are_all_stored(campaign: Campaign, folder: Path, capsys: Cap
     assert len(campaign.get("/runs").json()["items"]) == 25
 
 
+def test_a_folder_stands_for_its_files(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    (folder / "runs" / ".hidden").write_text("no run")
+    (folder / "runs" / "older").mkdir()
+    (folder / "runs" / "better.txt").write_text(RUN)
+    assert main(["submit", "runs", "--team", "lemur"]) == 0
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "runs/better.txt",
+        "runs/worse.txt",
+    ]
+    assert main(["submit", "runs/older", "--team", "lemur"]) == 1
+    assert "The folder runs/older has no files" in capsys.readouterr().err
+
+
+def test_a_csv_gives_each_run_its_team_and_name(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    (folder / "lists").mkdir()
+    (folder / "lists" / "all.csv").write_text(
+        '\ufefffile,name,team,description,pooled\r\n../run.txt,first,otter,"a, b",no\r\n\r\n../runs/worse.txt,,,,\r\n',
+        encoding="utf-8",
+        newline="",
+    )
+    assert main(["submit", "lists/all.csv", "--team", "lemur", "--type", "manual"]) == 0
+    stored = campaign.get("/runs").json()["items"]
+    assert [(run["name"], run["team"], run["description"], run["type"], run["pooled"]) for run in stored] == [
+        ("first", "otter", "a, b", "manual", False),
+        ("worse", "lemur", None, "manual", True),
+    ]
+
+
+def test_faulty_rows_are_named_by_line_and_nothing_is_sent(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    (folder / "all.csv").write_text(
+        "file,team,name,pooled\nrun.txt,lemur,same,\nabsent.txt,lemur,b,\nruns/worse.txt,a team,same,perhaps\n"
+        ",lemur,c,\nrun.txt,lemur,d,yes,too,many\nruns/worse.txt,lemur,=1+1,\n"
+    )
+    assert main(["submit", "all.csv", "run.txt", "--team", "lemur"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert [line.split(": ")[:2] for line in err.splitlines()[:-1]] == [
+        ["all.csv:3", "no-file"],
+        ["all.csv:4", "bad-team"],
+        ["all.csv:4", "bad-pooled"],
+        ["all.csv:4", "repeated-name"],
+        ["all.csv:5", "no-file"],
+        ["all.csv:6", "bad-columns"],
+        ["all.csv:7", "bad-name"],
+    ]
+    assert err.endswith("gainboard: Nothing was sent. Correct the CSV, and submit it again.\n")
+    assert campaign.get("/runs").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "1: bad-columns"),
+        (b"team,name\nlemur,a\n", "1: bad-columns"),
+        (b"file;team\nrun.txt;lemur\n", "1: bad-columns"),
+        (b"file,colour\nrun.txt,red\n", "1: bad-columns"),
+        (b"file,file\nrun.txt,run.txt\n", "1: bad-columns"),
+        (b"file\n", "1: empty-file"),
+        (b'file\n"run.txt\n', "2: bad-columns"),
+        (b"file\nr\xfcn.txt\n", " bad-encoding"),
+    ],
+)
+def test_a_csv_that_cannot_be_read_is_refused_whole(
+    campaign: Campaign, folder: Path, capsys: Captured, content: bytes, code: str
+) -> None:
+    (folder / "all.csv").write_bytes(content)
+    assert main(["submit", "all.csv", "--team", "lemur"]) == 1
+    assert capsys.readouterr().err.startswith(f"all.csv:{code}: ")
+    assert campaign.get("/runs").json()["items"] == []
+
+
 def test_one_name_is_not_for_several_files(campaign: Campaign, capsys: Captured) -> None:
     assert main(["submit", "run.txt", "runs/worse.txt", "--name", "one", "--team", "lemur"]) == 1
     assert "--name is for one file" in capsys.readouterr().err

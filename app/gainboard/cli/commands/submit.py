@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ from gainboard.cli.connecting import (
     tell_of_warnings,
 )
 from gainboard.cli.options import STANDARD_INPUT, require_one_input
+from gainboard.cli.printing import fault_lines, list_faults, printable
 from gainboard.cli.progress import ProgressLine
+from gainboard.cli.submissions import COLUMNS, Submission, read_submissions
 from gainboard.client import Problem
-from gainboard.errors import BadSetting, GainboardError
+from gainboard.errors import BadSetting, FaultyFile, GainboardError
 
 if TYPE_CHECKING:
     from gainboard.api.models.runs import ShownRun
@@ -32,23 +35,45 @@ def _submit(parsed: argparse.Namespace) -> int:
     """Submit run files: plain, gzip or zstd. Each file is stored whole or not at all, and a line says what happened. If
     one is refused, the others are still stored, but the exit code is 1. A file that the team has sent before counts as
     stored.
+
+    A folder stands for the files in it. A CSV (*.csv) names files with their teams and names:
+
+      file,team,name
+      runs/bm25.txt,lemur,bm25
+      runs/dense.txt.gz,otter,
+
+    Its other columns are description, type and pooled (yes or no). Only file is needed; an empty cell is as the option
+    says. Paths begin at the CSV's folder. If a row is faulty, its line is printed, and nothing is sent.
     """
     require_one_input(parsed.files)
-    if parsed.name and len(parsed.files) > 1:
+    pooled = False if parsed.not_pooled else None
+    default = Submission("", parsed.team, parsed.name, parsed.description, parsed.type, pooled)
+    submissions: list[Submission] = []
+    is_faulty = False
+    for name in parsed.files:
+        try:
+            submissions += read_submissions(name, default)
+        except FaultyFile as error:
+            is_faulty = True
+            for line in fault_lines(name, *list_faults(error)):
+                print(printable(line), file=sys.stderr)
+    if is_faulty:
+        raise BadSetting("Nothing was sent. Correct the CSV, and submit it again.")
+    if parsed.name and len(submissions) > 1:
         raise BadSetting(
             "--name is for one file, but there are several. Without --name, each run takes its run tag as its name."
         )
     with connect_server(parsed) as server:
-        return 0 if all(_send_files(server, parsed)) else 1
+        return 0 if all(_send_files(server, submissions)) else 1
 
 
-def _send_files(server: CalledServer, parsed: argparse.Namespace) -> list[bool]:
+def _send_files(server: CalledServer, submissions: Sequence[Submission]) -> list[bool]:
     """Return whether each file that was answered is stored. Raise errors that are not about one file, such as no
     answer.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         collection = server.collection
-        sent = {pool.submit(_send_file, server, collection, file, parsed): file for file in parsed.files}
+        sent = {pool.submit(_send_file, server, collection, each): each.file for each in submissions}
         try:
             _wait(sent)
         finally:
@@ -69,13 +94,11 @@ def _wait(sent: dict[Future[ShownRun | GainboardError], str]) -> None:
                 return
 
 
-def _send_file(
-    server: CalledServer, collection: str, file: str, parsed: argparse.Namespace
-) -> ShownRun | GainboardError:
-    source: Any = sys.stdin.buffer if file == STANDARD_INPUT else file
-    details = {name: getattr(parsed, name) for name in ("team", "name", "description", "type")}
+def _send_file(server: CalledServer, collection: str, sent: Submission) -> ShownRun | GainboardError:
+    source: Any = sys.stdin.buffer if sent.file == STANDARD_INPUT else sent.file
+    details = {name: getattr(sent, name) for name in COLUMNS[1:]}
     try:
-        return server.gainboard.submit(collection, source, pooled=False if parsed.not_pooled else None, **details)
+        return server.gainboard.submit(collection, source, **details)
     except Problem as problem:
         return problem
     except OSError as error:
@@ -93,7 +116,12 @@ def _print_answer(file: str, answer: ShownRun | GainboardError) -> bool:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a run in TREC's six columns; - is standard input")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="a run in TREC's six columns, a folder of runs, or a CSV (*.csv) that names runs; - is standard input",
+    )
     collection_option(parser)
     parser.add_argument("--team", help="the run's team; only organisers need it")
     parser.add_argument("--name", help="the name of the run; by default its tag, the sixth column")
@@ -109,6 +137,7 @@ COMMAND = Command(
     together(_options, server_options),
     [
         Example("gainboard submit run.txt -c web --team lemur"),
-        Example("gainboard submit runs/*.txt -c web --team lemur --type automatic", "each under its run tag"),
+        Example("gainboard submit runs -c web --team lemur --type automatic", "a folder, each under its run tag"),
+        Example("gainboard submit runs.csv -c web", "with the teams and names of a CSV"),
     ],
 )
