@@ -14,15 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from gainboard.cli.options import HOST, PORT
 from gainboard.cli.printing import Warned, fault_lines, printable, warning_lines
-from gainboard.client import ClientError, Gainboard, NoAnswer, NotGainboard, Problem
-from gainboard.client.connections import DEFAULT_SERVER
 from gainboard.errors import BadSetting, Fault, GainboardError
+
+if TYPE_CHECKING:  # `gainboard check` has the options of this module, and starts without the client
+    from gainboard.client import Gainboard, Problem
 
 MEMBERS = ("server", "token", "collection")
 """The settings that each of the three sources may have."""
 OPTIONS = {"server": "--server", "token": "--token", "collection": "-c"}
+DEFAULT_SERVER = f"http://{HOST}:{PORT}"
 RETRIES = 2
 """A user waits, so a command gives up on an unreachable server within a second."""
 
@@ -156,6 +160,8 @@ def connect_server(parsed: argparse.Namespace) -> Iterator[CalledServer]:
 
     Raise BadSetting, and from within the context ClientError with the server's full answer.
     """
+    from gainboard.client import ClientError, Gainboard, NoAnswer, NotGainboard, Problem  # noqa: PLC0415
+
     target = find_target(parsed)
     # The client would read an absent token from the environment. An empty one means anonymous.
     token = target.token.value if target.token else ""
@@ -205,6 +211,8 @@ def tell_of_warnings(file: str, warnings: Sequence[Warned]) -> None:
 
 
 def _file_faults(refusal: GainboardError) -> tuple[list[Fault], int, bool]:
+    from gainboard.client import Problem  # noqa: PLC0415
+
     if not isinstance(refusal, Problem):
         return [Fault("unreadable", refusal.message)], 1, False
     if refusal.type != "faulty-file":

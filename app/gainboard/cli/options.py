@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 _COMMA = re.compile(r",(?![^()]*\))")
 """A comma outside an expression such as `Q(beta=1,gains=3:2:1)`."""
+HOST, PORT = "127.0.0.1", 8000
+"""The default address of a server, and of the commands that ask one."""
 LAST_PORT = 65535
 
 
@@ -77,8 +79,8 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
 
 def listening_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that run a server: host and port."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: only this machine)")
-    parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default: 8000)")
+    parser.add_argument("--host", default=HOST, help="address to listen on (default: only this machine)")
+    parser.add_argument("--port", type=_port, default=PORT, help=f"port to listen on (default: {PORT})")
 
 
 def _port(text: str) -> int:

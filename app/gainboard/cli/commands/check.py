@@ -1,15 +1,17 @@
-"""Check run and qrels files, without a server."""
+"""Check run and qrels files, with or without a server."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gainboard.cli.command import Command, Example, together
+from gainboard.cli.connecting import collection_option, connect_server, server_options
 from gainboard.cli.files import FileReader, reading_options, total_size
 from gainboard.cli.options import require_one_input
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
@@ -18,7 +20,7 @@ from gainboard.cli.scored_files import check_topics
 from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.names import name_from_tag
-from gainboard.evaluation.reading import RunFile
+from gainboard.evaluation.reading import RunFile, no_declared_topics, topic_warnings
 from gainboard.trec import FileWarning, Limits, QrelsFile
 
 
@@ -62,12 +64,29 @@ class Checked:
 
 
 @dataclass(frozen=True)
+class Declared:
+    """The topics that a collection declares; none if it declares none."""
+
+    collection: str
+    topics: frozenset[str]
+
+    def warnings(self, file: RunFile) -> list[FileWarning]:
+        """Return the service's warnings about the topics of a run. Raise FaultyFile if it has no declared topic."""
+        own = set(file.topics)
+        if self.topics.isdisjoint(own) and self.topics:
+            raise no_declared_topics(file.topics[0], self.collection, self.topics)
+        missing, unknown = len(self.topics - own), len(own - self.topics) if self.topics else 0
+        return topic_warnings(unknown, missing, "collection")
+
+
+@dataclass(frozen=True)
 class RunChecking:
     """The task of checking a run, for `process_files`."""
 
     reading: FileReader
     qrels: str | None
     index: QrelsIndex | None
+    declared: Declared | None
 
     def __call__(self, name: str, count: Count) -> Checked:
         checked = Checked(name, "run")
@@ -79,6 +98,8 @@ class RunChecking:
             if self.qrels is not None and self.index is not None:
                 about = check_topics(file, self.index, self.qrels)
                 checked = replace(checked, warnings=[*checked.warnings, *about])
+            if self.declared is not None:
+                checked = replace(checked, warnings=[*checked.warnings, *self.declared.warnings(file)])
         except GainboardError as error:
             return checked.refused(error)
         return checked
@@ -88,6 +109,9 @@ def _check(parsed: argparse.Namespace) -> int:
     """Check run and qrels files as the service does at an upload. Print every fault with its line, its code and what to
     write instead, every warning, and what each file holds. With --qrels, also compare runs with the judgments.
 
+    With -c or GAINBOARD_COLLECTION, ask the server for the collection. Then compare runs with its declared topics, and
+    read files with its levels, depth and order instead of those of the options. Otherwise, no server is needed.
+
     The exit code is 0 if the service would accept all files, else 1.
     """
     if not parsed.runs and parsed.qrels is None:
@@ -96,7 +120,10 @@ def _check(parsed: argparse.Namespace) -> int:
             "qrels.txt"
         )
     require_one_input([*parsed.runs, *([parsed.qrels] if parsed.qrels else [])])
-    found = _check_files(parsed, FileReader.of(parsed, _limits()))
+    reading, declared = FileReader.of(parsed, _limits()), None
+    if parsed.collection or os.environ.get("GAINBOARD_COLLECTION"):
+        reading, declared = _as_the_collection(parsed, reading)
+    found = _check_files(parsed, reading, declared)
     if parsed.json:
         print(json.dumps([each.as_json() for each in found], indent=2, ensure_ascii=False))
     else:
@@ -104,12 +131,22 @@ def _check(parsed: argparse.Namespace) -> int:
     return 1 if any(each.faults_total for each in found) else 0
 
 
-def _check_files(parsed: argparse.Namespace, reading: FileReader) -> list[Checked]:
+def _as_the_collection(parsed: argparse.Namespace, reading: FileReader) -> tuple[FileReader, Declared]:
+    """Return the reader with the settings of the collection on the server, and the collection's topics."""
+    with connect_server(parsed) as server:
+        shown = server.gainboard.collection(server.collection)
+    if shown.topics is None:
+        print(f"note: {shown.name} declares no topics, so those of the runs were not compared", file=sys.stderr)
+    reading = replace(reading, levels=shown.levels, depth=shown.depth, order_by=shown.order_by)
+    return reading, Declared(shown.name, frozenset(shown.topics or ()))
+
+
+def _check_files(parsed: argparse.Namespace, reading: FileReader, declared: Declared | None) -> list[Checked]:
     index, found = None, []
     if parsed.qrels is not None:
         index, about = _check_qrels(reading, parsed.qrels)
         found.append(about)
-    work, size = RunChecking(reading, parsed.qrels, index), total_size(parsed.runs)
+    work, size = RunChecking(reading, parsed.qrels, index, declared), total_size(parsed.runs)
     return found + process_files(
         work, parsed.runs, label="checking", size=size, processes=choose_processes(parsed.runs, size)
     )
@@ -175,11 +212,12 @@ COMMAND = Command(
     "check",
     __doc__,
     _check,
-    together(_options, reading_options),
+    together(_options, collection_option, reading_options, server_options),
     [
         Example("gainboard check run.txt"),
         Example("gainboard check runs/* --qrels qrels.txt", "and how many of their documents are judged"),
         Example("gainboard check --qrels qrels.txt --levels B,A,S", "only qrels, whose levels have names"),
-        Example("gainboard check --order-by rank --depth 100 - < run.txt", "with the settings of your collection"),
+        Example("gainboard check run.txt -c web", "with the settings and the declared topics of a collection"),
+        Example("gainboard check --order-by rank --depth 100 - < run.txt", "with settings that you name"),
     ],
 )
