@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from typing import Any
 
@@ -97,6 +98,45 @@ def test_groups_are_there_once_their_job_has_been_asked_for(service: Service) ->
         assert {row["name"]: row["groups"] for row in board["rows"]} == level["groups"]
         assert board["groups_job"] == {**wanted, "state": "succeeded"}
     assert _board(lab, metric=["AP", "Q"])["groups_job"]["state"] is None  # that is another metric's
+
+
+@pytest.mark.outer
+def test_groups_are_asked_for_in_one_step(service: Service) -> None:
+    lab = Laboratory(service)
+    query = {"metric": ["AP", "Q"], "by": "Q", "late": "exclude", "gains": "3:2:1"}
+    wanted = _board(lab, **query)["groups_job"]
+    asked = lab.organiser.post(f"{lab.path}/leaderboard/groups", params=query)
+    assert (asked.status_code, asked.json()["id"]) == (202, wanted["id"])
+    assert (asked.headers["location"], asked.headers["retry-after"]) == (wanted["url"], "1")
+    job = lab.finished(asked)
+    again = lab.organiser.post(f"{lab.path}/leaderboard/groups", params=query)
+    assert (again.status_code, again.json()) == (200, job)
+    letters = {row["name"]: "".join(row["groups"]) for row in _board(lab, **query)["rows"]}
+    address = next(each["csv"] for each in job["tables"] if each["name"] == "groups")
+    headings, *rows = csv.reader(lab.organiser.get(address).text.splitlines())
+    assert headings == ["metric", "alpha", "run", "groups"]
+    assert {run: groups for *_, run, groups in rows} == letters
+    assert [groups for *_, groups in rows] == sorted(letters.values())
+    assert {tuple(row[:2]) for row in rows} == {(_board(lab, **query)["by"], "0.05")}
+
+
+def test_groups_need_something_to_compare_and_somebody_who_may_ask(shared: Service) -> None:
+    campaign = judged(shared)
+    groups = f"{campaign.path}/leaderboard/groups"
+    assert refused(campaign.organiser.post(groups)) == (409, "conflict")
+    campaign.submit(WORSE, team="gnu")
+    assert refused(campaign.organiser.post(groups, params={"metric": "AP(mean=geometric)"})) == (409, "conflict")
+    assert refused(campaign.organiser.post(groups, params={"run": "tag"})) == (422, "unknown-parameter")
+    campaign.change(topics=["1", "2"], policy={"presets": ["AP"]})
+    participant = campaign.client("participant", "gnu")
+    before = participant.get("/v1/me/limits").json()
+    for client in (participant, campaign.client("reader")):
+        assert refused(client.post(groups, params={"metric": "AP"})) == (403, "judgments-hidden")
+    assert participant.get("/v1/me/limits").json() == before
+    assert refused(shared.anonymous.post(groups)) == (401, "not-authenticated")
+    campaign.release(public=True)
+    assert refused(shared.anonymous.post(groups)) == (401, "not-authenticated")
+    assert participant.post(groups, params={"metric": "AP"}).status_code == 202
 
 
 @pytest.mark.outer

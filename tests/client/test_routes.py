@@ -73,7 +73,7 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     gb.submit("web", RUN, team="lemur"), gb.run("web", "tag"), gb.runs("web"), gb.pool("web")
     gb.run_file("web", "tag"), gb.save_run_file("web", "tag", folder / "run.txt"), gb.withdraw("web", "tag")
     gb.audit(), gb.audit("web"), gb.save_audit(folder / "audit"), gb.save_audit(folder / "of-one", "web")
-    gb.scores(lab), gb.scores_text(lab), gb.leaderboard(lab), gb.sweep(lab), gb.delete_collection("web")
+    gb.scores(lab), gb.scores_text(lab), gb.leaderboard(lab), gb.groups(lab), gb.sweep(lab), gb.delete_collection("web")
     gb.job_kinds(), gb.report_kinds(), gb.jobs(), gb.reports()
     job, report = gb.job(lab, "stability", **SHORT), gb.report(REPORT, lab)
     tested = gb.job(lab, "bootstrap-sensitivity", metrics=["AP"], resamples=20)

@@ -9,15 +9,21 @@ from pydantic import Field
 
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep
+from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
+from gainboard.api.jobs import ANSWERS as JOB_ANSWERS
+from gainboard.api.jobs import FINISHED, ON_LAUNCH
 from gainboard.api.kept import note_origin
+from gainboard.api.models.jobs import ShownJob
 from gainboard.api.models.leaderboard import LeaderboardAnswer, LeaderboardRow, ShownGroupsJob
 from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING, Asked
+from gainboard.api.work import DeskDep
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question
 from gainboard.work.groups import Groups, GroupsJob, groups_job
+from gainboard.work.groups import ask_for_groups as ask
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -29,6 +35,10 @@ class AskedLeaderboard(Asked):
         None
     )
 
+    def question(self) -> Question:
+        """Return the question about all runs."""
+        return Question(self.metric, None, self.given(), self.qrels, late=self.late, names=self.names)
+
 
 @router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING))
 def read_leaderboard(
@@ -39,11 +49,35 @@ def read_leaderboard(
     asked: Annotated[AskedLeaderboard, Query()],
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
-    question = Question(asked.metric, None, asked.given(), asked.qrels, late=asked.late, names=asked.names)
-    found = leaderboard(workspace, sender, collection, question, asked.by)
+    found = leaderboard(workspace, sender, collection, asked.question(), asked.by)
     grouping = groups_job(workspace, found)
     note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))
     return answer(_show(request, found, grouping))
+
+
+@router.post(
+    "/leaderboard/groups",
+    status_code=202,
+    response_model=ShownJob,
+    responses=documented(*ON_SCORING, *ON_LAUNCH, also=FINISHED),
+)
+def ask_for_groups(
+    collection: CollectionName,
+    desk: DeskDep,
+    sender: SenderDep,
+    asked: Annotated[AskedLeaderboard, Query()],
+    fingerprint: FingerprintDep,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Ask for the groups of a leaderboard, with the query of that leaderboard: the job `groups_job` is queued, or
+    returned if it exists. Once it has succeeded, the leaderboard has the letters.
+    """
+
+    def act() -> Response:
+        job = ask(desk.workspace, desk.principal, sender, collection, asked.question(), asked.by)
+        return JOB_ANSWERS.asked(desk, job.id)
+
+    return once(desk.workspace, desk.principal, desk.request, idempotency_key, fingerprint, act)
 
 
 def _show(request: Request, found: RankedRuns, grouping: GroupsJob | None) -> LeaderboardAnswer:

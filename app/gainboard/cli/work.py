@@ -188,7 +188,13 @@ def _cancel(parsed: argparse.Namespace) -> int:
 
 
 def _wait_and_show(work: JobOrReport, parsed: argparse.Namespace) -> int:
-    name = parsed.noun.name
+    wait_for(work, parsed.noun.name)
+    show_result(work, parsed)
+    return 0
+
+
+def wait_for(work: JobOrReport, name: str) -> None:
+    """Wait until the work has succeeded, and show its progress. Raise WorkFailed if it fails or is cancelled."""
     try:
         with ProgressLine(f"{name} {work.id[:SHORT]}") as progress:
             work.wait(progress=lambda shown: progress.at(shown.progress.done, shown.progress.total, shown.state))
@@ -196,8 +202,6 @@ def _wait_and_show(work: JobOrReport, parsed: argparse.Namespace) -> int:
         again, end = (f"gainboard {name} {verb} {work.id[:SHORT]}" for verb in ("wait", "cancel"))
         print(f"the {name} goes on. To wait again: {again}. To cancel it: {end}", file=sys.stderr)
         raise
-    show_result(work, parsed)
-    return 0
 
 
 def _find_work(server: CalledServer, parsed: argparse.Namespace) -> JobOrReport:

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gainboard.evaluation.leaderboard import RankedRuns
+from gainboard.errors import Conflict
+from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.principals import Principal, Sender
+from gainboard.evaluation.scoring import Question
+from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.store import jobs
 from gainboard.store.job_records import JobState, StoredJob
 from gainboard.work.job_kinds import find_kind
-from gainboard.work.orders import identity, settle
+from gainboard.work.orders import identity, launch, settle
 from gainboard.work.params import MOST_CHARACTERS, MOST_RUNS
 from gainboard.work.results import parsed
 
@@ -70,6 +74,28 @@ def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
     groups = GROUPS.of(workspace).get(key, lambda: _groups(workspace, job)) if job and done else None
     outdated = not done and any(each.state == "succeeded" for each in found.values())
     return GroupsJob(KIND, asked, key, job.state if job else None, groups, outdated)
+
+
+def ask_for_groups(
+    workspace: Workspace, principal: Principal, sender: Sender, name: str, question: Question, by: str | None
+) -> StoredJob:
+    """Return the job of the groups of this leaderboard: queued now, or the one that exists.
+
+    Raise errors as `launch` does, and Conflict if there is nothing to compare.
+    """
+    kind = find_kind(KIND)
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        principal.require_token()
+        # Before scoring, which would charge the budget of somebody who may not ask.
+        kind.admit(view)
+    wanted = groups_job(workspace, leaderboard(workspace, sender, name, question, by))
+    if wanted is None:
+        raise Conflict(
+            f"The leaderboard of {name!r} has nothing to compare. Groups need two runs, and a metric whose mean is "
+            "arithmetic."
+        )
+    return launch(workspace, principal, name, kind, kind.params.model_validate(dict(wanted.params)))
 
 
 def _identities(workspace: Workspace, board: RankedRuns, asked: Mapping[str, Any]) -> Sequence[str]:

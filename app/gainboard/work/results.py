@@ -18,6 +18,7 @@ from gainboard.store import blobs
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.work.files import FileWriter, find_file, read_file
 from gainboard.work.job_kinds import JobKind, Result
+from gainboard.work.letters import groups_tables
 
 SUMMARY = "summary.json"
 """The file with a result except its pairs: a thousandth of its size, for readers that need only that."""
@@ -85,9 +86,12 @@ def _collector_at_rest() -> Iterator[None]:
 
 
 def exhibits_of(kind: JobKind[Any], result: Result) -> Exhibits:
-    """Return the tables and figures of a job's result, and a table of its near-duplicates if there are any."""
+    """Return the tables and figures of a job's result.
+
+    Letters of groups and near-duplicates have tables of their own, if there are any.
+    """
     near = [_near_duplicates(result)] if result.get("near_duplicates") else []
-    return Exhibits((*kind.tables(result), *near), tuple(kind.figures(result)))
+    return Exhibits((*kind.tables(result), *groups_tables(result), *near), tuple(kind.figures(result)))
 
 
 def _near_duplicates(result: Result) -> Table:

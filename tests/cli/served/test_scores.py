@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gainboard.cli import main
 from tests.api.campaign import Campaign
+from tests.api.laboratory import Laboratory
 from tests.cli.terminals import in_terminal
-from tests.conftest import ADMIN
+from tests.conftest import ADMIN, Service
 
 pytestmark = pytest.mark.outer
 
@@ -30,6 +32,19 @@ def test_a_table_has_a_row_for_each_run(scored: Campaign, capsys: Captured) -> N
     headings, *rows = (line.split() for line in printed(capsys, "scores", "-m", "Q P@1", "--beta", "10").splitlines())
     assert headings == ["run", *found["metrics"]]
     assert rows == [[run["name"], *(f"{mean:.4f}" for mean in run["mean"].values())] for run in found["runs"]]
+
+
+def test_groups_are_asked_for_awaited_and_shown(
+    shared: Service, folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Laboratory(shared)
+    monkeypatch.setenv("GAINBOARD_COLLECTION", lab.name)
+    assert "groups" not in printed(capsys, "leaderboard", "-m", "AP")
+    headings, *rows = (line.split() for line in printed(capsys, "leaderboard", "-m", "AP", "--groups").splitlines())
+    assert headings[-1] == "groups"
+    board = lab.get("/leaderboard", metric="AP").json()
+    assert [row[-1] for row in rows] == ["".join(row["groups"]) for row in board["rows"]]
+    assert json.loads(printed(capsys, "leaderboard", "-m", "AP", "--groups", "-f", "json")) == board
 
 
 @pytest.mark.parametrize("command", ["scores", "leaderboard", "sweep"])

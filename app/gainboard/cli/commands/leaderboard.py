@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
@@ -27,6 +27,7 @@ from gainboard.cli.printing import (
     tell_of_version,
 )
 from gainboard.cli.progress import has_colours
+from gainboard.cli.work import wait_for
 from gainboard.exhibits import Column, Table
 
 if TYPE_CHECKING:
@@ -36,18 +37,15 @@ if TYPE_CHECKING:
 
 def _leaderboard(parsed: argparse.Namespace) -> int:
     """Rank the runs of a collection by one metric, with their means under other metrics beside it. Runs that share a
-    letter under `groups` do not differ significantly. The letters appear once somebody has run that job.
+    letter under `groups` do not differ significantly (randomised Tukey HSD, alpha 0.05). A job finds the letters: with
+    --groups, ask for it and wait. Without, the letters appear once somebody has asked.
     """
     with connect_server(parsed) as server:
-        found = server.gainboard.leaderboard(
-            server.collection,
-            read_metrics(parsed),
-            by=parsed.by,
-            qrels=parsed.qrels,
-            late=parsed.late,
-            names=parsed.names,
-            **read_parameters(parsed),
-        )
+        given = {"by": parsed.by, "qrels": parsed.qrels, "late": parsed.late, "names": parsed.names}
+        asked: dict[str, Any] = {**given, **read_parameters(parsed)}
+        if parsed.groups:
+            wait_for(server.gainboard.groups(server.collection, read_metrics(parsed), **asked), "job")
+        found = server.gainboard.leaderboard(server.collection, read_metrics(parsed), **asked)
     if parsed.format == "json":
         print_json(found.to_dict())
     elif parsed.format == "csv":
@@ -81,6 +79,9 @@ def _remarks(row: LeaderboardRow, is_grouped: bool, has_late: bool) -> list[str]
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", metavar="METRIC", help="the metric to rank by (default: the first)")
+    parser.add_argument(
+        "--groups", action="store_true", help="ask for the job that finds the groups, and wait for the letters"
+    )
 
 
 COMMAND = Command(
@@ -100,6 +101,7 @@ COMMAND = Command(
     ),
     [
         Example("gainboard leaderboard -c web -m Q -m nDCG@10 -m AP", "by Q"),
+        Example("gainboard leaderboard -c web -m Q --groups", "with letters: which runs differ significantly"),
         Example("gainboard leaderboard -c web -m Q -m AP --by AP --format csv", "with the ends of each interval"),
     ],
 )
