@@ -190,6 +190,45 @@ def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared: Se
     assert refused(campaign.get("/leaderboard", by="Nonsense")) == (422, "bad-expression")
 
 
+@pytest.mark.outer
+def test_csv_has_a_row_for_each_run_and_metric_with_the_letters(shared: Service) -> None:
+    lab = Laboratory(shared)
+    query: dict[str, Any] = {"metric": ["Q", "AP"], "by": "AP"}
+    assert {row["groups"] for row in _csv(lab, query)} == {""}
+    lab.finished(lab.organiser.post(f"{lab.path}/leaderboard/groups", params=query))
+    board = _board(lab, **query)
+    assert _csv(lab, query) == [
+        {
+            "rank": str(row["rank"]), "run": row["name"], "team": row["team"], "metric": label,
+            "mean": repr(row["mean"][label]), "low": repr(row["interval"][label][0]),
+            "high": repr(row["interval"][label][1]), "late": "no", "groups": "".join(row["groups"]),
+        }
+        for row in board["rows"]
+        for label in board["metrics"]
+    ]  # fmt: skip
+    accepted = lab.organiser.get(f"{lab.path}/leaderboard", params=query, headers={"Accept": "text/csv"})
+    assert accepted.text == lab.get("/leaderboard", **query, format="csv").text
+
+
+def _csv(campaign: Campaign, query: dict[str, Any]) -> list[dict[str, str]]:
+    answer = campaign.get("/leaderboard", **query, format="csv")
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    return list(csv.DictReader(answer.text.splitlines()))
+
+
+def test_csv_shows_a_participant_what_json_shows(shared: Service) -> None:
+    campaign = Campaign(shared, topics=["1", "2"], policy={"presets": ["AP"], "decimals": 1})
+    campaign.put_qrels()
+    campaign.submit(WORSE, team="gnu")
+    campaign.submit(RUN, team="otter")
+    client = campaign.client("participant", "gnu")
+    (row,) = campaign.get("/leaderboard", client).json()["rows"]
+    lines = campaign.get("/leaderboard", client, format="csv").text.splitlines()
+    assert lines == ["rank,run,team,metric,mean,low,high,late,groups", f"1,worse,gnu,AP,{row['mean']['AP']!r},,,no,"]
+    assert refused(campaign.get("/leaderboard", campaign.client("reader"), format="csv")) == (403, "judgments-hidden")
+    assert refused(campaign.get("/leaderboard", shared.anonymous, format="csv")) == (401, "not-authenticated")
+
+
 def test_an_older_version_has_a_leaderboard_too(shared: Service) -> None:
     campaign = judged(shared)
     campaign.put_qrels("1 0 bad 1\n")

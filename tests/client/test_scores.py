@@ -106,6 +106,8 @@ def test_a_leaderboard_is_that_of_the_api(organiser: Gainboard, lab: Laboratory)
     assert columns["run"][:3] == [board.rows[0].name] * 3
     interval = board.rows[0].interval[board.metrics[0]]
     assert interval == (columns["low"][0], columns["high"][0])
+    printed = lab.get("/leaderboard", metric=METRICS, by="AP", gains="linear", format="csv").text
+    assert as_text(columns) == read_csv(printed)
 
 
 def test_a_sweep_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:

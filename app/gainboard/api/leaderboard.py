@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from gainboard.api.answers import address, answer
-from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.jobs import ANSWERS as JOB_ANSWERS
 from gainboard.api.jobs import FINISHED, ON_LAUNCH
 from gainboard.api.kept import note_origin
 from gainboard.api.models.jobs import ShownJob
-from gainboard.api.models.leaderboard import LeaderboardAnswer, LeaderboardRow, ShownGroupsJob
+from gainboard.api.models.leaderboard import BOARD_COLUMNS, LeaderboardAnswer, LeaderboardRow, ShownGroupsJob
 from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING, Asked
 from gainboard.api.work import DeskDep
@@ -22,6 +24,7 @@ from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question
+from gainboard.exhibits import csv_line
 from gainboard.work.groups import Groups, GroupsJob, groups_job
 from gainboard.work.groups import ask_for_groups as ask
 
@@ -40,18 +43,34 @@ class AskedLeaderboard(Asked):
         return Question(self.metric, None, self.given(), self.qrels, late=self.late, names=self.names)
 
 
-@router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING))
+class AskedFormat(AskedLeaderboard):
+    """The query of a request for a leaderboard in a format."""
+
+    format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
+
+
+CSV: dict[int, dict[str, Any]] = {
+    200: {
+        "description": "JSON; or CSV with a row for each run and metric, whose rank and groups are those under `by`",
+        "content": {"text/csv": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("/leaderboard", response_model=LeaderboardAnswer, responses=documented(*ON_SCORING, also=CSV))
 def read_leaderboard(
     collection: CollectionName,
     request: Request,
     workspace: WorkspaceDep,
     sender: SenderDep,
-    asked: Annotated[AskedLeaderboard, Query()],
+    asked: Annotated[AskedFormat, Query()],
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
     found = leaderboard(workspace, sender, collection, asked.question(), asked.by)
     grouping = groups_job(workspace, found)
     note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))
+    if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
+        return PlainTextResponse("".join(_csv(found, _letters(grouping))), media_type="text/csv")
     return answer(_show(request, found, grouping))
 
 
@@ -88,7 +107,7 @@ def _show(request: Request, found: RankedRuns, grouping: GroupsJob | None) -> Le
         by=found.by,
         metrics=labels,
         asked=dict(scores.asked),
-        rows=_show_rows(found, labels, grouping.groups or {} if grouping else {}),
+        rows=_show_rows(found, labels, _letters(grouping)),
         topics_scored=scores.topics_scored(),
         withheld=dict(scores.withheld),
         groups_job=_show_job(request, grouping) if grouping else None,
@@ -108,6 +127,20 @@ def _show_rows(found: RankedRuns, labels: list[str], groups: Groups) -> list[Lea
         )
         for row in found.rows
     ]
+
+
+def _letters(grouping: GroupsJob | None) -> Groups:
+    return (grouping.groups if grouping else None) or {}
+
+
+def _csv(found: RankedRuns, groups: Groups) -> Iterator[str]:
+    yield csv_line(BOARD_COLUMNS)
+    here, labels = found.scores.collection, found.scores.labels()
+    for row in found.rows:
+        run, letters = row.run, "".join(groups.get(row.run.name, ()))
+        late = "yes" if is_late(here, run) else "no"
+        for label, mean, ends in zip(labels, found.means_of(row), found.intervals_of(row), strict=True):
+            yield csv_line((row.rank, run.name, run.team, label, mean, *(ends or (None, None)), late, letters))
 
 
 def _show_job(request: Request, grouping: GroupsJob) -> ShownGroupsJob:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gainboard.api.models.leaderboard import LeaderboardAnswer
+from gainboard.api.models.leaderboard import BOARD_COLUMNS, LeaderboardAnswer
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.models.sweep import SweepAnswer
 from gainboard.client.frames import Column, Framed, Labelled, array, columns_of
@@ -65,17 +65,18 @@ class Leaderboard(LeaderboardAnswer, FramedAnswer):
         return Labelled(array(means, (len(self.rows), len(self.metrics))), axes)
 
     def columns(self) -> dict[str, Column]:
-        """Return columns `rank` (under `by`), `run`, `team`, `metric`, `mean`, its interval (`low`, `high`), `late`.
+        """Return columns `rank`, `run`, `team`, `metric`, `mean`, its interval (`low`, `high`), `late`, and `groups`.
 
-        The column `late` has `yes` or `no`.
+        `rank` and `groups`, which are letters, are those under `by`. The column `late` has `yes` or `no`.
         """
         rows = [
-            (row.rank, row.name, row.team, label, row.mean[label], *ends, "yes" if row.late else "no")
+            (row.rank, row.name, row.team, label, row.mean[label], *ends, late, "".join(row.groups or ()))
             for row in self.rows
+            for late in ["yes" if row.late else "no"]
             for label in self.metrics
             for ends in [row.interval[label] or (None, None)]
         ]
-        return columns_of(("rank", "run", "team", "metric", "mean", "low", "high", "late"), rows)
+        return columns_of(BOARD_COLUMNS, rows)
 
 
 class Sweep(SweepAnswer, FramedAnswer):

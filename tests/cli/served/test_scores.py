@@ -108,7 +108,9 @@ def test_the_leaderboard_is_in_the_order_of_the_metric(scored: Campaign, capsys:
         [str(row["rank"]), row["name"], row["team"], f"{row['mean']['AP']:.4f}"] for row in found["rows"]
     ]
     assert json.loads(printed(capsys, *line, "--format", "json")) == found
-    read = list(csv.DictReader(io.StringIO(printed(capsys, *line, "--format", "csv"))))
+    theirs = scored.get("/leaderboard", metric=["Q", "AP"], by="AP", format="csv").text
+    assert printed(capsys, *line, "--format", "csv") == theirs
+    read = list(csv.DictReader(io.StringIO(theirs)))
     first = found["rows"][0]
     assert read[0]["run"] == first["name"]
     assert float(read[0]["low"]) == first["interval"][read[0]["metric"]][0]

@@ -9,6 +9,9 @@ from pydantic import Field
 from gainboard.api.models.answers import Model
 from gainboard.store.job_records import JobState
 
+BOARD_COLUMNS = ("rank", "run", "team", "metric", "mean", "low", "high", "late", "groups")
+"""The columns of a leaderboard as CSV."""
+
 
 class LeaderboardRow(Model):
     """One run. Runs with equal means share a rank; runs without a mean come last."""
