@@ -68,7 +68,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "GET /v1/metrics": OPEN,
     "GET /v1/me": TOKEN,
     "GET /v1/me/limits": TOKEN,
-    "GET /v1/collections": TOKEN,
+    "GET /v1/collections": ("200 401 200 200 200 200 200 200",) * 3,
     "POST /v1/collections": ("401 401 403 403 403 403 403 201",) * 3,
     f"GET {C}": SEEN,
     f"PATCH {C}": ORGANISER_200,

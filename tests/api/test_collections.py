@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.api.campaign import Campaign, codes, judged, refused
@@ -139,6 +140,42 @@ def test_new_gains_change_the_scores_of_stored_runs(shared: Service) -> None:
     campaign = judged(shared)
     campaign.change(gains="5:1")
     assert campaign.scores("Q")["metrics"] == ["Q(beta=1,gains=5:1)"]
+
+
+def test_everybody_finds_public_collections_once_they_are_released(shared: Service) -> None:
+    def listed(client: httpx.Client) -> list[str]:
+        pages, names = ["/v1/collections?limit=500"], []
+        for page in pages:
+            answer = client.get(page)
+            names += [each["name"] for each in answer.json()["items"]]
+            pages += [answer.links["next"]["url"]] if "next" in answer.links else []
+        return names
+
+    campaign, other = judged(shared), Campaign(shared)
+    reader = other.client("reader")
+    for settings, is_listed in (
+        ({"public": True}, False),
+        ({"policy": {"phase": "released"}}, True),
+        ({"public": False}, False),
+        ({"public": True, "policy": {"phase": "hidden", "releases_at": "2199-01-01T00:00:00Z"}}, False),
+        ({"policy": {"releases_at": "2026-01-01T00:00:00Z"}}, True),
+    ):
+        assert campaign.change(**settings).status_code == 200
+        assert (campaign.name in listed(shared.anonymous)) is is_listed
+        assert (campaign.name in listed(reader)) is is_listed
+        assert other.name not in listed(shared.anonymous)
+    shown = next(each for each in _items(shared.anonymous) if each["name"] == campaign.name)
+    assert shown == campaign.get("", shared.anonymous).json()
+    assert refused(shared.client("gainboard_unknown").get("/v1/collections")) == (401, "not-authenticated")
+    answer = shared.anonymous.get("/v1/collections")
+    assert answer.headers["cache-control"] == "public, max-age=5"
+    campaign.organiser.delete(campaign.path)
+    assert campaign.name not in listed(shared.anonymous)
+
+
+def _items(client: httpx.Client) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = client.get("/v1/collections?limit=500").json()["items"]
+    return items
 
 
 def test_a_collection_that_is_no_longer_public_is_closed_at_once(shared: Service) -> None:

@@ -121,7 +121,9 @@ def list_collections(
     principal: PrincipalDep,
     paging: PagingDep,
 ) -> Page[ShownCollection]:
-    """List the collections that this token may see, by name."""
+    """List the collections that this token may see, by name. Without a token, these are the public ones that are
+    released.
+    """
     found = collections.list_collections(workspace, principal, paging.after, paging.wanted)
     return paging.page(found, lambda each: each.collection.name, show)
 

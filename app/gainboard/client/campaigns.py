@@ -54,7 +54,7 @@ class CampaignCalls:
 
     @listing
     def collections(self) -> Pages[ShownCollection]:
-        """List the collections that the token may see, by name."""
+        """List the collections that the token may see, by name; without a token, the public and released ones."""
         return Pages(Page[ShownCollection], api_path("collections"))
 
     @call
