@@ -168,6 +168,7 @@ def test_groups_that_an_earlier_version_computed_are_said_to_be_outdated(
     assert result["engine_version"] == kind.engine_version
 
 
+@pytest.mark.outer
 def test_there_are_no_groups_of_a_single_run_or_of_geometric_means(shared: Service) -> None:
     assert _board(judged(shared), metric="AP")["groups_job"] is None
     assert _board(Laboratory(shared), metric="AP(mean=geometric)")["groups_job"] is None

@@ -19,7 +19,7 @@ from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.versions import JudgedVersion, judged_topics, opened, require, require_newest
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Cache, Workspace
-from gainboard.metrics import BoundMetric, Names, Scale, mean_all, score_all
+from gainboard.metrics import BoundMetric, Names, Scale, mean_all, score_all, translate
 from gainboard.statistics import mean_intervals
 from gainboard.store import runs
 from gainboard.store.database import Transaction
@@ -271,7 +271,8 @@ def bind(
     own = () if question.metrics else presets or collection.metrics or DEFAULT_METRICS
     expressions = {
         **in_our_names(own, "gainboard", collection.highest_level),
-        **in_our_names((*question.metrics, *question.also), question.names, collection.highest_level),
+        **in_our_names(question.metrics, question.names, collection.highest_level),
+        **{expression: translate(expression, question.names) for expression in question.also},
     }
     if len(expressions) > MOST_METRICS:
         raise InvalidRequest.at(
