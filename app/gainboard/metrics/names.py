@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from gainboard.errors import BadExpression
 from gainboard.metrics.catalogue import NUMBERED, Metric, every_metric
-from gainboard.metrics.parameters import AT_R
 from gainboard.metrics.presets import every_preset, find_preset
 
 
@@ -29,16 +28,9 @@ def is_pinned(alias: str) -> bool:
     return "_" in alias or alias == "map"
 
 
-def with_cutoff(alias: str, cutoff: int | str | None) -> str | None:
-    """Return the alias with the cut-off in place of its placeholder.
-
-    Return None if there is a placeholder but no cut-off, or the cut-off is R, which trec_eval does not have.
-
-    An alias without a placeholder is returned unchanged.
-    """
-    if not alias.endswith(NUMBERED):
-        return alias
-    return None if cutoff is None or cutoff == AT_R else f"{alias.removesuffix(NUMBERED)}_{cutoff}"
+def _example(alias: str) -> str:
+    """Return the alias with a cut-off in place of its placeholder, if it has one."""
+    return f"{alias.removesuffix(NUMBERED)}_10" if alias.endswith(NUMBERED) else alias
 
 
 class _Names:
@@ -55,8 +47,8 @@ class _Names:
         return self.exact.get(name) or self.folded.get(name.lower())
 
     def nearest(self, name: str) -> list[str]:
-        examples = [*(with_cutoff(name, 10) for name in self.exact), *(preset.name for preset in every_preset())]
-        shown = {str(example).lower(): str(example) for example in examples}
+        examples = [*map(_example, self.exact), *(preset.name for preset in every_preset())]
+        shown = {example.lower(): example for example in examples}
         return [shown[match] for match in get_close_matches(name.lower(), shown, n=4, cutoff=0.5)]
 
 

@@ -50,6 +50,14 @@ class Vocabulary:
     words: Mapping[str, Word]
     absent: Mapping[str, str]
 
+    def has(self, expression: str) -> bool:
+        """Return whether the expression can be translated."""
+        try:
+            self.translate(expression)
+        except BadExpression:
+            return False
+        return True
+
     def translate(self, expression: str) -> str:
         """Return our expression for one of the tool. Raises BadExpression with what would be right."""
         match = self.form.fullmatch(expression.strip())
