@@ -1,4 +1,6 @@
-"""A generated campaign: 50 topics, three levels of relevance, 15 teams with three runs each.
+"""Two generated campaigns with three levels of relevance: 50 topics and 45 runs of 15 teams, and a small one.
+
+Teams have different profiles, so that beta, the log base and the gains change the ranking, as in the papers.
 
 Everything is computed from a seed with PCG64's raw numbers, sums and products. These are equal on every machine and in
 every version of NumPy, and so are the scores that the README shows.
@@ -19,7 +21,6 @@ from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.workspace import Workspace
 
-COLLECTION = "demo"
 TEAMS = (
     "badger",
     "civet",
@@ -37,15 +38,35 @@ TEAMS = (
     "otter",
     "puffin",
 )
-TOPICS = tuple(f"{number:03d}" for number in range(1, 51))
-RUNS_PER_TEAM = 3
 CANDIDATES, RETRIEVED = 1300, 1000
 UNJUDGED_CODE = -1
 LEVEL_NAMES = ("B", "A", "S")
-PULL = np.array([0.0, 0.0, 0.45, 0.75, 1.0])
-"""How strongly a good system prefers an unjudged, nonrelevant, B-, A- or S-relevant document."""
+LOST = 10.0
+"""A document that a run does not find loses this much, which is more than any score."""
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A kind of system.
+
+    `pull` is how strongly a good system prefers an unjudged, nonrelevant, B-, A- or S-relevant document. `found` is the
+    share of relevant documents that the system can find at all.
+    """
+
+    pull: tuple[float, float, float, float, float]
+    found: float
+
+
+PROFILES = (
+    Profile((0.0, 0.0, 0.45, 0.75, 1.0), 1.0),  # balanced
+    Profile((0.0, 0.0, 0.3, 0.7, 1.3), 0.95),  # highly relevant documents first, few of the others
+    Profile((0.0, 0.0, 0.6, 0.7, 0.75), 1.0),  # many partially relevant documents
+    Profile((0.0, 0.12, 0.55, 0.8, 1.05), 1.0),  # everything, but late: nonrelevant documents come early, too
+    Profile((0.0, 0.0, 0.55, 0.8, 1.0), 0.93),  # precision rather than recall
+)
+"""The profiles of the teams, which take turns."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +83,13 @@ class Campaign:
     """A qrels file and run files by team and name. Runs are generated one by one, because they are large."""
 
     topics: list[Topic]
+    runs_per_team: int
     seed: int
+
+    @property
+    def run_count(self) -> int:
+        """The number of runs."""
+        return len(TEAMS) * self.runs_per_team
 
     def qrels(self) -> str:
         """Return the judgments in TREC's format."""
@@ -74,39 +101,45 @@ class Campaign:
         )
 
     def runs(self) -> Iterator[tuple[str, str, str]]:
-        """Yield team, run name and run file. Teams differ in quality, and their runs a little."""
+        """Yield team, run name and run file. Teams differ in profile and quality, and their runs a little."""
         for position, team in enumerate(TEAMS):
-            for number in range(RUNS_PER_TEAM):
+            profile = PROFILES[position % len(PROFILES)]
+            for number in range(self.runs_per_team):
                 bits = np.random.PCG64([self.seed, position, number])
-                quality = 0.35 + 0.9 * position / (len(TEAMS) - 1) + 0.12 * number
-                yield team, f"{team}-{number + 1}", self._run(f"{team}-{number + 1}", quality, bits)
+                quality = 0.4 + 1.1 * position / (len(TEAMS) - 1) + 0.08 * number
+                yield team, f"{team}-{number + 1}", self._run(f"{team}-{number + 1}", profile, quality, bits)
 
-    def _run(self, tag: str, quality: float, bits: np.random.PCG64) -> str:
+    def _run(self, tag: str, profile: Profile, quality: float, bits: np.random.PCG64) -> str:
         lines: list[str] = []
+        pull = np.array(profile.pull)
         for topic in self.topics:
-            ease = 0.6 + 0.8 * _uniform(bits, 1)[0]
-            scores = quality * ease * PULL[topic.levels + 1] + _noise(bits, CANDIDATES)
+            ease = 0.3 + 1.4 * _uniform(bits, 1)[0]
+            is_lost = (topic.levels > 0) & (_uniform(bits, CANDIDATES) >= profile.found)
+            scores = quality * ease * pull[topic.levels + 1] + _noise(bits, CANDIDATES) - LOST * is_lost
             # The weakest team finds no relevant document for some topics, and few for the others: topics with score 0
             # are usual in real campaigns.
             if tag == f"{TEAMS[0]}-1" and topic.name < "005":
                 continue
             best = np.argsort(-scores, kind="stable")[: 100 if tag.startswith(TEAMS[0]) else RETRIEVED]
+            # With fewer digits, some scores would be tied.
             lines += [
-                f"{topic.name} Q0 {topic.documents[document]} {rank} {scores[document]:.6f} {tag}\n"
+                f"{topic.name} Q0 {topic.documents[document]} {rank} {scores[document]:.10f} {tag}\n"
                 for rank, document in enumerate(best.tolist(), start=1)
             ]
         return "".join(lines)
 
 
-def campaign(seed: int = 2004) -> Campaign:
+def campaign(topics: int = 50, runs_per_team: int = 3, seed: int = 2004) -> Campaign:
     """Return the campaign of a seed."""
     bits = np.random.PCG64([seed])
-    return Campaign([_topic(name, bits) for name in TOPICS], seed)
+    return Campaign([_topic(f"{number:03d}", bits) for number in range(1, topics + 1)], runs_per_team, seed)
 
 
 def _topic(name: str, bits: np.random.PCG64) -> Topic:
     many = _uniform(bits, 4)
-    counts = [120 + int(160 * many[0]), 5 + int(35 * many[1]), 2 + int(22 * many[2]), 1 + int(8 * many[3])]
+    # Squares, so that most topics have few relevant documents, and some have many.
+    partial, relevant = 2 + int(70 * many[1] * many[1]), 1 + int(45 * many[2] * many[2])
+    counts = [120 + int(160 * many[0]), partial, relevant, 1 + int(9 * many[3])]
     levels = np.full(CANDIDATES, UNJUDGED_CODE)
     levels[: sum(counts)] = np.repeat(np.arange(4), counts)
     numbers = np.argsort(_uniform(bits, 100_000), kind="stable")[:CANDIDATES]
@@ -124,28 +157,32 @@ def _noise(bits: np.random.PCG64, count: int) -> Floats:
 
 
 def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
-    """Load the campaign, released and public. Yield a line of progress for each step."""
-    made = campaign()
+    """Load both campaigns, released and public. Yield a line of progress for each step."""
+    yield from _load(workspace, organiser, "demo", "A generated campaign", campaign())
+    small = campaign(topics=20, runs_per_team=1, seed=2005)
+    yield from _load(workspace, organiser, "demo-small", "A small generated campaign", small)
+
+
+def _load(workspace: Workspace, organiser: Principal, collection: str, title: str, made: Campaign) -> Iterator[str]:
     settings = {
-        "name": COLLECTION,
-        "title": "A generated campaign",
+        "name": collection,
+        "title": title,
         "level_names": list(LEVEL_NAMES),
         "highest_level": len(LEVEL_NAMES),
         "gains": "3:2:1",
         "depth": RETRIEVED,
         "order_by": "score",
-        "topics": list(TOPICS),
+        "topics": [topic.name for topic in made.topics],
         "metrics": ["Q", "nDCG@10", "AP"],
         "phase": "released",
         "public": True,
     }
     collections.create(workspace, organiser, settings)
-    published = qrels.publish(workspace, organiser, COLLECTION, _body(made.qrels())).qrels
-    yield f"qrels: {published.topics} topics, {published.judged} judged, {published.relevant} relevant"
-    count = len(TEAMS) * RUNS_PER_TEAM
+    published = qrels.publish(workspace, organiser, collection, _body(made.qrels())).qrels
+    yield f"{collection}: {published.topics} topics, {published.judged} judged, {published.relevant} relevant"
     for number, (team, name, text) in enumerate(made.runs(), start=1):
-        runs.submit(workspace, organiser, COLLECTION, _body(text), RunDetails(team=team, name=name))
-        yield f"run {number} of {count}: {name}"
+        runs.submit(workspace, organiser, collection, _body(text), RunDetails(team=team, name=name))
+        yield f"{collection}: run {number} of {made.run_count}: {name}"
 
 
 def _body(text: str) -> Body:

@@ -1,4 +1,4 @@
-"""Serve a generated campaign."""
+"""Serve two generated campaigns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ REQUESTS = (
 
 
 def _demo(parsed: argparse.Namespace) -> int:
-    """Create a campaign of 50 topics, 15 teams and 45 runs in a new folder, and serve it; everyone may read it."""
+    """Create a campaign of 50 topics and 45 runs and one of 20 topics and 15 runs, of the same teams, in a new folder.
+    Serve them; everyone may read them.
+    """
     from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import create_app, open_workspace  # noqa: PLC0415
 
@@ -65,9 +67,9 @@ def _load(workspace: Workspace, token: str) -> None:
 
     began = time.monotonic()
     is_terminal = sys.stderr.isatty()
-    print("creating and loading a campaign of 45 runs, which takes some seconds", file=sys.stderr, flush=True)
+    print("creating and loading campaigns of 45 and of 15 runs, which takes some seconds", file=sys.stderr, flush=True)
     for line in demo.load(workspace, authenticate(workspace, Sender(token))):
-        # A terminal shows one line that changes. A log gets only the last message, not 45 lines.
+        # A terminal shows one line that changes. A log gets only the last message, not 60 lines.
         if is_terminal:
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
     if is_terminal:
@@ -78,7 +80,7 @@ def _load(workspace: Workspace, token: str) -> None:
 def _invitation(url: str, moved: str, token: str) -> str:
     requests = "\n".join(f"  curl '{url}{path}'" for path in REQUESTS)
     return (
-        f"\nGainboard serves a generated campaign at {url}{moved} (interface: {url}/docs). "
+        f"\nGainboard serves the campaigns demo and demo-small at {url}{moved} (interface: {url}/docs). "
         f"Try:\n\n{requests}\n\nThe organiser's token, for changes: {token}\nCtrl+C stops the service."
     )
 
@@ -88,5 +90,5 @@ COMMAND = Command(
     __doc__,
     _demo,
     together(data_option, listening_options),
-    [Example("gainboard demo", "serve a generated campaign")],
+    [Example("gainboard demo", "serve two generated campaigns")],
 )

@@ -1,0 +1,129 @@
+"""The demo shows what the papers report: beta, the log base and the gains change the ranking of the runs.
+
+The campaigns come from fixed seeds, so these numbers do not vary. Comments give the numbers themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gainboard import demo
+from gainboard.evaluation.principals import Sender, authenticate
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
+from gainboard.statistics.correlation import kendall_matrix
+from tests.conftest import ADMIN, Service, running
+from tests.waiting import over
+
+pytestmark = pytest.mark.outer
+
+COLLECTIONS = ("demo", "demo-small")
+BETAS = [f"Q(beta={beta})" for beta in ("0.1", "1", "10", "100", "1000")]
+BASES = [f"nDCG(base={base})" for base in ("2", "5", "10", "50", "100")]
+GAINS = [f"nDCG(gains={gains})@10" for gains in ("1:1:1", "3:2:1", "10:5:1")]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server with the demo's campaigns."""
+    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)
+    workspace, _ = open_workspace(settings)
+    list(demo.load(workspace, authenticate(workspace, Sender(ADMIN))))
+    with running(create_app(workspace, settings)) as service:
+        yield service
+
+
+def means(service: Service, metrics: list[str], collection: str = "demo") -> NDArray[np.float64]:
+    """The mean of each run under each metric: [metrics, runs]."""
+    answer = service.anonymous.get(f"/v1/collections/{collection}/scores", params={"metric": metrics}).json()
+    labels = [answer["asked"][metric] for metric in metrics]
+    return np.array([[run["mean"][label] for run in answer["runs"]] for label in labels])
+
+
+def taus(service: Service, metrics: list[str], collection: str = "demo") -> NDArray[np.float64]:
+    """Kendall's tau of each metric with the first one."""
+    return np.asarray(kendall_matrix(means(service, metrics, collection))[0])
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_a_larger_beta_ranks_less_and_less_like_ap(service: Service, collection: str) -> None:
+    found = taus(service, ["AP", *BETAS], collection)[1:]
+    assert found.tolist() == sorted(found, reverse=True)  # demo: 0.988, 0.968, 0.911, 0.855, 0.828
+    assert found[0] > 0.97
+    assert 0.75 < found[-1] < 0.9
+    assert 0.75 < taus(service, [BETAS[0], BETAS[-1]], collection)[1] < 0.9  # demo: 0.836, demo-small: 0.867
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_a_larger_base_changes_the_ranking_more_than_beta_does(service: Service, collection: str) -> None:
+    found = taus(service, BASES, collection)
+    assert found.tolist() == sorted(found, reverse=True)  # demo: 1, 0.893, 0.857, 0.741, 0.669
+    assert found[-1] < 0.7
+    assert found[-1] < taus(service, [BETAS[1], BETAS[-1]], collection)[1]
+
+
+def swaps(service: Service, metrics: list[str]) -> list[int]:
+    """The number of pairs of the 45 runs that the other metrics order unlike the first one."""
+    return [round(990 * (1 - tau) / 2) for tau in taus(service, metrics)[1:]]
+
+
+def test_steeper_gains_swap_more_runs(service: Service) -> None:
+    less, more = swaps(service, GAINS)  # 93 and 146
+    assert 50 < less < more - 25
+    of_q = swaps(service, [f"Q(gains={gains})" for gains in ("1:1:1", "3:2:1", "10:5:1")])  # 18 and 56
+    assert 10 < of_q[0] < of_q[1] - 25
+    best = [demo_run(service, means(service, [metric])[0].argmax()) for metric in (GAINS[0], GAINS[2])]
+    assert best == ["puffin-3", "marten-3"]
+
+
+def demo_run(service: Service, position: np.intp) -> str:
+    answer = service.anonymous.get("/v1/collections/demo/scores", params={"metric": "AP"}).json()
+    return str(answer["runs"][position]["name"])
+
+
+def test_no_scores_are_tied_and_no_means_are_equal(service: Service) -> None:
+    for collection, count in zip(COLLECTIONS, (45, 15), strict=True):
+        runs = service.organiser.get(f"/v1/collections/{collection}/runs", params={"limit": 100}).json()["items"]
+        assert len(runs) == count
+        assert [run["name"] for run in runs if run["warnings"]] == []
+        for row in means(service, ["AP", *BETAS, *BASES, *GAINS], collection):
+            assert len({*np.round(row, 12)}) == count
+
+
+def test_topics_differ_in_how_many_documents_are_relevant() -> None:
+    relevant = [int((topic.levels > 0).sum()) for topic in demo.campaign().topics]
+    assert min(relevant) < 10 < 90 < max(relevant)  # 4 and 99: some bases exceed R, as section 3.2 of the paper warns
+
+
+def test_some_runs_differ_significantly_and_groups_overlap(service: Service) -> None:
+    board = "/v1/collections/demo/leaderboard"
+    job = service.anonymous.get(board, params={"metric": "Q"}).json()["groups_job"]
+    sent = {"kind": job["kind"], "params": job["params"]}
+    asked = service.organiser.post("/v1/collections/demo/jobs", json=sent)
+    found = over(service.organiser, asked.headers["location"], 240)
+    assert found["state"] == "succeeded"
+    rows = service.anonymous.get(board, params={"metric": "Q"}).json()["rows"]
+    groups = [row["groups"] for row in rows]
+    assert len({letter for letters in groups for letter in letters}) >= 10
+    assert max(len(letters) for letters in groups) >= 4
+    assert not {*groups[0]} & {*groups[-1]}
+
+
+def test_a_report_over_both_collections_has_averages(service: Service) -> None:
+    sent = {"name": "controlling-late-arrival-penalty", "collections": [*COLLECTIONS], "params": {"resamples": 200}}
+    asked = service.organiser.post("/v1/reports", json=sent)
+    found = over(service.organiser, asked.headers["location"], 240)
+    assert found["state"] == "succeeded", found["error"]
+    result = service.organiser.get(found["result_url"]).json()
+    assert result["left_out"] == []
+    tables: dict[str, Any] = {table["name"]: table["rows"] for table in result["tables"]}
+    assert [row[0] for row in tables["table-1"]] == [*COLLECTIONS]
+    names = ("figures-5-6.demo", "figures-5-6.demo-small", "average-figures-5-6")
+    large, small, average = (np.array([row[1:] for row in tables[name]]) for name in names)
+    np.testing.assert_allclose(average, (large + small) / 2, rtol=1e-12)
+    assert not np.allclose(large, small)
