@@ -45,6 +45,8 @@ def test_a_form_sent_again_is_the_same_though_its_boundary_is_another(campaign: 
     answers = [campaign.organiser.post(url, files={"file": RUN}, headers=KEY) for _ in range(2)]
     assert answers[0].request.headers["content-type"] != answers[1].request.headers["content-type"]
     assert [answer.status_code for answer in answers] == [201, 201]
+    other = campaign.organiser.post(url, files={"file": RUN}, data={"name": "other"}, headers=KEY)
+    assert refused(other) == (422, "idempotency-key-reused")
 
 
 def test_the_same_key_of_another_principal_or_route_is_another_key(shared: Service) -> None:

@@ -28,6 +28,18 @@ def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(se
     assert [(each.status_code, each.json()["version"]) for each in answers] == [(201, 1), (200, 1), (201, 2), (201, 3)]
 
 
+def test_the_fields_of_a_form_are_those_of_the_query(shared: Service) -> None:
+    campaign = Campaign(shared, levels=["A", "B"])
+    url, qrels = f"{campaign.path}/qrels", {"file": b"1 d A\n1 e B\n"}
+    form = {"columns": "topic-document-level", "draft": "true"}
+    answer = campaign.organiser.put(url, data=form, files=qrels)
+    assert (answer.status_code, answer.json()["state"], answer.json()["columns"]) == (201, "draft", form["columns"])
+    assert refused(campaign.organiser.put(url, data={"columns": "mine"}, files=qrels)) == (422, "invalid-request")
+    assert refused(campaign.organiser.put(url, data={"team": "t"}, files=qrels)) == (422, "unknown-parameter")
+    assert refused(campaign.client("participant", "t").put(url, data=form, files=qrels)) == (403, "forbidden")
+    assert len(campaign.get("/qrels").json()["items"]) == 1
+
+
 def test_a_new_version_judges_the_stored_runs_and_the_old_one_still_answers(service: Service) -> None:
     campaign = judged(service)
     campaign.put_qrels(OTHER_QRELS)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from gainboard.settings import Settings
 from gainboard.trec.zstd import compress
@@ -34,6 +37,47 @@ def test_the_hash_is_that_of_the_decompressed_file_however_it_is_sent(campaign: 
     url = f"{campaign.path}/runs?team=lemur"
     assert campaign.organiser.post(url, content=gzip.compress(RUN.encode()), headers=encoded).status_code == 200
     assert campaign.organiser.post(url, files={"file": gzip.compress(RUN.encode())}).status_code == 200
+
+
+def test_the_fields_of_a_form_are_those_of_the_query(campaign: Campaign) -> None:
+    url, fields = f"{campaign.path}/runs", {"name": "first", "type": "manual", "description": "é, ü", "pooled": "false"}
+    answer = campaign.organiser.post(url, data=fields | {"team": "lemur"}, files={"file": RUN})
+    assert answer.status_code == 201, answer.text
+    assert {**answer.json(), "pooled": "false"}.items() >= {**fields, "team": "lemur"}.items()
+    answer = campaign.organiser.post(f"{url}?team=lemur", data={"name": "second"}, files={"file": WORSE})
+    assert (answer.status_code, answer.json()["name"], answer.json()["team"]) == (201, "second", "lemur")
+    own = campaign.client("participant", "otter")
+    answer = own.post(url, data={"name": "third"}, files={"file": WORSE})
+    assert (answer.status_code, answer.json()["team"]) == (201, "otter")
+    assert refused(own.post(url, data={"team": "lemur"}, files={"file": RUN})) == (404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "location"),
+    [
+        ({}, "team-required", None),
+        ({"team": "a team"}, "invalid-request", "body.team"),
+        ({"team": "t", "name": ""}, "invalid-request", "body.name"),
+        ({"team": "t", "pooled": "perhaps"}, "invalid-request", "body.pooled"),
+        ({"team": ["t", "u"]}, "invalid-request", "body.team"),
+        ({"team": "t", "type": "manual"}, "invalid-request", "body.type"),
+        ({"team": "t", "colour": "red"}, "unknown-parameter", None),
+        ({"team": "t", "name": "n" * 2_000_000}, "invalid-request", "body"),
+    ],
+)
+def test_faulty_fields_of_a_form_are_refused(
+    campaign: Campaign, fields: dict[str, Any], kind: str, location: str | None
+) -> None:
+    answer = campaign.organiser.post(f"{campaign.path}/runs?type=automatic", data=fields, files={"file": RUN})
+    assert refused(answer) == (422, kind)
+    assert [each["location"] for each in answer.json().get("errors", ())] == ([location] if location else [])
+    assert campaign.get("/runs").json()["items"] == []
+
+
+def test_no_form_is_read_of_those_who_may_not_send_it(campaign: Campaign) -> None:
+    url, form = f"{campaign.path}/runs", dict[str, Any](data={"team": "lemur"}, files={"file": RUN})
+    assert refused(campaign.service.anonymous.post(url, **form)) == (401, "not-authenticated")
+    assert refused(campaign.client("reader").post(url, **form)) == (403, "forbidden")
 
 
 def test_names_default_to_the_first_tag_and_several_tags_are_noted(campaign: Campaign) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
@@ -34,6 +35,15 @@ router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], 
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
+class AskedVersion(BaseModel):
+    """The query of an upload of qrels."""
+
+    columns: Annotated[
+        Columns | None, Field(description="How to read the columns of the file, if they can be read in several ways")
+    ] = None
+    draft: Annotated[bool, Field(description="Keep the version unpublished: only organisers see it")] = False
+
+
 def show(found: Qrels, *, in_use: bool) -> ShownQrels:
     """Return a stored version as JSON."""
     state = "draft" if found.published_at is None else "published"
@@ -58,7 +68,7 @@ def show(found: Qrels, *, in_use: bool) -> ShownQrels:
             }
         },
     ),
-    openapi_extra=uploads.OPENAPI,
+    openapi_extra=uploads.openapi(AskedVersion),
 )
 async def put_qrels(
     collection: CollectionName,
@@ -66,17 +76,15 @@ async def put_qrels(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    columns: Annotated[
-        Columns | None, Query(description="How to read the columns of the file, if they can be read in several ways")
-    ] = None,
-    draft: Annotated[bool, Query(description="Keep the version unpublished: only organisers see it")] = False,
+    asked: Annotated[AskedVersion, Query()],
 ) -> Response:
     """Upload a qrels file in TREC's or NTCIR's format as the next version; all stored runs are judged by it.
 
     With `draft=true` the version is not used before it is published, unless an organiser asks for it by number.
     """
     await run_in_threadpool(qrels.admit, workspace, principal, collection)
-    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes) as sent:
+    async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
+        columns, draft = sent.asked.columns, sent.asked.draft
         published = await run_in_threadpool(
             qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft
         )

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, StreamingResponse
+from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
@@ -72,6 +73,16 @@ ON_SUBMIT = (
 )
 
 
+class AskedRun(BaseModel):
+    """The query of an upload of a run."""
+
+    team: Annotated[Slug | None, Field(description="Required for organisers; a new name creates the team")] = None
+    name: Annotated[Slug | None, Field(description="The run tag of the file by default")] = None
+    description: Annotated[Text | None, Field()] = None
+    type: Annotated[Text | None, Field(description="For example `automatic`")] = None
+    pooled: Annotated[bool, Field(description="Whether the run's documents go into the pool")] = True
+
+
 def show(seen: SeenRun) -> ShownRun:
     """Return a run as this principal may see it."""
     run = seen.run
@@ -102,7 +113,7 @@ def show(seen: SeenRun) -> ShownRun:
             200: {"model": ShownRun, "description": "The same team has uploaded the same file before: this is that run"}
         },
     ),
-    openapi_extra=uploads.OPENAPI,
+    openapi_extra=uploads.openapi(AskedRun),
 )
 async def submit_run(
     collection: CollectionName,
@@ -110,22 +121,19 @@ async def submit_run(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     readers: ReadersDep,
-    team: Annotated[Slug | None, Query(description="Required for organisers; a new name creates the team")] = None,
-    name: Annotated[Slug | None, Query(description="The run tag of the file by default")] = None,
-    description: Annotated[Text | None, Query()] = None,
-    type: Annotated[Text | None, Query(description="For example `automatic`")] = None,
-    pooled: Annotated[bool, Query(description="Whether the run's documents go into the pool")] = True,
+    asked: Annotated[AskedRun, Query()],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a run file in TREC's format. It is stored whole or not at all; the answer lists all its faults."""
-    details = RunDetails(team, name, description, type, pooled)
-    await run_in_threadpool(runs.admit, workspace, principal, collection, team)
+    may_follow = uploads.is_form(request)  # a form may have the team as a field
+    await run_in_threadpool(runs.admit, workspace, principal, collection, asked.team, team_may_follow=may_follow)
     async with (
         # A place is taken first: the count of a team's uploads writes to the database.
         readers.reading(principal),
         _in_slot(workspace, principal, collection),
-        uploads.received(request, workspace.limits.compressed_bytes) as sent,
+        uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
     ):
+        details = RunDetails(**dict(sent.asked))
 
         def act() -> Response:
             seen = runs.submit(workspace, principal, collection, sent.body, details)

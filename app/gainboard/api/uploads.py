@@ -1,66 +1,96 @@
-"""Bodies of uploads: read as a stream, raw or as one part of a form, and counted while they arrive."""
+"""Bodies of uploads: read as a stream, raw or as one part of a form, and counted while they arrive.
+
+The other fields of a form mean what query parameters of the same names mean.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Generic, TypeVar, cast
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.types import Message
 
-from gainboard.errors import InvalidRequest, TooLarge, UnsupportedEncoding
+from gainboard.errors import InvalidRequest, TooLarge, UnknownParameter, UnsupportedEncoding
 from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 
-OPENAPI: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "description": "The file itself, plain, gzip or zstd; or a form with one part named `file`.",
-        "content": {
-            "text/plain": {"schema": {"type": "string"}},
-            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "properties": {"file": {"type": "string", "format": "binary"}},
-                    "required": ["file"],
-                }
-            },
-        },
+AskedT = TypeVar("AskedT", bound=BaseModel)
+
+
+def openapi(asked: type[BaseModel]) -> dict[str, Any]:
+    """Return the description of the body of an upload whose query is `asked`."""
+    fields = asked.model_json_schema()["properties"]
+    file = {"type": "string", "format": "binary"}
+    form = {
+        "type": "object",
+        "properties": {"file": file, **{name: _without_null(schema) for name, schema in fields.items()}},
+        "required": ["file"],
     }
-}
+    return {
+        "requestBody": {
+            "required": True,
+            "description": "The file itself, plain, gzip or zstd; or a form with one part named `file`, whose other "
+            "fields stand for query parameters of the same names.",
+            "content": {
+                "text/plain": {"schema": {"type": "string"}},
+                "application/octet-stream": {"schema": file},
+                "multipart/form-data": {"schema": form},
+            },
+        }
+    }
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field, which is left out instead of null."""
+    (own,) = (each for each in schema.get("anyOf", [{}]) if each.get("type") != "null")
+    return {**{key: value for key, value in schema.items() if key != "anyOf" and value is not None}, **own}
 
 
 @dataclass(frozen=True)
-class Received:
-    """A body that has arrived, with a fingerprint of it and of the query for idempotency keys."""
+class Received(Generic[AskedT]):
+    """A body that has arrived, and what was asked, with a fingerprint of both for idempotency keys."""
 
     body: Body
+    asked: AskedT
     fingerprint: str
 
 
+def is_form(request: Request) -> bool:
+    """Return whether the body is a form."""
+    return request.headers.get("content-type", "").lower().startswith("multipart/form-data")
+
+
 @asynccontextmanager
-async def received(request: Request, most_bytes: int) -> AsyncIterator[Received]:
-    """Yield the request's file. Raise TooLarge as soon as the body exceeds the limit."""
+async def received(request: Request, most_bytes: int, asked: AskedT) -> AsyncIterator[Received[AskedT]]:
+    """Yield the request's file, and its query with the fields of its form.
+
+    Raise TooLarge as soon as the body exceeds the limit.
+    """
     bounded = _bounded(request, most_bytes)
     encoding = request.headers.get("content-encoding")
-    if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+    if is_form(request):
         _refuse_encoded_form(encoding)
-        form = await _form(bounded)
+        form = await _form(bounded, len(type(asked).model_fields))
         try:
-            yield await run_in_threadpool(_finished, _file_of(form), None, request)
+            fields = _fields(form, asked)
+            whole = _completed(asked, fields)
+            yield await run_in_threadpool(_finished, _file_of(form), None, request, whole, fields)
         finally:
             await form.close()
     else:
         with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
             async for chunk in bounded.stream():
                 file.write(chunk)
-            yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request)
+            yield await run_in_threadpool(_finished, cast(BinaryIO, file), encoding, request, asked, {})
 
 
 def _bounded(request: Request, most_bytes: int) -> Request:
@@ -92,9 +122,9 @@ def _refuse_encoded_form(encoding: str | None) -> None:
         )
 
 
-async def _form(request: Request) -> FormData:
+async def _form(request: Request, most_fields: int) -> FormData:
     try:
-        return await request.form(max_files=1, max_fields=0)
+        return await request.form(max_files=1, max_fields=most_fields)
     except (UnicodeError, LookupError) as error:
         # The sender chooses the charset of the parts' headers, and the parser does not check it.
         raise InvalidRequest.at(
@@ -105,6 +135,31 @@ async def _form(request: Request) -> FormData:
         ) from error
 
 
+def _fields(form: FormData, asked: BaseModel) -> dict[str, str]:
+    """Return the fields of a form. Raise BadInput for one that the query does not have, or that is given twice."""
+    fields: dict[str, str] = {}
+    for name, value in form.multi_items():
+        if name == "file" or not isinstance(value, str):
+            continue
+        if name not in type(asked).model_fields:
+            has = ", ".join(sorted(type(asked).model_fields))
+            raise UnknownParameter(f"There is no field {name!r} here. Available: file, {has}.")
+        if name in fields or name in asked.model_fields_set:
+            raise InvalidRequest.at(f"body.{name}", "repeated", f"{name} is given more than once. Give it once.")
+        fields[name] = value
+    return fields
+
+
+def _completed(asked: AskedT, fields: Mapping[str, str]) -> AskedT:
+    """Return what was asked, with the fields of the form. Raise RequestValidationError for fields of a wrong form."""
+    try:
+        given = type(asked).model_validate(dict(fields))
+    except ValidationError as error:
+        faults = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+        raise RequestValidationError(faults, body=dict(fields)) from error
+    return asked.model_copy(update={name: getattr(given, name) for name in fields})
+
+
 def _file_of(form: FormData) -> BinaryIO:
     part = form.get("file")
     if not isinstance(part, UploadFile):
@@ -112,10 +167,14 @@ def _file_of(form: FormData) -> BinaryIO:
     return part.file
 
 
-def _finished(file: BinaryIO, encoding: str | None, request: Request) -> Received:
+def _finished(
+    file: BinaryIO, encoding: str | None, request: Request, asked: AskedT, fields: Mapping[str, str]
+) -> Received[AskedT]:
     digest = hashlib.sha256(request.url.query.encode() + b"\n")
+    if fields:
+        digest.update(json.dumps(fields, sort_keys=True).encode() + b"\n")
     if "idempotency-key" in request.headers:  # only then is the digest needed
         file.seek(0)
         while chunk := file.read(1 << 20):
             digest.update(chunk)
-    return Received(Body(file, encoding), digest.hexdigest())
+    return Received(Body(file, encoding), asked, digest.hexdigest())

@@ -54,11 +54,15 @@ class SeenRun:
     created: bool = False
 
 
-def admit(workspace: Workspace, principal: Principal, name: str, team: str | None) -> None:
+def admit(
+    workspace: Workspace, principal: Principal, name: str, team: str | None, *, team_may_follow: bool = False
+) -> None:
     """Raise the errors that `submit` would raise before it reads the file, so that no file is sent in vain."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
-        _team(view, team)
+        require_participation(view)
+        if team is not None or not team_may_follow:
+            _team(view, team)
         quotas.require_window(view, workspace.now())
 
 
