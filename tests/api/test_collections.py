@@ -142,6 +142,24 @@ def test_new_gains_change_the_scores_of_stored_runs(shared: Service) -> None:
     assert campaign.scores("Q")["metrics"] == ["Q(beta=1,gains=5:1)"]
 
 
+def test_links_lead_to_what_belongs_to_a_collection(shared: Service) -> None:
+    def statuses(client: httpx.Client) -> dict[str, int]:
+        return {name: client.get(link).status_code for name, link in links.items()}
+
+    campaign = judged(shared)
+    links = campaign.get("").json()["links"]
+    assert links.keys() == {"self", "leaderboard", "scores", "runs", "teams", "qrels", "jobs", "reports"}
+    assert set(statuses(campaign.organiser).values()) == {200}
+    assert campaign.organiser.get(links["self"]).json() == campaign.get("").json()
+    hidden = dict.fromkeys(("leaderboard", "scores", "qrels", "jobs", "reports"), 403)
+    assert statuses(campaign.client("participant", "gnu")) == dict.fromkeys(links, 200) | hidden
+    assert set(statuses(shared.anonymous).values()) == {401}
+    campaign.release(public=True)
+    assert set(statuses(shared.anonymous).values()) == {200}
+    (shown,) = [each for each in _items(shared.anonymous) if each["name"] == campaign.name]
+    assert shown["links"] == links
+
+
 def test_everybody_finds_public_collections_once_they_are_released(shared: Service) -> None:
     def listed(client: httpx.Client) -> list[str]:
         pages, names = ["/v1/collections?limit=500"], []

@@ -199,7 +199,7 @@ def test_behind_a_proxy_locations_and_links_begin_with_its_root_path(tmp_path: P
     workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=ADMIN))
     with running(create_app(workspace), root_path="/gain") as service:
         answer = service.organiser.post("/v1/collections", json={"name": "a", "levels": 1})
-        assert answer.headers["location"] == "/gain/v1/collections/a"
+        assert answer.headers["location"] == answer.json()["links"]["self"] == "/gain/v1/collections/a"
         answer = service.organiser.post("/v1/collections/a/runs?team=t", content=b"1 Q0 d 1 1 t\n" * (1 << 17))
         assert refused(answer) == (422, "faulty-file")
         service.organiser.post("/v1/collections", json={"name": "b", "levels": 1})

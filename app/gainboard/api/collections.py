@@ -14,6 +14,7 @@ from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page, ShownWarning
 from gainboard.api.models.collections import (
     CollectionChange,
+    CollectionLinks,
     NewCollection,
     Policy,
     Quotas,
@@ -49,7 +50,7 @@ QUEUED = (
 )
 
 
-def show(described: Described) -> ShownCollection:
+def show(request: Request, described: Described) -> ShownCollection:
     """Return a collection as this principal may see it."""
     collection, qrels, relevant = described.collection, described.qrels, described.relevant
     return ShownCollection(
@@ -67,7 +68,15 @@ def show(described: Described) -> ShownCollection:
         qrels_version=qrels.version if qrels else None,
         relevant=Relevant(**relevant) if relevant else None,
         warnings=[ShownWarning(**warning.as_json()) for warning in described.warnings],
+        links=_links(request, collection.name),
     )
+
+
+def _links(request: Request, name: str) -> CollectionLinks:
+    own = f"/v1/collections/{name}"
+    below = {each: f"{own}/{each}" for each in ("leaderboard", "scores", "runs", "teams", "qrels")}
+    work = {each: f"/v1/{each}?collection={name}" for each in ("jobs", "reports")}
+    return CollectionLinks(**{each: address(request, path) for each, path in {"self": own, **below, **work}.items()})
 
 
 def _shown_policy(collection: Collection) -> Policy:
@@ -110,13 +119,14 @@ def create_collection(
 
     def act() -> Response:
         made = collections.create(workspace, principal, _values(sent))
-        return answer(show(made), 201, Location=address(request, f"/v1/collections/{made.collection.name}"))
+        return answer(show(request, made), 201, Location=address(request, f"/v1/collections/{made.collection.name}"))
 
     return once(workspace, principal, request, idempotency_key, fingerprint, act)
 
 
 @router.get("")
 def list_collections(
+    request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     paging: PagingDep,
@@ -125,13 +135,15 @@ def list_collections(
     released.
     """
     found = collections.list_collections(workspace, principal, paging.after, paging.wanted)
-    return paging.page(found, lambda each: each.collection.name, show)
+    return paging.page(found, lambda each: each.collection.name, lambda each: show(request, each))
 
 
 @router.get("/{collection}")
-def read_collection(collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep) -> ShownCollection:
+def read_collection(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, principal: PrincipalDep
+) -> ShownCollection:
     """Return one collection. Principals who may see its judgments also get their counts."""
-    return show(collections.described(workspace, principal, collection))
+    return show(request, collections.described(workspace, principal, collection))
 
 
 @router.patch(
@@ -155,9 +167,9 @@ def change_collection(collection: CollectionName, sent: CollectionChange, desk: 
     """
     values = _values(sent)
     if set(values) != {"order_by"}:
-        return answer(show(collections.change(desk.workspace, desk.principal, collection, values)))
+        return answer(show(desk.request, collections.change(desk.workspace, desk.principal, collection, values)))
     job = change_order(desk.workspace, desk.principal, collection, values["order_by"])
-    shown = show(collections.described(desk.workspace, desk.principal, collection))
+    shown = show(desk.request, collections.described(desk.workspace, desk.principal, collection))
     if job is None or job.is_over:
         return answer(shown)
     desk.engine.wake()

@@ -145,6 +145,19 @@ class Relevant(Model):
     per_level: dict[str, int]
 
 
+class CollectionLinks(Model):
+    """The addresses of what belongs to a collection, for GET. What a token may not see, it is refused there."""
+
+    self: str
+    leaderboard: str
+    scores: str
+    runs: str
+    teams: str
+    qrels: str
+    jobs: str
+    reports: str
+
+
 class ShownCollection(Model):
     """A collection. Fields that depend on its judgments are null if they are hidden or do not exist."""
 
@@ -162,3 +175,4 @@ class ShownCollection(Model):
     qrels_version: int | None = None
     relevant: Relevant | None = None
     warnings: list[ShownWarning] = Field(default=[], description="What its organisers should mend; only they see it")
+    links: CollectionLinks
