@@ -54,6 +54,20 @@ def test_flat_gains_turn_graded_metrics_into_binary_ones(levels: list[int], retr
     assert not flat("Q") > flat("AWP") + 1e-12
 
 
+def test_a_run_of_low_levels_has_more_q_measure_than_awp() -> None:
+    qrels = {"low": 1, "high": 3}
+    for blended, weighted in (("Q", "AWP"), ("Rmeasure", "RWP")):
+        scores = [score(name, qrels, ["low", "x"], gains="3:2:1") for name in (blended, weighted)]
+        assert scores[0] > scores[1]
+
+
+@given(LEVELS)
+def test_beta_0_makes_q_measure_average_precision(levels: list[int]) -> None:
+    qrels = {f"d{number}": level for number, level in enumerate(levels)}
+    q, ap = (score(name, qrels, list(qrels), gains="3:2:1") for name in ("Q(beta=0)", "AP"))
+    assert q == pytest.approx(ap, nan_ok=True)
+
+
 @given(LEVELS)
 def test_flat_gains_make_q_awp_and_ap_equal_above_rank_r(levels: list[int]) -> None:
     qrels = {f"d{number}": level for number, level in enumerate(levels)}
@@ -94,6 +108,16 @@ def test_the_vector_of_jarvelin_and_kekalainen() -> None:
     dcg = [score(f"DCG@{rank}", qrels, list(qrels), gains="3:2:1") for rank in range(1, 11)]
     assert cg == [3, 5, 8, 8, 8, 9, 11, 13, 16, 16]
     np.testing.assert_allclose(dcg, [3, 5, 6.89, 6.89, 6.89, 7.28, 7.99, 8.66, 9.61, 9.61], atol=0.005)
+
+
+def test_the_ideal_vector_of_jarvelin_and_kekalainen() -> None:
+    found, missed = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0], [1, 1, 1]
+    qrels = {f"d{number}": level for number, level in enumerate(found + missed)}
+    ranking, best = list(qrels)[: len(found)], sorted(qrels, key=lambda document: -qrels[document])
+    ideal = [score(f"DCG@{rank}", qrels, best, gains="3:2:1") for rank in range(1, 11)]
+    ndcg = [score(f"nDCG@{rank}", qrels, ranking, gains="3:2:1") for rank in range(1, 11)]
+    np.testing.assert_allclose(ideal, [3, 6, 7.89, 8.89, 9.75, 10.52, 10.88, 11.21, 11.53, 11.83], atol=0.015)
+    np.testing.assert_allclose(ndcg, [1, 0.83, 0.87, 0.78, 0.71, 0.69, 0.73, 0.77, 0.83, 0.81], atol=0.005)
 
 
 def test_the_average_distance_prefers_a_run_that_ranks_worse() -> None:
