@@ -9,6 +9,11 @@ from gainboard.trec.numbers import decimal, integer
 _SEPARATORS = {b",": "commas", b";": "semicolons"}
 
 
+def columns_in_words(count: int) -> str:
+    """Return the number of columns as a message says it."""
+    return "1 column" if count == 1 else f"{count} columns"
+
+
 def cause_in_run(row: Sequence[bytes]) -> str:
     """Return a sentence on why a line of a run may not have six columns, with a space before it; empty if unknown."""
     if found := _other_separator(row):

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from gainboard.errors import FaultyFile, InvalidRequest
-from gainboard.trec.causes import cause_in_qrels
+from gainboard.trec.causes import cause_in_qrels, columns_in_words
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileWarning, Limits, note_reserved, quoted
 from gainboard.trec.judgments import LEVEL_ZERO, PackedJudgments, PackedTopic, level_byte
 from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Evidence, LevelNotation
@@ -184,7 +184,7 @@ class _Judging:
         else:
             return table
         example = [column[int(at_fault.argmax())] for column in table.columns]
-        problem = f"the line has {width} columns, which do not fit: {self._layout.columns}{cause_in_qrels(example)}"
+        problem = f"the line has {columns_in_words(width)}, which do not fit: {self._layout.columns}{cause_in_qrels(example)}"
         for number in table.numbers[at_fault].tolist():
             self.faults.add("bad-columns", problem, number)
         return table.lines(~at_fault)

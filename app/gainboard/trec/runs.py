@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from gainboard.trec.agreement import Agreement
-from gainboard.trec.causes import cause_in_run
+from gainboard.trec.causes import cause_in_run, columns_in_words
 from gainboard.trec.findings import DEFAULT_LIMITS, Faults, FileWarning, Limits, quoted
 from gainboard.trec.lines import EVERY_LINE, Block, Text
 from gainboard.trec.rankings import OrderBy, Ranking, make_ranking
@@ -111,7 +111,7 @@ class RunReader:
                 numbers.append(number)
                 tokens += row
             else:
-                problem = f"the line has {len(row)} columns instead of {WIDTH}: {COLUMNS}{cause_in_run(row)}"
+                problem = f"the line has {columns_in_words(len(row))} instead of {WIDTH}: {COLUMNS}{cause_in_run(row)}"
                 self._text.faults.add("bad-columns", problem, number)
         return _slice_columns(tokens, WIDTH, numbers)
 
