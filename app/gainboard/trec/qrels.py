@@ -184,7 +184,8 @@ class _Judging:
         else:
             return table
         example = [column[int(at_fault.argmax())] for column in table.columns]
-        problem = f"the line has {columns_in_words(width)}, which do not fit: {self._layout.columns}{cause_in_qrels(example)}"
+        columns, cause = columns_in_words(width), cause_in_qrels(example)
+        problem = f"the line has {columns}, which do not fit: {self._layout.columns}{cause}"
         for number in table.numbers[at_fault].tolist():
             self.faults.add("bad-columns", problem, number)
         return table.lines(~at_fault)
