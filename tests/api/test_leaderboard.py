@@ -120,6 +120,7 @@ def test_groups_are_asked_for_in_one_step(service: Service) -> None:
     assert {tuple(row[:2]) for row in rows} == {(_board(lab, **query)["by"], "0.05")}
 
 
+@pytest.mark.outer
 def test_groups_need_something_to_compare_and_somebody_who_may_ask(shared: Service) -> None:
     campaign = judged(shared)
     groups = f"{campaign.path}/leaderboard/groups"
@@ -202,7 +203,7 @@ def test_csv_has_a_row_for_each_run_and_metric_with_the_letters(shared: Service)
         {
             "rank": str(row["rank"]), "run": row["name"], "team": row["team"], "metric": label,
             "mean": repr(row["mean"][label]), "low": repr(row["interval"][label][0]),
-            "high": repr(row["interval"][label][1]), "late": "no", "groups": "".join(row["groups"]),
+            "high": repr(row["interval"][label][1]), "groups": "".join(row["groups"]), "late": "no",
         }
         for row in board["rows"]
         for label in board["metrics"]
@@ -225,7 +226,7 @@ def test_csv_shows_a_participant_what_json_shows(shared: Service) -> None:
     client = campaign.client("participant", "gnu")
     (row,) = campaign.get("/leaderboard", client).json()["rows"]
     lines = campaign.get("/leaderboard", client, format="csv").text.splitlines()
-    assert lines == ["rank,run,team,metric,mean,low,high,late,groups", f"1,worse,gnu,AP,{row['mean']['AP']!r},,,no,"]
+    assert lines == ["rank,run,team,metric,mean,low,high,groups,late", f"1,worse,gnu,AP,{row['mean']['AP']!r},,,,no"]
     assert refused(campaign.get("/leaderboard", campaign.client("reader"), format="csv")) == (403, "judgments-hidden")
     assert refused(campaign.get("/leaderboard", shared.anonymous, format="csv")) == (401, "not-authenticated")
 

@@ -140,7 +140,7 @@ def _csv(found: RankedRuns, groups: Groups) -> Iterator[str]:
         run, letters = row.run, "".join(groups.get(row.run.name, ()))
         late = "yes" if is_late(here, run) else "no"
         for label, mean, ends in zip(labels, found.means_of(row), found.intervals_of(row), strict=True):
-            yield csv_line((row.rank, run.name, run.team, label, mean, *(ends or (None, None)), late, letters))
+            yield csv_line((row.rank, run.name, run.team, label, mean, *(ends or (None, None)), letters, late))
 
 
 def _show_job(request: Request, grouping: GroupsJob) -> ShownGroupsJob:

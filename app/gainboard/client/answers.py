@@ -65,12 +65,12 @@ class Leaderboard(LeaderboardAnswer, FramedAnswer):
         return Labelled(array(means, (len(self.rows), len(self.metrics))), axes)
 
     def columns(self) -> dict[str, Column]:
-        """Return columns `rank`, `run`, `team`, `metric`, `mean`, its interval (`low`, `high`), `late`, and `groups`.
+        """Return columns `rank`, `run`, `team`, `metric`, `mean`, its interval (`low`, `high`), `groups`, `late`.
 
         `rank` and `groups`, which are letters, are those under `by`. The column `late` has `yes` or `no`.
         """
         rows = [
-            (row.rank, row.name, row.team, label, row.mean[label], *ends, late, "".join(row.groups or ()))
+            (row.rank, row.name, row.team, label, row.mean[label], *ends, "".join(row.groups or ()), late)
             for row in self.rows
             for late in ["yes" if row.late else "no"]
             for label in self.metrics

@@ -9,7 +9,7 @@ from pydantic import Field
 from gainboard.api.models.answers import Model
 from gainboard.store.job_records import JobState
 
-BOARD_COLUMNS = ("rank", "run", "team", "metric", "mean", "low", "high", "late", "groups")
+BOARD_COLUMNS = ("rank", "run", "team", "metric", "mean", "low", "high", "groups", "late")
 """The columns of a leaderboard as CSV."""
 
 
