@@ -196,3 +196,20 @@ def test_a_table_for_a_paper_is_latex(folder: Path, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     assert r"\begin{tabular}{lr}" in printed
     assert printed.count(r"\textbf{\boldmath") == 1
+
+
+def test_a_table_for_a_paper_names_runs_by_their_tags_and_has_no_paths(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (folder / "runs" / "civet.txt").read_text()
+    runs = {"a/r.txt": "alike", "b/r.txt": "alike", "b/s.txt": "alike", "own.txt": "own"}
+    for name, tag in runs.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        lines = [[*line.split()[:5], tag] for line in text.splitlines()]
+        (tmp_path / name).write_text("\n".join(map(" ".join, lines)))
+    score(*(str(tmp_path / name) for name in runs), "-mAP", "-f", "latex", qrels=str(folder / "qrels.txt"))
+    printed = capsys.readouterr().out
+    rows = printed.partition("\\midrule\n")[2].partition("\\bottomrule")[0].splitlines()
+    assert [row.partition(" & ")[0] for row in rows] == ["r.txt (1)", "r.txt (2)", "s.txt", "own"]
+    assert "by qrels.txt}" in printed
+    assert "/" not in printed.partition("\n")[2]

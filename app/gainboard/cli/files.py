@@ -142,12 +142,13 @@ def text_size(names: Sequence[str]) -> int:
 
 def short_names(names: Sequence[str]) -> list[str]:
     """Return short names for the runs: file names without folders and suffixes, if these are distinct."""
-    short = [_without_suffix(Path(name).name) for name in names]
+    short = [without_suffix(Path(name).name) for name in names]
     times = Counter(short)
     return [brief if times[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
 
 
-def _without_suffix(name: str) -> str:
+def without_suffix(name: str) -> str:
+    """Return a file's name without the suffix of its kind or of its compression."""
     return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
 
 

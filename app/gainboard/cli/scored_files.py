@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.cli.files import FileReader
+from gainboard.cli.files import FileReader, without_suffix
 from gainboard.cli.options import split_expressions
 from gainboard.cli.parallel import Count
 from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best
@@ -187,7 +189,22 @@ def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:
 
 
 def _latex(found: ScoredFiles, weights: bool) -> Iterable[str]:
-    return [as_latex(make_table(found))] if found.runs else []
+    return [as_latex(make_table(_without_paths(found)))] if found.runs else []
+
+
+def _without_paths(found: ScoredFiles) -> ScoredFiles:
+    """Return the same without folders, which a paper does not show. A run's name is its tag.
+
+    Runs with the same tag are named by their files, and by numbers if these are named alike, too.
+    """
+    tags = Counter(run.tag for _, _, run in found.runs)
+    names = [run.tag if tags[run.tag] == 1 else without_suffix(Path(file).name) for _, file, run in found.runs]
+    times, seen = Counter(names), Counter[str]()
+    runs: list[tuple[str, str, ScoredFile]] = []
+    for name, (_, file, run) in zip(names, found.runs, strict=True):
+        seen[name] += 1
+        runs.append((f"{name} ({seen[name]})" if times[name] > 1 else name, file, run))
+    return replace(found, qrels=Path(found.qrels).name, runs=runs)
 
 
 def _csv(found: ScoredFiles, weights: bool) -> Iterable[str]:
