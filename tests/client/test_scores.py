@@ -117,7 +117,20 @@ def test_a_sweep_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> No
     assert sweep.to_dict() == lab.get("/sweep", **sent).json()
     assert sweep.to_numpy().values.shape == (2, 5)
     assert sweep.to_numpy().values[1, 3] == sweep.runs[1].means[3]
-    assert as_text(sweep.columns()) == read_csv(lab.get("/sweep", **sent, format="csv").text)
+    columns = sweep.columns()
+    assert columns["beta"][:5] == [0.1, 10, 0.1, 10, None]
+    texts = columns | {"beta": [None if value is None else f"{value:g}" for value in columns["beta"]]}
+    assert as_text(texts) == read_csv(lab.get("/sweep", **sent, format="csv").text)
+
+
+def test_an_answer_is_printed_as_one_line_with_its_counts(organiser: Gainboard, lab: Laboratory) -> None:
+    here = f"of {lab.name}:"
+    scores = organiser.scores(lab.name, METRICS, topics=True)
+    assert repr(scores) == str(scores) == f"<Scores {here} 5 runs, 3 metrics, {len(TOPICS)} topics>"
+    assert repr(organiser.leaderboard(lab.name, "AP")) == f"<Leaderboard {here} 5 runs, 1 metric>"
+    assert repr(organiser.sweep(lab.name, "Q", beta=[1, 10])) == f"<Sweep {here} 5 runs, 2 points>"
+    assert repr(scores.to_numpy(topics=False)) == "<Labelled: 5 runs, 3 metrics>"
+    assert repr(Table("a,b\r\n1,2\r\n")) == "<ResultTable: 1 row, 2 columns>"
 
 
 def test_a_frame_of_pandas_has_the_columns(organiser: Gainboard, undefined: Campaign) -> None:
@@ -126,6 +139,8 @@ def test_a_frame_of_pandas_has_the_columns(organiser: Gainboard, undefined: Camp
     assert list(frame.columns) == ["run", "topic", "metric", "value"]
     assert pandas.api.types.is_float_dtype(frame["value"])
     assert list(frame["topic"]) == ["1", "2", "all"] * 2
+    bases = organiser.sweep(undefined.name, "nDCG@10", base=[2, 10]).to_pandas()["base"]
+    assert pandas.api.types.is_integer_dtype(bases)
     assert frame["value"].isna().sum() == 2
     board = organiser.leaderboard(undefined.name, "AP").to_pandas()
     assert pandas.api.types.is_integer_dtype(board["rank"])
@@ -162,3 +177,8 @@ def test_a_column_of_a_table_is_of_numbers_where_there_is_nothing_else() -> None
     found = table.to_numpy()
     assert dict(found.axes) == {"row": ["AP, 001", "Q, mean, 002"], "column": ["runs", "share"]}
     assert found.values == pytest.approx(np.array([[3, 0.5], [4, np.nan]]), nan_ok=True)
+
+
+def test_a_column_without_any_number_is_undefined_and_marks_stay_texts() -> None:
+    table = Table("metric,difference,marked\r\nAP,,\r\nQ,,\r\n")
+    assert table.columns() == {"metric": ["AP", "Q"], "difference": [None, None], "marked": ["", ""]}

@@ -9,14 +9,27 @@ from pydantic import BaseModel
 from gainboard.api.models.leaderboard import BOARD_COLUMNS, LeaderboardAnswer
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.models.sweep import SweepAnswer
-from gainboard.client.frames import Column, Framed, Labelled, array, columns_of
+from gainboard.client.frames import Column, Framed, Labelled, array, columns_of, counted, parse_column
 
 ALL = "all"
 """The name that stands for the topic of a mean, as in CSV and in trec_eval."""
 
 
 class FramedAnswer(BaseModel, Framed):
-    """An answer that consists mainly of numbers."""
+    """An answer that consists mainly of numbers. It is printed as one line with its counts."""
+
+    collection: str
+
+    def __repr__(self) -> str:
+        counts = ", ".join(counted(number, noun) for noun, number in self._counts().items())
+        return f"<{type(self).__name__} of {self.collection}: {counts}>"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _counts(self) -> dict[str, int]:
+        """Return how many things of each kind the answer has, by their singular."""
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as its JSON."""
@@ -25,6 +38,10 @@ class FramedAnswer(BaseModel, Framed):
 
 class Scores(ScoresAnswer, FramedAnswer):
     """Scores of runs: means, and the scores of single topics if they were requested."""
+
+    def _counts(self) -> dict[str, int]:
+        topics = {"topic": len(names)} if (names := self.topic_names()) else {}
+        return {"run": len(self.runs), "metric": len(self.metrics)} | topics
 
     def topic_names(self) -> list[str]:
         """Return the topics of the answer; none if the request did not ask for topics."""
@@ -58,6 +75,9 @@ class Scores(ScoresAnswer, FramedAnswer):
 class Leaderboard(LeaderboardAnswer, FramedAnswer):
     """Runs ranked by the mean of one metric."""
 
+    def _counts(self) -> dict[str, int]:
+        return {"run": len(self.rows), "metric": len(self.metrics)}
+
     def to_numpy(self) -> Labelled:
         """Return the means, runs x metrics, the best run first."""
         means = [[row.mean[label] for label in self.metrics] for row in self.rows]
@@ -82,17 +102,24 @@ class Leaderboard(LeaderboardAnswer, FramedAnswer):
 class Sweep(SweepAnswer, FramedAnswer):
     """Mean scores of runs at every point of a grid of parameters."""
 
+    def _counts(self) -> dict[str, int]:
+        return {"run": len(self.runs), "point": len(self.points)}
+
     def to_numpy(self) -> Labelled:
         """Return the means, runs x points."""
         means = array([run.means for run in self.runs], (len(self.runs), len(self.points)))
         return Labelled(means, {"run": [run.name for run in self.runs], "point": [each.label for each in self.points]})
 
     def columns(self) -> dict[str, Column]:
-        """Return the columns `run`, `metric`, each parameter that a point has (empty for points without it), `mean`."""
+        """Return the columns `run`, `metric`, each parameter that a point has, and `mean`.
+
+        A parameter with numbers is a column of numbers. It is empty for points without the parameter.
+        """
         varied = list(dict.fromkeys(name for point in self.points for name in point.parameters))
         rows = [
             (run.name, point.label, *(point.parameters.get(name, "") for name in varied), mean)
             for run in self.runs
             for point, mean in zip(self.points, run.means, strict=True)
         ]
-        return columns_of(("run", "metric", *varied, "mean"), rows)
+        columns = columns_of(("run", "metric", *varied, "mean"), rows)
+        return columns | {name: parse_column([str(value) for value in columns[name]]) for name in varied}

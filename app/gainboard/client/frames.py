@@ -21,6 +21,9 @@ Column: TypeAlias = "list[str] | list[int] | list[float | None]"
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)\Z")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?\Z", re.IGNORECASE)
 
+_TEXTS = ("marked", "second marked")
+"""The columns of a table that hold headings, often none."""
+
 
 @dataclass(frozen=True)
 class Labelled:
@@ -28,6 +31,9 @@ class Labelled:
 
     values: NDArray[np.float64]
     axes: Mapping[str, Sequence[str]]
+
+    def __repr__(self) -> str:
+        return f"<Labelled: {', '.join(counted(len(labels), axis) for axis, labels in self.axes.items())}>"
 
 
 class Framed:
@@ -48,6 +54,11 @@ class Framed:
         return polars.DataFrame(
             [polars.Series(name, column, types[_type_of_column(column)]) for name, column in self.columns().items()]
         )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: `1 row`, `2 rows`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def columns_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Column]:
@@ -92,12 +103,14 @@ class ResultTable(Framed):
 
     def __repr__(self) -> str:
         columns = self.columns()
-        return f"<Table of {', '.join(columns)}>"
+        rows = len(next(iter(columns.values())))
+        return f"<ResultTable: {counted(rows, 'row')}, {counted(len(columns), 'column')}>"
 
     def columns(self) -> dict[str, Column]:
         """Return the columns by heading; an empty cell among numbers is None."""
         headings, *rows = csv.reader(io.StringIO(self.csv, newline=""))
-        return {heading: _parse_column([row[place] for row in rows]) for place, heading in enumerate(headings)}
+        columns = {heading: [row[place] for row in rows] for place, heading in enumerate(headings)}
+        return {heading: cells if heading in _TEXTS else parse_column(cells) for heading, cells in columns.items()}
 
     def to_dict(self) -> dict[str, Column]:
         """Return the columns by heading, as `columns` does."""
@@ -118,10 +131,14 @@ def _is_text(column: Column) -> bool:
     return any(isinstance(value, str) for value in column)
 
 
-def _parse_column(cells: list[str]) -> Column:
+def parse_column(cells: list[str]) -> Column:
+    """Return the cells as whole numbers, as numbers with None for an empty cell, or as they are.
+
+    A column of empty cells alone is one of undefined numbers.
+    """
     filled = [cell for cell in cells if cell]
     if len(filled) == len(cells) and all(map(_INTEGER.match, cells)):
         return [int(cell) for cell in cells]
-    if filled and all(map(_NUMBER.match, filled)):
+    if all(map(_NUMBER.match, filled)):
         return [float(cell) if cell else None for cell in cells]
     return cells
