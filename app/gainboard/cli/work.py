@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,15 +25,13 @@ from gainboard.cli.printing import (
     printable_lines,
 )
 from gainboard.cli.progress import ProgressLine
-from gainboard.client import Job, Problem, Report
+from gainboard.cli.result_files import JobOrReport, exhibits_of, write_files
 from gainboard.errors import BadSetting
 
 ID_LENGTH = 64
 SHORT = 12
 """The characters of an id that lists show, which are enough to identify it."""
 FORMATS = ("table", "csv", "json", "latex")
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
-JobOrReport = Job | Report
 
 
 @dataclass(frozen=True)
@@ -222,14 +219,17 @@ def result_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--format", choices=FORMATS, default="table", help="the format (default: table)")
     parser.add_argument("--table", metavar="NAME", help="the table to show (default: the first; JSON has all)")
     parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="write everything into this folder instead: JSON, CSV, LaTeX, SVG"
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="write everything into this folder instead: JSON, CSV, LaTeX, SVG, and an index with captions",
     )
 
 
 def show_result(work: JobOrReport, parsed: argparse.Namespace) -> None:
     """Show the result as the command line says. Raise Problem if there is none."""
     if parsed.output is not None:
-        _write(work, parsed.output)
+        write_files(work, parsed.output)
     elif parsed.format == "json":
         print_json(work.result())
     elif parsed.format == "latex":
@@ -243,56 +243,9 @@ def show_result(work: JobOrReport, parsed: argparse.Namespace) -> None:
 def _print_table(work: JobOrReport, name: str | None) -> None:
     columns = work.table(name).columns()
     print(format_rows(list(columns), list(zip(*columns.values(), strict=True))), end="")
-    tables, figures = _names(work)
-    chosen = name or tables[0]
+    tables, figures = exhibits_of(work)
+    chosen = name or next(iter(tables))
     if others := [each for each in tables if each != chosen]:
         print(f"other tables (--table NAME): {', '.join(others)}", file=sys.stderr)
     if figures:
         print(f"figures (--output DIR): {', '.join(figures)}", file=sys.stderr)
-
-
-def _write(work: JobOrReport, folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in _files(work):
-            # The CSV is written unchanged, because it has line ends of its own.
-            (folder / name).write_bytes(text.encode())
-            print(folder / name, flush=True)
-    except OSError as error:
-        raise BadSetting(f"Cannot write {error.filename}: {error.strerror}.") from error
-
-
-def _files(work: JobOrReport) -> Iterator[tuple[str, str]]:
-    yield "result.json", json.dumps(work.result(), ensure_ascii=False, indent=2) + "\n"
-    tables, figures = _names(work)
-    printed = {each.name for each in work.latest.tables or () if each.latex is not None}
-    total = len(tables) + len(figures)
-    with ProgressLine("writing") as progress:
-        for done, name in enumerate(tables):
-            progress.at(done, total)
-            yield f"{name}.csv", work.table(name).csv
-            if name in printed:
-                yield f"{name}.tex", work.latex(name)
-        for done, name in enumerate(figures, start=len(tables)):
-            progress.at(done, total)
-            try:
-                yield f"{name}.svg", work.figure(name)
-            except Problem as problem:
-                if problem.type not in ("not-found", "no-result"):
-                    raise
-                print(
-                    f"gainboard: {printable(problem.detail)}", file=sys.stderr
-                )  # servers without the `figures` extra do not draw
-                return
-
-
-def _names(work: JobOrReport) -> tuple[list[str], list[str]]:
-    shown = work.latest if work.latest.tables is not None else work.refresh()
-    tables = [each.name for each in shown.tables or ()]
-    figures = [each.name for each in shown.figures or ()]
-    if odd := [name for name in (*tables, *figures) if not _FILE_NAME.match(name)]:
-        raise BadSetting(
-            f"The server names a table or figure {odd[0]!r}, which is not a valid file name. Nothing was written for "
-            "it."
-        )
-    return tables, figures

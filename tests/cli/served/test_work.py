@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,11 @@ def test_output_writes_everything_into_a_folder(
     places |= {f"{each['name']}.tex": each["latex"] for each in shown["tables"]}
     places |= {f"{each['name']}.svg": each["svg"] for each in shown["figures"]}
     assert shown["figures"]
-    assert {Path(each).name for each in written} == {"result.json", *places}
+    assert {Path(each).name for each in written} == {"result.json", "index.html", *places}
+    page = (folder / "out/here/index.html").read_text()
+    assert set(re.findall(r'href="([^"]+)"', page)) == {"result.json", *places}
+    assert all(escape(each["caption"]) in page for each in shown["tables"] + shown["figures"])
+    assert re.findall(r'<img src="([^"]+)"', page) == [f"{each['name']}.svg" for each in shown["figures"]]
     assert json.loads((folder / "out/here/result.json").read_text()) == result
     for name, place in places.items():
         assert (folder / "out/here" / name).read_bytes() == laboratory.organiser.get(place).content

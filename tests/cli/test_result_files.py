@@ -1,0 +1,56 @@
+"""The page that lists the files of a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from gainboard.cli.result_files import write_files
+from gainboard.client import Problem
+from gainboard.client.frames import ResultTable
+
+CAPTION = "<script>alert('AP & Q')</script>"
+ESCAPED = "&lt;script&gt;alert(&#x27;AP &amp; Q&#x27;)&lt;/script&gt;"
+
+
+class Work:
+    """A job with one table that is too long for LaTeX, and one figure."""
+
+    id = "1234"
+
+    def __init__(self, *, is_drawn: bool) -> None:
+        table = SimpleNamespace(name="pairs", caption=CAPTION, latex=None)
+        figure = SimpleNamespace(name="curves", caption=CAPTION)
+        self.latest = SimpleNamespace(tables=[table], figures=[figure], kind="stability", collection="<b>")
+        self._is_drawn = is_drawn
+
+    def result(self) -> dict[str, Any]:
+        return {}
+
+    def table(self, name: str) -> ResultTable:
+        return ResultTable("a\r\n1\r\n")
+
+    def figure(self, name: str) -> str:
+        if not self._is_drawn:
+            raise Problem({"type": "/problems/no-result"}, 409)
+        return "<svg/>"
+
+
+def index(folder: Path, *, is_drawn: bool) -> str:
+    write_files(Work(is_drawn=is_drawn), folder)  # type: ignore[arg-type]
+    return (folder / "index.html").read_text()
+
+
+def test_captions_are_text_and_not_markup(tmp_path: Path) -> None:
+    page = index(tmp_path, is_drawn=True)
+    assert page.count(ESCAPED) == 2
+    assert page.count("stability: &lt;b&gt;") == 2
+    assert "<script" not in page
+
+
+def test_only_files_that_were_written_are_listed(tmp_path: Path) -> None:
+    page = index(tmp_path, is_drawn=False)
+    assert 'href="pairs.csv"' in page
+    assert "pairs.tex" not in page
+    assert "curves" not in page
