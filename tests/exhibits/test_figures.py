@@ -32,14 +32,27 @@ def matrix(size: int) -> HeatMap:
 
 
 def texts(svg: bytes) -> list[str]:
-    """What is written in the drawing: each text stands in a comment beside its outlines."""
-    return [text.strip() for text in re.findall(r"<!-- (.*?) -->", svg.decode())]
+    """What is written in the drawing."""
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
 def drawn(*panels: Panel | HeatMap, highlight: str = "") -> bytes:
     svg = as_svg(Figure("made", "A caption", panels, highlight))
     assert ElementTree.fromstring(svg).tag == f"{SVG}svg"
     return svg
+
+
+def test_a_drawing_has_a_title_and_its_caption_as_description() -> None:
+    caption = "A <caption> & </title>\n more\x07"
+    root = ElementTree.fromstring(as_svg(Figure("made", caption, [matrix(2)])))
+    assert [each.tag for each in root][:2] == [f"{SVG}title", f"{SVG}desc"]
+    assert root[0].text == "made"
+    assert root[1].text == "A <caption> & </title>[U+000A] more[U+0007]"
+
+
+def test_text_is_in_a_font_that_every_reader_has() -> None:
+    fonts = set(re.findall(r"font-family: ([^;]*);", drawn(curves(["AP"])).decode()))
+    assert fonts == {"'DejaVu Sans', 'Verdana', sans-serif"}
 
 
 def test_every_one_of_24_series_is_named_in_the_legend_and_looks_different() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -51,7 +52,13 @@ def svg_bytes(figure: Figure) -> bytes:
             "Date": None,
         }
         _page(figure).savefig(out, format="svg", bbox_inches="tight", pad_inches=0.05, metadata=metadata)
-    return out.getvalue()
+    return _described(out.getvalue(), written(figure.caption))
+
+
+def _described(svg: bytes, caption: str) -> bytes:
+    """Return the drawing with its caption as description beside the title, where screen readers look for it."""
+    title = b"</title>\n"
+    return svg.replace(title, title + f" <desc>{escape(caption)}</desc>\n".encode(), 1)
 
 
 def _page(figure: Figure) -> Page:
