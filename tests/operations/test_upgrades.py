@@ -119,6 +119,9 @@ def assert_equal(now: Any, then: Any) -> None:
         for key in then:
             assert_equal(now[key], then[key])
     elif isinstance(then, list):
+        if then and all(isinstance(each, dict) and "name" in each for each in then):
+            known = {each["name"] for each in then}
+            now = [each for each in now if each["name"] in known]
         assert len(now) == len(then)
         for one, other in zip(now, then, strict=True):
             assert_equal(one, other)

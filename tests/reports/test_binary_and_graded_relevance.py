@@ -84,9 +84,10 @@ def numbers(node: Any) -> Iterator[float]:
 def test_table_2_has_the_runs_that_are_left(laboratory: Laboratory) -> None:
     found = laid(laboratory, NAME)
     assert shown(tables(found)["Table 2"]) == [["grove", 8, 1, 7]]
-    assert any("yew (as hazel)" in remark for remark in remarks(found))
+    assert shown(tables(found)["Table 2 (discarded)"]) == [["grove", "yew", "hazel"]]
     every = laid(laboratory, NAME, drop_identical=False)
     assert shown(tables(every)["Table 2"]) == [["grove", 8, 0, 8]]
+    assert "Table 2 (discarded)" not in tables(every)
 
 
 def test_table_3_is_the_correlation_of_precision_between_the_versions(laboratory: Laboratory) -> None:
@@ -225,7 +226,7 @@ def test_with_two_levels_the_gains_are_told(laboratory: Laboratory) -> None:
 
 def test_with_binary_levels_there_is_only_w1(laboratory: Laboratory) -> None:
     found = laid(beside(laboratory, "binary", highest_level=1), NAME)
-    assert list(tables(found)) == ["Table 2", "Table 4", "Table 5"]
+    assert list(tables(found)) == ["Table 2", "Table 2 (discarded)", "Table 4", "Table 5"]
     assert [column.title for column in tables(found)["Table 4"].columns[1:]] == ["w1", "w1"]
     assert list(figures(found)) == [f"Figures 1-2 ({letter})" for letter in "abdf"]
     assert any("all weighting schemes are w1" in why for why in left_out(found).values())

@@ -124,7 +124,7 @@ def create_collection(
     return once(workspace, principal, request, idempotency_key, fingerprint, act)
 
 
-@router.get("")
+@router.get("", openapi_extra={"security": [{}]})  # besides that with a token
 def list_collections(
     request: Request,
     workspace: WorkspaceDep,
