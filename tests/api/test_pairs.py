@@ -176,4 +176,5 @@ def test_the_command_writes_a_table_that_is_not_printed_as_csv_alone(
     line = ["job", "result", many["id"], "--output", str(tmp_path), "--server", lab.service.url, "--token", ADMIN]
     assert main(line) == 0
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"result.json", "sensitivity.csv", "sensitivity.tex", "pairs.csv", "asl-curves.svg"}
+    tables = {"sensitivity.csv", "sensitivity.tex", "pairs.csv"}
+    assert written == {"index.html", "result.json", "asl-curves.svg", *tables}

@@ -226,7 +226,9 @@ class Pass:
         self._check_topics(names)
         rows = np.array([self._rows.get(name, -1) for name in names], np.int64)
         counts, sums = np.empty((found, 2), np.int64), np.empty((found, 4), np.float64)
-        keys = single_precision(room.scores).astype(np.float64) if self._order_by == "score32" else room.scores
+        keys = room.scores[: topics[-1, 0]]  # beyond these lines, nothing is set
+        if self._order_by == "score32":
+            keys = single_precision(keys).astype(np.float64)
         form = self._documents, self._order_by == "rank", self._depth
         text = np.frombuffer(data, np.uint8)
         agreement = np.array([0, 0, 0, 0, 0, -1], np.int64)

@@ -48,8 +48,8 @@ def test_the_page_can_be_followed(walked: tuple[subprocess.CompletedProcess[str]
     assert done.returncode == 0, done.stderr
     assert "runs/otter.txt: otter: 12 topics, 480 documents" in done.stdout
     for name, files in (
-        ("stability", {".json", ".csv", ".tex", ".svg"}),
-        ("appendix", {".json", ".csv", ".tex", ".svg"}),
+        ("stability", {".html", ".json", ".csv", ".tex", ".svg"}),
+        ("appendix", {".html", ".json", ".csv", ".tex", ".svg"}),
     ):
         assert {path.suffix for path in (folder / name).iterdir()} == files
 
