@@ -20,8 +20,9 @@ from gainboard.api.qrels import Version
 from gainboard.api.scores import Defaults
 from gainboard.errors import BadExpression, BadGains, Forbidden, NoQrels
 from gainboard.evaluation.corrections import Corrections
-from gainboard.evaluation.impact import MOST_METRICS, TEST, Impact, MetricImpact, Significance, impact
+from gainboard.evaluation.impact import MOST_METRICS, Impact, MetricImpact, impact
 from gainboard.evaluation.scoring import Question
+from gainboard.evaluation.verdict_changes import TEST, Significance
 from gainboard.exhibits import csv_line
 from gainboard.store.records import Collection
 

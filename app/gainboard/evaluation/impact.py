@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +14,13 @@ from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.scoring import Question, bind
 from gainboard.evaluation.selection import AllRuns, NamedRuns
+from gainboard.evaluation.verdict_changes import Significance, changed_verdicts
 from gainboard.evaluation.versions import index_of, judged_topics, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics.correlation import kendall_matrix
-from gainboard.statistics.means import competition_ranks, verdicts
-from gainboard.statistics.pairs import pair_count, pair_indices
-from gainboard.statistics.significance import SignificanceSettings, find_test
+from gainboard.statistics.means import competition_ranks
+from gainboard.statistics.pairs import pair_count
 from gainboard.store import runs
 from gainboard.store.records import Collection, Qrels, Run
 
@@ -32,29 +32,6 @@ MOST_PAIRS = 100_000
 """The most metrics x pairs of runs in one request, because the answer may name each of them."""
 MOST_DIFFERENCES = 60_000_000
 """The most metrics x pairs of runs x topics in one request: about a second for the test, for both versions."""
-TEST = "t-test"
-"""This test draws nothing, so verdicts change only because of the judgments, never because of another draw."""
-
-
-@dataclass(frozen=True, slots=True)
-class Flip:
-    """A pair of runs whose verdict changed. `better_*` is None if the runs did not differ."""
-
-    runs: tuple[str, str]
-    asl_before: float
-    asl_after: float
-    better_before: str | None
-    better_after: str | None
-
-
-@dataclass(frozen=True)
-class Significance:
-    """The verdicts of a test on all pairs under both versions, over the topics that have a score under both."""
-
-    topics: int
-    counts: Mapping[str, int]
-    """Numbers of pairs by verdict: `same_better`, `no_difference`, or now `appears`, `disappears`, `reverses`."""
-    flips: Sequence[Flip]
 
 
 @dataclass(frozen=True)
@@ -161,31 +138,10 @@ def _significance(before: Matrices, after: Matrices, label: str, alpha: float) -
     common = [topic for topic in was if topic in now]
     if before.run_count < 2 or len(common) < 2 or before.metric(label).parameters["mean"] != "arithmetic":
         return None
-    asls, says = [], []
     # Only topics with a score under both versions are compared: otherwise a verdict could change because of other
     # topics.
-    for matrices, columns in ((before, was), (after, now)):
-        scores = np.ascontiguousarray(matrices.scores(label)[:, [columns[topic] for topic in common]])
-        asls.append(find_test(TEST).decide(scores, SignificanceSettings()).asl)
-        says.append(verdicts(scores.mean(axis=1), asls[-1], alpha))
-    flips = list(_flips([run.name for run in before.runs], asls, says))
-    return Significance(len(common), _counts(*says), flips)
-
-
-def _counts(was: NDArray[np.int8], now: NDArray[np.int8]) -> dict[str, int]:
-    kinds = {
-        "same_better": (was == now) & (was != 0),
-        "no_difference": (was == 0) & (now == 0),
-        "appears": (was == 0) & (now != 0),
-        "disappears": (was != 0) & (now == 0),
-        "reverses": was * now == -1,
-    }
-    return {kind: int(pairs.sum()) for kind, pairs in kinds.items()}
-
-
-def _flips(names: Sequence[str], asls: Sequence[Floats], says: Sequence[NDArray[np.int8]]) -> Iterator[Flip]:
-    first, second = pair_indices(len(names))
-    for pair in np.flatnonzero(says[0] != says[1]).tolist():
-        one, other = names[first[pair]], names[second[pair]]
-        was, now = ({1: one, -1: other, 0: None}[int(each[pair])] for each in says)
-        yield Flip((one, other), float(asls[0][pair]), float(asls[1][pair]), was, now)
+    old, new = (
+        np.ascontiguousarray(matrices.scores(label)[:, [columns[topic] for topic in common]])
+        for matrices, columns in ((before, was), (after, now))
+    )
+    return changed_verdicts([run.name for run in before.runs], old, new, alpha)

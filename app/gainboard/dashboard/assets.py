@@ -1,0 +1,77 @@
+"""Static files: read once, compressed once, at addresses that hold their hash, so that browsers keep them for good."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+
+from gainboard.api.answers import takes_gzip
+from gainboard.errors import NotFound
+
+FOLDER = Path(__file__).parent / "static"
+SERVED = (".css", ".js", ".svg")
+"""Licences and the manifest of what others wrote are in the folder, too, but nobody needs them in a browser."""
+FOREVER = "public, max-age=31536000, immutable"
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A static file: its bytes, plain and compressed, and their hash."""
+
+    name: str
+    media_type: str
+    plain: bytes
+    packed: bytes
+    etag: str
+
+
+@cache
+def _assets() -> Mapping[str, Asset]:
+    """Return all static files by name. Their number is fixed when the package is built, so they stay in memory."""
+    files = (path for path in sorted(FOLDER.rglob("*")) if path.suffix in SERVED)
+    return {asset.name: asset for asset in map(_read, files)}
+
+
+def _read(path: Path) -> Asset:
+    plain = path.read_bytes()
+    media_type = mimetypes.types_map[path.suffix]
+    packed = gzip.compress(plain, mtime=0)
+    return Asset(path.relative_to(FOLDER).as_posix(), media_type, plain, packed, hashlib.sha256(plain).hexdigest()[:16])
+
+
+@cache
+def version() -> str:
+    """Return the hash of all static files together.
+
+    Scripts import each other by relative addresses, so one version is part of every address.
+    """
+    return hashlib.sha256("".join(asset.etag for asset in _assets().values()).encode()).hexdigest()[:16]
+
+
+def address_of(name: str) -> str:
+    """Return the address of a static file. Raise KeyError if it does not exist."""
+    return f"/static/{version()}/{_assets()[name].name}"
+
+
+@router.get("/static/{version}/{name:path}")
+async def read_asset(version: str, name: str, request: Request) -> Response:
+    """Return a static file. An address of another version gets the file of today, which browsers do not keep."""
+    if (asset := _assets().get(name)) is None:
+        raise NotFound(f"There is no static file {name!r}.")
+    is_packed = takes_gzip(request.headers)
+    headers = {
+        "Cache-Control": FOREVER if version == globals()["version"]() else "no-cache",
+        "ETag": f'"{asset.etag}{"-gzip" if is_packed else ""}"',
+        "Vary": "Accept-Encoding",
+        **({"Content-Encoding": "gzip"} if is_packed else {}),
+    }
+    return Response(asset.packed if is_packed else asset.plain, headers=headers, media_type=asset.media_type)

@@ -1,0 +1,47 @@
+"""Errors as pages: the same problem as in the API, for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from gainboard.dashboard.rendering import Look, PageRoute, page
+from gainboard.dashboard.sessions import visitor_of
+
+Handler = Callable[[Request, Exception], Awaitable[Response]]
+KEPT = ("retry-after", "allow", "connection")
+
+
+def install(application: FastAPI) -> None:
+    """Show the problems of pages as pages. The API's handlers must be installed before."""
+    for kind, handler in list(application.exception_handlers.items()):
+        application.add_exception_handler(kind, _readable(handler))  # type: ignore[arg-type]
+
+
+def _readable(handler: Any) -> Handler:
+    async def handle(request: Request, error: Exception) -> Response:
+        answer: Response = await handler(request, error)
+        if not _is_for_people(request) or answer.media_type != "application/problem+json":
+            return answer
+        return show(request, answer)
+
+    return handle
+
+
+def _is_for_people(request: Request) -> bool:
+    """Return whether the request was for a page. Addresses of the API have problem documents in browsers, too."""
+    if isinstance(request.scope.get("route"), PageRoute):
+        return "text/html" in request.headers.get("accept", "*/*").replace("*/*", "text/html")
+    is_known = request.scope.get("route") is not None or request.url.path.startswith("/v1/")
+    return not is_known and "text/html" in request.headers.get("accept", "")
+
+
+def show(request: Request, answer: Response) -> Response:
+    """Return a problem document as a page, with the form to sign in if that may help."""
+    problem = json.loads(bytes(answer.body))
+    headers = {name: value for name, value in answer.headers.items() if name in KEPT}
+    look = Look(problem["title"], status=answer.status_code, headers=headers)
+    return page(request, visitor_of(request), "error.html", look, problem=problem)

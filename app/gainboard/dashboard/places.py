@@ -1,0 +1,76 @@
+"""Where a page is: a collection as its visitor sees it, and so which entries the navigation has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from gainboard.dashboard.sessions import Visitor
+from gainboard.evaluation.visibility import View, open_collection
+from gainboard.evaluation.workspace import Workspace
+
+
+class Entry(NamedTuple):
+    """An entry of the navigation: its text, and its address below that of the collection."""
+
+    title: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A collection as a visitor sees it now."""
+
+    view: View
+    now: datetime
+
+    @property
+    def name(self) -> str:
+        """The name of the collection, which is harmless in a path."""
+        return self.view.collection.name
+
+    @property
+    def title(self) -> str:
+        """The title of the collection, or its name."""
+        return self.view.collection.title or self.name
+
+    @property
+    def path(self) -> str:
+        """The address of the collection's board."""
+        return f"/c/{self.name}"
+
+    @property
+    def phase(self) -> str:
+        """The phase in one word."""
+        return "released" if self.view.collection.is_released(self.now) else "hidden"
+
+    @property
+    def level_names(self) -> Sequence[str]:
+        """The names of the levels above 0, the lowest first."""
+        collection = self.view.collection
+        return [collection.level_name(level) for level in range(1, collection.highest_level + 1)]
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The pages of the collection that this visitor may use."""
+        view = self.view
+        takes_part = view.principal.role in ("participant", "organiser")
+        offered = (
+            (True, Entry("Board", "")),
+            (view.sees_free_scores, Entry("Topics", "/topics")),
+            (view.sees_free_scores, Entry("Compare", "/compare")),
+            (view.organises or view.sees_judgments, Entry("Pool", "/pool")),
+            (view.organises or view.sees_judgments, Entry("Judgments", "/judgments")),
+            (view.sees_free_scores, Entry("Analyses", "/analyses")),
+            (takes_part, Entry("Submissions", "/submissions")),
+            (view.organises, Entry("Settings", "/settings")),
+        )
+        return [entry for is_offered, entry in offered if is_offered]
+
+
+def enter(workspace: Workspace, visitor: Visitor, name: str) -> Place:
+    """Return the collection as this visitor sees it. Raise NotFound or NotAuthenticated as the API does."""
+    with workspace.database.reading() as tx:
+        return Place(open_collection(tx, visitor.principal, name), workspace.now())

@@ -1,0 +1,125 @@
+"""Pages: templates with everything escaped, and the headers that keep a browser from running anything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.utils import get_flat_dependant
+from fastapi.routing import APIRoute
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import BaseModel
+from starlette.routing import Match
+from starlette.types import Scope
+
+from gainboard.api.answers import address
+from gainboard.dashboard import assets
+from gainboard.dashboard.places import Place
+from gainboard.dashboard.sessions import Visitor
+
+PLOT_STYLE = "'sha256-TO-BE-MEASURED'"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' {style}; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors {frames}; base-uri 'none'"
+)
+ENVIRONMENT = Environment(
+    loader=PackageLoader("gainboard.dashboard"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def _score(value: float | None, digits: int = 4) -> str:
+    """Return a score as text; a dash for none."""
+    return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+def _when(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M} UTC"
+
+
+def segment(text: str) -> str:
+    """Return a name as a part of a path: names may hold anything."""
+    return quote(text, safe="")
+
+
+ENVIRONMENT.filters |= {"score": _score, "percent": _percent, "when": _when, "segment": segment}
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a page has beside its own values: a title, the place in the navigation, and how it may be framed."""
+
+    title: str
+    place: Place | None = None
+    here: str = ""
+    """The entry of the navigation that is current."""
+    may_be_framed: bool = False
+    style: str = PLOT_STYLE
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def page(request: Request, visitor: Visitor, template: str, look: Look, **values: Any) -> Response:
+    """Return a template as a page with its headers. `values` are what the template shows."""
+
+    def to(path: str, *more: tuple[str, Any], **query: Any) -> str:
+        pairs = [*more, *((name, value) for name, value in query.items() if value is not None)]
+        return address(request, path) + (f"?{urlencode(pairs)}" if pairs else "")
+
+    content = ENVIRONMENT.get_template(template).render(
+        values, look=look, visitor=visitor, to=to, asset=lambda name: address(request, assets.address_of(name))
+    )
+    frames = "*" if look.may_be_framed else "'none'"
+    headers = {
+        "Content-Security-Policy": POLICY.format(style=look.style, frames=frames),
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cache-Control": "private, no-cache",
+        "Vary": "Accept, Accept-Encoding, Cookie",
+        **look.headers,
+    }
+    return Response(content, look.status, headers, "text/html")
+
+
+class PageRoute(APIRoute):
+    """A route of a page. Its query parameters are known although OpenAPI does not list it."""
+
+    def query_names(self) -> Mapping[str, bool]:
+        """Return the names of the query's parameters, and whether each may be given several times."""
+        return {
+            name: is_list
+            for each in get_flat_dependant(self.dependant).query_params
+            for name, is_list in _names(each.alias, each.field_info.annotation)
+        }
+
+
+def _names(alias: str, annotation: Any) -> list[tuple[str, bool]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [(name, "list[" in str(each.annotation)) for name, each in annotation.model_fields.items()]
+    return [(alias, "list[" in str(annotation))]
+
+
+class PeopleRoute(PageRoute):
+    """A page at an address that programs use, too: only requests that name HTML in their Accept header get it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether the route fits the request."""
+        accepts = dict(scope.get("headers", ())).get(b"accept", b"")
+        return super().matches(scope) if b"text/html" in accepts else (Match.NONE, {})
+
+
+def pages(route: type[PageRoute] = PageRoute) -> APIRouter:
+    """Return a router for pages."""
+    return APIRouter(include_in_schema=False, route_class=route)
+
