@@ -39,6 +39,7 @@ from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Con
 from gainboard.api.models.answers import build_all
 from gainboard.api.readers import Readers
 from gainboard.api.telemetry import IS_INSTALLED, Telemetry
+from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.organisers import ensure_organiser
 from gainboard.evaluation.workspace import Workspace
@@ -191,6 +192,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     application.state.telemetry = Telemetry() if IS_INSTALLED else None
     application.state.telemetry_is_public = settings.metrics == "public"
     problems.install(application)
+    dashboard.install(application)
     for resource in ROUTERS:
         application.include_router(resource.router)
     application.include_router(results.of_jobs)

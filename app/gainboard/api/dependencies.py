@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import groupby
 from operator import itemgetter
 from typing import Annotated, Any
@@ -102,7 +102,9 @@ def _query_names(request: Request, route: APIRoute) -> Mapping[str, bool]:
     names: dict[str, Mapping[str, bool]] = request.app.state.query_names
     key = f"{request.method} {route.path_format}"
     if key not in names:
-        names[key] = _described(request.app.openapi(), route.path_format, request.method.lower())
+        # Pages are not part of OpenAPI and know the names themselves.
+        own: Callable[[], Mapping[str, bool]] | None = getattr(route, "query_names", None)
+        names[key] = own() if own else _described(request.app.openapi(), route.path_format, request.method.lower())
     return names[key]
 
 

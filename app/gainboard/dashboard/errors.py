@@ -18,7 +18,7 @@ KEPT = ("retry-after", "allow", "connection")
 def install(application: FastAPI) -> None:
     """Show the problems of pages as pages. The API's handlers must be installed before."""
     for kind, handler in list(application.exception_handlers.items()):
-        application.add_exception_handler(kind, _readable(handler))  # type: ignore[arg-type]
+        application.add_exception_handler(kind, _readable(handler))
 
 
 def _readable(handler: Any) -> Handler:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request, Response
-from fastapi.dependencies.utils import get_flat_dependant
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Cookie, Header, Path
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from pydantic import BaseModel
 from starlette.routing import Match
 from starlette.types import Scope
 
+from gainboard import __version__
 from gainboard.api.answers import address
 from gainboard.dashboard import assets
 from gainboard.dashboard.places import Place
@@ -79,7 +80,13 @@ def page(request: Request, visitor: Visitor, template: str, look: Look, **values
         return address(request, path) + (f"?{urlencode(pairs)}" if pairs else "")
 
     content = ENVIRONMENT.get_template(template).render(
-        values, look=look, visitor=visitor, to=to, asset=lambda name: address(request, assets.address_of(name))
+        values,
+        look=look,
+        visitor=visitor,
+        version=__version__,
+        here=_here(request),
+        to=to,
+        asset=lambda name: address(request, assets.address_of(name)),
     )
     frames = "*" if look.may_be_framed else "'none'"
     headers = {
@@ -92,22 +99,20 @@ def page(request: Request, visitor: Visitor, template: str, look: Look, **values
     return Response(content, look.status, headers, "text/html")
 
 
+def _here(request: Request) -> str:
+    """Return the address of the page below the root path, with its query."""
+    path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    return path + (f"?{request.url.query}" if request.url.query else "")
+
+
 class PageRoute(APIRoute):
     """A route of a page. Its query parameters are known although OpenAPI does not list it."""
 
     def query_names(self) -> Mapping[str, bool]:
         """Return the names of the query's parameters, and whether each may be given several times."""
-        return {
-            name: is_list
-            for each in get_flat_dependant(self.dependant).query_params
-            for name, is_list in _names(each.alias, each.field_info.annotation)
-        }
-
-
-def _names(alias: str, annotation: Any) -> list[tuple[str, bool]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [(name, "list[" in str(each.annotation)) for name, each in annotation.model_fields.items()]
-    return [(alias, "list[" in str(annotation))]
+        fields = get_flat_params(self.dependant)
+        queries = [each for each in fields if not isinstance(each.field_info, Cookie | Header | Path)]
+        return {each.alias: "list[" in str(each.field_info.annotation) for each in queries}
 
 
 class PeopleRoute(PageRoute):
@@ -122,4 +127,3 @@ class PeopleRoute(PageRoute):
 def pages(route: type[PageRoute] = PageRoute) -> APIRouter:
     """Return a router for pages."""
     return APIRouter(include_in_schema=False, route_class=route)
-

@@ -19,6 +19,12 @@ class Visitor:
     csrf: str = ""
 
     @property
+    def role_shown(self) -> str:
+        """The role in words, with the team of a participant."""
+        team = self.principal.token.team if self.principal.token else None
+        return f"{self.principal.role} of {team}" if team else self.principal.role
+
+    @property
     def is_signed_in(self) -> bool:
         """Return whether there is a session."""
         return bool(self.csrf)

@@ -1,0 +1,160 @@
+"""`/c/{collection}`: the board, runs ranked by a metric under the parameters of the query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from fastapi import Query, Request, Response
+from pydantic import Field, model_validator
+
+from gainboard.api.answers import address
+from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.leaderboard import AskedFormat, AskedLeaderboard, read_leaderboard
+from gainboard.dashboard.board_rows import Beside, Wanted, in_order, rows_of
+from gainboard.dashboard.charts import Scale
+from gainboard.dashboard.parameters import STEPS, controls, metric_names
+from gainboard.dashboard.places import Place, enter
+from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.requests import ShownRequest, pairs_of, query_of
+from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.errors import Refused
+from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.runs import list_runs
+from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
+from gainboard.evaluation.workspace import Workspace
+from gainboard.work.groups import KIND, GroupsJob, groups_job
+from gainboard.work.job_kinds import find_kind
+
+router = pages()
+MOST_ROWS = 500
+OFTEN, SELDOM = 2, 30
+"""Seconds between two looks at a board: while its groups are computed, and otherwise."""
+UNDERWAY = ("queued", "running")
+
+
+class AskedBoard(AskedLeaderboard):
+    """The query of a board: that of the API's leaderboard, and what is shown of it."""
+
+    team: Annotated[str | None, Field(description="Only runs of this team")] = None
+    find: Annotated[str | None, Field(description="Only runs whose name or team has this text")] = None
+    pin: Annotated[list[str], Field(description="Runs that are shown first", max_length=100)] = Field(
+        default_factory=list
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, given: Any) -> Any:
+        """Leave out what a form sends of fields that nobody has filled in."""
+        if not isinstance(given, Mapping):
+            return given
+        filled = {name: [each for each in value if each] for name, value in given.items() if isinstance(value, list)}
+        return {name: value for name, value in {**given, **filled}.items() if value != ""}
+
+    def wanted(self) -> Wanted:
+        """Return the runs that are shown."""
+        return Wanted(self.team, self.find, self.pin)
+
+
+@router.get("/c/{collection}")
+def show_board(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    asked: Annotated[AskedBoard, Query()],
+) -> Response:
+    """Show the ranked runs, with the parameters to change and what they change."""
+    place = enter(workspace, visitor, collection)
+    look = Look(place.title, place, "Board")
+    if not place.view.sees_scores:
+        return page(request, visitor, "board_hidden.html", look)
+    board = leaderboard(workspace, visitor.sender, collection, asked.question(), asked.by)
+    effect = setting_effect(workspace, visitor.sender, collection, asked.question(), board)
+    job = groups_job(workspace, board)
+    shown = _table(workspace, visitor, place, asked, board, effect, job) | _form(request, place, asked, board)
+    return page(request, visitor, "board.html", look, asked=asked, board=board, effect=effect, job=job, **shown)
+
+
+def _table(
+    workspace: Workspace,
+    visitor: Visitor,
+    place: Place,
+    asked: AskedBoard,
+    board: RankedRuns,
+    effect: SettingEffect | None,
+    job: GroupsJob | None,
+) -> dict[str, Any]:
+    listed = list_runs(workspace, visitor.principal, place.name, None, len(board.rows) + 1)
+    judgings = {each.run.name: each.judging for each in listed}
+    letters = (job.groups if job else None) or {}
+    rows = rows_of(board, asked.wanted(), Beside(effect, letters, judgings, place.view.own_team))
+    return {
+        "rows": rows[:MOST_ROWS],
+        "found": len(rows),
+        "scale": Scale.around(value for row in rows for value in (row.mean, *(row.interval or ()))),
+        "groups": in_order([row.letters for row in rows]),
+        "sees_judged": any(row.judged is not None for row in rows),
+        "may_start": job is not None and _may_start(place),
+        "seconds": OFTEN if job and job.state in UNDERWAY else SELDOM,
+    }
+
+
+def _may_start(place: Place) -> bool:
+    try:
+        place.view.principal.require_token()
+        find_kind(KIND).admit(place.view)
+    except Refused:
+        return False
+    return True
+
+
+def _form(request: Request, place: Place, asked: AskedBoard, board: RankedRuns) -> dict[str, Any]:
+    """Return what the form and the links need: the query as it is, and as each link changes it."""
+    collection = place.view.collection
+    by_label = {label: expression for expression, label in board.scores.asked.items()}
+    first = by_label[board.by]
+    more = [expression for expression in by_label.values() if expression != first]
+    given = asked.model_dump(exclude_unset=True, exclude={"metric", "by"})
+    shown = controls(collection, board, asked.given())
+    boxes = {"team", "find", *(each.name for each in shown)}
+    numbers = query_of(
+        {"metric": [first, *more]} | {k: v for k, v in given.items() if k not in ("team", "find", "pin")}
+    )
+
+    def here(**changed: Any) -> str:
+        query = query_of({"metric": asked.metric, "by": asked.by} | given | changed)
+        return address(request, place.path) + (f"?{query}" if query else "")
+
+    return {
+        "metric": board.scores.metrics[board.scores.labels().index(board.by)],
+        "ranked_by": first,
+        "more": more,
+        "kept": pairs_of({k: v for k, v in given.items() if k not in boxes}),
+        "controls": shown,
+        "cutoffs": [each for each in STEPS["cutoff"] if each <= collection.depth],
+        "metric_names": metric_names(),
+        "teams": sorted({row.run.team for row in board.rows}),
+        "columns": [label for label in board.scores.labels() if label != board.by],
+        "sorted_by": {
+            label: here(metric=[expression, *(each for each in by_label.values() if each != expression)], by=None)
+            for label, expression in by_label.items()
+        },
+        "pins": {row.run.name: here(pin=sorted({*asked.pin} ^ {row.run.name})) for row in board.rows},
+        "numbers": numbers,
+        "asking": ShownRequest.of(request, "leaderboard", place.name, numbers),
+    }
+
+
+@router.get("/c/{collection}/board.{form}")
+def read_board(
+    collection: CollectionName,
+    form: Literal["json", "csv"],
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    asked: Annotated[AskedLeaderboard, Query()],
+) -> Response:
+    """Return the numbers of a board, as the API does."""
+    given = AskedFormat(**asked.model_dump(exclude_unset=True), format=form)
+    return read_leaderboard(collection, request, workspace, visitor.sender, given)

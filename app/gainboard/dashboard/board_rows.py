@@ -1,0 +1,111 @@
+"""The rows of a board: what is shown of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from gainboard.evaluation.leaderboard import RankedRuns, Row
+from gainboard.evaluation.policy import is_late
+from gainboard.evaluation.setting_effects import SettingEffect
+from gainboard.store.records import Judging
+
+MOST_LINES = 30
+"""The most groups that are drawn as lines; more are given as letters."""
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """A row of the board: a run, its places on the axis, and the columns of its groups."""
+
+    rank: int
+    move: int
+    name: str
+    team: str
+    mean: float
+    interval: tuple[float, float] | None
+    others: Sequence[float]
+    judged: float | None
+    letters: Sequence[str]
+    lines: Sequence[str]
+    """For each group: `first`, `last`, `only` or `middle` where its line runs through the row, else nothing."""
+    is_late: bool
+    is_mine: bool
+    is_pinned: bool
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The runs that are shown: those that fit the filters, and those that are pinned, which come first."""
+
+    team: str | None
+    find: str | None
+    pinned: Collection[str]
+
+    def fits(self, row: Row) -> bool:
+        """Return whether the run is shown."""
+        if row.run.name in self.pinned:
+            return True
+        is_found = not self.find or self.find.casefold() in f"{row.run.name} {row.run.team}".casefold()
+        return is_found and self.team in (None, row.run.team)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What rows show beside their scores: what a setting changes, groups, judgings, and the visitor's own team."""
+
+    effect: SettingEffect | None
+    letters: Mapping[str, Sequence[str]]
+    judgings: Mapping[str, Judging | None]
+    own_team: int | None
+
+
+def rows_of(board: RankedRuns, wanted: Wanted, beside: Beside) -> list[BoardRow]:
+    """Return the rows in the order of the board, pinned ones first."""
+    fitting = (row for row in board.rows if wanted.fits(row))
+    kept = sorted(fitting, key=lambda row: row.run.name not in wanted.pinned)
+    lines = _lines([beside.letters.get(row.run.name, ()) for row in kept])
+    return [_row(board, row, through, wanted, beside) for row, through in zip(kept, lines, strict=True)]
+
+
+def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: Wanted, beside: Beside) -> BoardRow:
+    by, name = board.scores.labels().index(board.by), row.run.name
+    means, judging = board.means_of(row), beside.judgings.get(name)
+    share = judging.unjudged_share if judging else None
+    return BoardRow(
+        rank=row.rank,
+        move=beside.effect.moves.get(name, 0) if beside.effect else 0,
+        name=name,
+        team=row.run.team,
+        mean=means[by],
+        interval=board.intervals_of(row)[by],
+        others=[mean for number, mean in enumerate(means) if number != by],
+        judged=None if share is None else 1 - share,
+        letters=beside.letters.get(name, ()),
+        lines=lines,
+        is_late=is_late(board.scores.collection, row.run),
+        is_mine=beside.own_team is not None and row.run.team_id == beside.own_team,
+        is_pinned=name in wanted.pinned,
+    )
+
+
+def in_order(letters: Sequence[Sequence[str]]) -> list[str]:
+    """Return the letters of all groups in their order: z is before aa."""
+    return sorted({letter for each in letters for letter in each}, key=lambda letter: (len(letter), letter))
+
+
+def _lines(letters: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return for each row, and each group in order, how the group's line runs through the row."""
+    order = in_order(letters)
+    if len(order) > MOST_LINES:
+        return [[] for _ in letters]
+    members = [[row for row, each in enumerate(letters) if letter in each] for letter in order]
+    return [[_line(rows[0], row, rows[-1]) for rows in members] for row in range(len(letters))]
+
+
+def _line(first: int, row: int, last: int) -> str:
+    if not first <= row <= last:
+        return ""
+    if first == last:
+        return "only"
+    return {first: "first", last: "last"}.get(row, "middle")
