@@ -140,7 +140,8 @@ def _form(request: Request, place: Place, asked: AskedBoard, board: RankedRuns) 
             label: here(metric=[expression, *(each for each in by_label.values() if each != expression)], by=None)
             for label, expression in by_label.items()
         },
-        "pins": {row.run.name: here(pin=sorted({*asked.pin} ^ {row.run.name})) for row in board.rows},
+        "pin": here(pin=[*asked.pin, ""]),
+        "unpin": {name: here(pin=[each for each in asked.pin if each != name]) for name in asked.pin},
         "numbers": numbers,
         "asking": ShownRequest.of(request, "leaderboard", place.name, numbers),
     }

@@ -28,9 +28,9 @@ function slider(title, steps, onMove) {
   range.addEventListener("change", (event) => event.stopPropagation());
   label.append(title, shown, range);
   const show = (text) => {
-    const number = Number(text);
-    const distance = (step) => (step === text ? -1 : Math.abs(Math.log((Number(step) + 0.01) / (number + 0.01))));
-    range.value = steps.reduce((best, step, i) => (distance(step) < distance(steps[best]) ? i : best), 0);
+    const distance = (step) => Math.abs(Math.log((Number(step) + 0.01) / (Number(text) + 0.01)));
+    const nearest = () => steps.reduce((best, step, i) => (distance(step) < distance(steps[best]) ? i : best), 0);
+    range.value = steps.includes(text) ? steps.indexOf(text) : nearest();
     say();
     shown.value = text;
   };
@@ -55,7 +55,12 @@ function addNumber(label) {
   show();
   box.addEventListener("change", show);
   label.before(made.label);
-  label.classList.add("exact");
+  if (isNamed) label.hidden = true;
+  else {
+    // The box takes the place of the slider's own text, so that each value is seen once.
+    made.label.querySelector("output").replaceWith(box);
+    label.remove();
+  }
 }
 
 /** One slider for each level. A higher level is never worth less than a lower one. */
