@@ -33,7 +33,7 @@ from tests import (
 
 INNER_LOOP = "not outer"
 HERE = Path(__file__).parent
-OUTER = ("client", "jobs", "operations", "proofs", "reports", "trust")
+OUTER = ("client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
 ON_BOTH_DATABASES = {"database_url", "postgres_url"}
 ADMIN = "the-admin-token-of-the-tests"
 

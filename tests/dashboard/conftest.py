@@ -1,0 +1,115 @@
+"""A real browser on pages of a real server, and what it has complained about."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+
+from gainboard import demo
+from gainboard.evaluation.principals import Sender, authenticate
+from gainboard.main import create_app, open_workspace
+from gainboard.settings import Settings
+from tests.conftest import ADMIN, Service, running
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # No name has an address: whatever a page loads from elsewhere fails, and says so.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
+
+def chromium() -> str | None:
+    """The browser, if one is installed."""
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A browser without a window."""
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium: install Debian's `chromium`")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watched:
+    """A page of a browser, and everything that went wrong on it."""
+
+    page: Page
+    url: str
+    errors: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+
+    def visit(self, path: str) -> int:
+        """Opens an address of the server, and waits until everything has been loaded. Returns the status."""
+        answer = self.page.goto(self.url + path, wait_until="networkidle")
+        assert answer is not None
+        return answer.status
+
+    def _note(self, route: Route) -> None:
+        if not route.request.url.startswith((self.url, "data:", "blob:")):
+            self.elsewhere.append(route.request.url)
+        route.continue_()
+
+    def watch(self) -> None:
+        """Notes errors of the console, which has violations of the policy too, and requests to other origins."""
+        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.route("**/*", self._note)
+
+    def sign_in(self, token: str) -> None:
+        """Signs in as people do."""
+        self.visit("/signin")
+        self.page.get_by_label("Token").fill(token)
+        self.page.locator("main").get_by_role("button", name="Sign in").click()
+        self.page.wait_for_load_state("networkidle")
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Any]:
+    """Returns a function that opens a new page, as somebody new, on a server."""
+    contexts: list[BrowserContext] = []
+
+    def open_one(service: Service, **settings: Any) -> Watched:
+        context = browser.new_context(**({"viewport": {"width": 1440, "height": 1000}} | settings))
+        contexts.append(context)
+        watched = Watched(context.new_page(), service.url)
+        watched.watch()
+        return watched
+
+    yield open_one
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def demo_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The demo's server, with both campaigns."""
+    data: Path = tmp_path_factory.mktemp("demo")
+    settings = Settings.read({}, data=data, admin_token=ADMIN)
+    workspace, _ = open_workspace(settings)
+    for _line in demo.load(workspace, authenticate(workspace, Sender(ADMIN))):
+        pass
+    with running(create_app(workspace, settings)) as service:
+        yield service
+
+
+@pytest.fixture
+def browser_page(open_page: Any, demo_service: Service) -> Watched:
+    """A page on the demo's server. What it complains about fails the test, unless the test takes it out."""
+    watched: Watched = open_page(demo_service)
+    return watched

@@ -1,0 +1,63 @@
+"""The board as people use it, on the demo's campaign."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.conftest import Service
+from tests.dashboard.conftest import Watched
+
+SETTING = {"metric": "Q", "gains": "20:3:1", "beta": "100"}
+
+
+def shown(watched: Watched) -> list[tuple[str, str]]:
+    """The names and means on the board, in its order."""
+    rows: list[tuple[str, str]] = watched.page.evaluate(
+        """() => [...document.querySelectorAll('table.board tbody tr')].map(row =>
+            [row.querySelector('th a').textContent, row.querySelector('td.num').textContent])"""
+    )
+    return [(name, mean) for name, mean in rows]
+
+
+def ranked(service: Service, **query: Any) -> list[tuple[str, str]]:
+    """What the API says."""
+    answer = service.anonymous.get("/v1/collections/demo/leaderboard", params=query).json()
+    return [(row["name"], f"{row['mean'][answer['by']]:.4f}") for row in answer["rows"]]
+
+
+def move(watched: Watched, title: str, steps: int) -> None:
+    """Moves a slider as a keyboard does."""
+    slider = watched.page.locator(".slider", has_text=title).locator("input[type=range]")
+    slider.focus()
+    for _ in range(abs(steps)):
+        slider.press("ArrowRight" if steps > 0 else "ArrowLeft")
+
+
+def test_the_board_shows_the_means_of_the_api_in_its_order(browser_page: Watched, demo_service: Service) -> None:
+    assert browser_page.visit("/c/demo?metric=Q") == 200
+    assert shown(browser_page) == ranked(demo_service, metric="Q")
+
+
+def test_a_slider_reorders_the_board_as_the_api_does(browser_page: Watched, demo_service: Service) -> None:
+    browser_page.visit("/c/demo?metric=Q")
+    move(browser_page, "Beta", 6)
+    label = browser_page.page.locator("#board .bar code").first
+    expect(label).to_have_text("Q(beta=50,gains=3:2:1)")
+    assert shown(browser_page) == ranked(demo_service, metric="Q", beta="50")
+
+
+def test_the_page_says_which_differences_a_setting_changes(browser_page: Watched) -> None:
+    browser_page.visit("/c/demo?metric=Q&gains=20:3:1&beta=100")
+    expect(browser_page.page.locator("#effect")).to_contain_text("no longer told apart")
+    expect(browser_page.page.locator("#effect")).to_contain_text("Kendall's tau with the official setting")
+
+
+def test_the_address_follows_the_sliders(browser_page: Watched) -> None:
+    browser_page.visit("/c/demo?metric=Q")
+    move(browser_page, "Beta", 1)
+    browser_page.page.wait_for_url("**beta=2**")
+    before = shown(browser_page)
+    browser_page.page.reload(wait_until="networkidle")
+    assert shown(browser_page) == before
