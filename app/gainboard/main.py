@@ -14,6 +14,7 @@ from gainboard import __version__, compiled, logs
 from gainboard.api import (
     audit,
     collections,
+    compare,
     health,
     impact,
     jobs,
@@ -63,6 +64,7 @@ ROUTERS = (
     scores,
     sweep,
     leaderboard,
+    compare,
     jobs,
     reports,
     teams,

@@ -95,6 +95,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/scores": JUDGMENTS,
     f"GET {C}/sweep": JUDGMENTS,
     f"GET {C}/leaderboard": JUDGMENTS,
+    f"GET {C}/compare": JUDGMENTS,
     GROUPS: (
         "401 401 403 403 403 202 404 202",
         "401 401 202 202 202 202 404 202",
@@ -162,6 +163,7 @@ UNPUBLISHED: dict[str, str] = {
     f"GET {C}/scores": DRAFT,
     f"GET {C}/sweep": DRAFT,
     f"GET {C}/leaderboard": DRAFT,
+    f"GET {C}/compare": DRAFT,
     GROUPS: JOB_OVER_DRAFT.replace("200", "202"),
     f"POST {C}/jobs": JOB_OVER_DRAFT.replace("200", "202"),
     f"GET {J}": JOB_OVER_DRAFT,
@@ -327,9 +329,11 @@ def _ask(scene: Scene, who: str, route: Route) -> Asked:
     if route.title in (f"POST {C}/jobs", GROUPS, "POST /v1/reports"):
         scene.prepare_for_jobs()
     fill = {name: make[name]() for name in route.parameters}
-    query = {"team": "own"} if route.title == f"POST {C}/runs" else {}
+    query: dict[str, Any] = {"team": "own"} if route.title == f"POST {C}/runs" else {}
+    if route.title == f"GET {C}/compare":
+        query = {"run": [scene.own_run(), scene.own_run()]}
     if scene.is_unpublished and "qrels" in route.queries:
-        query = {"qrels": scene.new_draft()}
+        query["qrels"] = scene.new_draft()
     if route.title == GROUPS:  # a job like no other
         query["metric"] = f"P@{uuid4().int % 10**9 + 1}"
     sent = {"query": query, "body": bodies.get(route.title, dict)()}

@@ -110,6 +110,17 @@ def test_a_leaderboard_is_that_of_the_api(organiser: Gainboard, lab: Laboratory)
     assert as_text(columns) == read_csv(printed)
 
 
+def test_a_comparison_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
+    found = organiser.compare(lab.name, "run-1", "run-3", ["Q", "AP"], beta=0.5)
+    sent: dict[str, Any] = {"run": ["run-1", "run-3"], "metric": ["Q", "AP"], "beta": "0.5"}
+    assert found.to_dict() == lab.get("/compare", **sent).json()
+    differences = found.to_numpy()
+    assert differences.values.shape == tuple(map(len, differences.axes.values())) == (2, 6)
+    assert differences.values[0].tolist() == [row.difference for row in found.comparisons[0].topics]
+    assert as_text(found.columns()) == read_csv(lab.get("/compare", **sent, format="csv").text)
+    assert repr(found) == f"<Comparison of {lab.name}: 2 metrics, 6 topics>"
+
+
 def test_a_sweep_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
     grid: dict[str, Any] = {"gains": ["3:2:1", "10:5:1"], "beta": [0.1, 10]}
     sweep = organiser.sweep(lab.name, ["Q", "AP"], runs=["run-1", "run-2"], **grid)

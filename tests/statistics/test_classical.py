@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, ttest_rel, wilcoxon
+from scipy.stats import binomtest, ttest_1samp, ttest_rel, wilcoxon
 
-from gainboard.statistics.classical import Sign, TTest, Wilcoxon
+from gainboard.statistics.classical import Sign, TTest, Wilcoxon, deciding_topics
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_differences
 from gainboard.statistics.significance import SignificanceSettings, find_test
@@ -69,3 +69,22 @@ def test_runs_that_differ_nowhere_or_by_the_same_everywhere_have_a_level(name: s
 
 def rounded_differences(scores: Floats) -> Floats:
     return np.round(pair_differences(scores), 12)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_topics_that_decide_are_the_largest_until_the_rest_is_not_significant(sign: int) -> None:
+    differences = sign * np.array([0.4, 0.9, -0.2, 0.5, 0.7, 0.6, -0.1, 0.3])
+    taken = deciding_topics(differences, 0.05)
+    assert taken.tolist() == [1, 4, 5, 3][: len(taken)] != []
+    rests = [np.delete(differences, taken[:count]) for count in range(len(taken) + 1)]
+    levels = [ttest_1samp(rest, 0).pvalue for rest in rests]
+    assert [level < 0.05 for level in levels] == [True] * len(taken) + [False]
+
+
+def test_all_but_one_topic_decide_where_every_difference_is_the_same() -> None:
+    assert deciding_topics(np.full(5, 0.25), 0.05).tolist() == [0, 1, 2, 3]
+
+
+def test_nothing_decides_where_nothing_is_significant() -> None:
+    assert deciding_topics(np.array([0.5, -0.4, 0.1]), 0.05).tolist() == []
+    assert deciding_topics(np.zeros(4), 0.05).tolist() == []

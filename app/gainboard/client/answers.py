@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gainboard.api.models.compare import COMPARE_COLUMNS, CompareAnswer
 from gainboard.api.models.leaderboard import BOARD_COLUMNS, LeaderboardAnswer
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.models.sweep import SweepAnswer
@@ -97,6 +98,31 @@ class Leaderboard(LeaderboardAnswer, FramedAnswer):
             for ends in [row.interval[label] or (None, None)]
         ]
         return columns_of(BOARD_COLUMNS, rows)
+
+
+class Comparison(CompareAnswer, FramedAnswer):
+    """Two runs compared topic by topic."""
+
+    def _counts(self) -> dict[str, int]:
+        return {"metric": len(self.metrics), "topic": len(self._topics())}
+
+    def _topics(self) -> list[str]:
+        """Return the topics that count for any metric, in the order of the first metric for which they count."""
+        return list(dict.fromkeys(row.topic for each in self.comparisons for row in each.topics))
+
+    def to_numpy(self) -> Labelled:
+        """Return the differences, metrics x topics, in the order of the first metric: its largest difference first."""
+        topics = self._topics()
+        by_topic = [{row.topic: row.difference for row in each.topics} for each in self.comparisons]
+        rows = [[found.get(topic) for topic in topics] for found in by_topic]
+        return Labelled(array(rows, (len(rows), len(topics))), {"metric": self.metrics, "topic": topics})
+
+    def columns(self) -> dict[str, Column]:
+        """Return the columns `topic`, `metric`, `a`, `b` (the scores of the two runs) and `difference`."""
+        rows = [
+            (row.topic, each.metric, row.a, row.b, row.difference) for each in self.comparisons for row in each.topics
+        ]
+        return columns_of(COMPARE_COLUMNS, rows)
 
 
 class Sweep(SweepAnswer, FramedAnswer):

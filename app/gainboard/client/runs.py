@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from gainboard.api.models.answers import Page
 from gainboard.api.models.runs import ShownRun
-from gainboard.client.answers import Leaderboard, Scores, Sweep
+from gainboard.client.answers import Comparison, Leaderboard, Scores, Sweep
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import (
     Call,
@@ -171,6 +171,23 @@ class ScoreCalls:
         """
         query = {"metric": metrics, "by": by, "qrels": qrels, "late": late, "names": names, **parameters}
         return read_model(Leaderboard, Request("GET", api_path("collections", collection, "leaderboard"), query))
+
+    @call
+    def compare(
+        self,
+        collection: str,
+        first: str,
+        second: str,
+        /,
+        metrics: Names = (),
+        *,
+        qrels: int | None = None,
+        names: str | None = None,
+        **parameters: Parameter,
+    ) -> Call[Comparison]:
+        """Compare two runs topic by topic: differences, tests, effect size, and the topics that decide."""
+        query = {"run": (first, second), "metric": metrics, "qrels": qrels, "names": names, **parameters}
+        return read_model(Comparison, Request("GET", api_path("collections", collection, "compare"), query))
 
     @call
     def sweep(

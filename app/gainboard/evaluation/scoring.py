@@ -86,6 +86,8 @@ class Question:
     """The largest number of scores in the answer. Larger requests are refused before anything is computed."""
     one_run: bool = False
     """True if the format of the answer allows only one run."""
+    of_pair: bool = False
+    """True if two runs are compared, which takes scores of single topics and reveals them."""
     as_many_as_may: bool = False
     """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
     late: LateShown = "include"
@@ -163,6 +165,9 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     """
     with opened(workspace, sender, name, question.qrels) as (tx, view, found):
         view.require_scores()
+        if question.of_pair:
+            view.require_free_scores()
+            _require_pair(question.runs or ())
         bound, asked = bind(view.collection, question, presets(view))
         if question.qrels is not None:
             require_newest(tx, view, found)
@@ -247,6 +252,16 @@ def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
             f"Name one run: `run=NAME`.{withheld}"
         )
         raise InvalidRequest.at("query.run", "one-run", message)
+
+
+def _require_pair(names: Sequence[str]) -> None:
+    if len(names) != 2 or len(set(names)) != 2:
+        given = "none" if not names else f"{len(names)}: {', '.join(map(repr, names[:3]))}"
+        message = (
+            f"A comparison is of exactly two different runs, but the request names {given}"
+            f"{', ...' if len(names) > 3 else ''}. Name two: `run=FIRST&run=SECOND`."
+        )
+        raise InvalidRequest.at("query.run", "two-runs", message)
 
 
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import BlockResult, Floats
+from gainboard.statistics.draws import BlockResult, Floats, Indices
 from gainboard.statistics.effects import TINY
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
 from gainboard.statistics.randomisation import MOST_ENUMERATED, as_large, every_sign
@@ -22,12 +22,45 @@ MOST_EXACT = 50
 
 def t_levels(differences: Floats) -> Floats:
     """Return two-sided levels of the paired t-test on `differences` [pairs, topics]: float64 [pairs]."""
+    return _levels_of_t(differences.mean(axis=1), differences.std(axis=1, ddof=1), differences.shape[1])
+
+
+def deciding_topics(differences: Floats, alpha: float) -> Indices:
+    """Return the topics on which the significance of a mean difference depends: intp [deciding].
+
+    `differences` is float64 [topics], at least two. Topics are taken away one by one, those that contribute most to the
+    mean difference first, until the paired t-test over the others has a level of at least `alpha`, or fewer than two
+    are left. The result is the topics taken away, in this order. It is empty if the difference is not significant.
+    """
+    contributed = np.round(differences, DECIMALS) * np.sign(differences.mean())
+    order = np.argsort(-contributed, kind="stable")
+    means, squares = _running(differences[order[::-1]])
+    topics = np.arange(2, len(order) + 1)
+    lost = topics[_levels_of_t(means[1:], np.sqrt(squares[1:] / (topics - 1)), topics) >= alpha]
+    return order[: len(order) - max(lost, default=1)]
+
+
+def _running(values: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of the first 1, 2, ... `values`, and their sum of squares about it: float64 [values] each.
+
+    The recurrence is that of Welford (Note on a method for calculating corrected sums of squares and products,
+    Technometrics 4, 1962). Differences of sums would lose the spread of values that are almost equal.
+    """
+    found, mean, squares = np.empty((2, len(values))), 0.0, 0.0
+    for place, value in enumerate(values.tolist()):
+        before = value - mean
+        mean += before / (place + 1)
+        squares += before * (value - mean)
+        found[:, place] = mean, squares
+    return found[0], found[1]
+
+
+def _levels_of_t(means: Floats, spreads: Floats, topics: int | NDArray[np.int64]) -> Floats:
     # Importing SciPy takes longer than the rest of the server together.
     from scipy.special import stdtr  # noqa: PLC0415
 
-    topics = differences.shape[1]
-    mean, spread = np.abs(differences.mean(axis=1)), differences.std(axis=1, ddof=1)
-    t = np.where(spread > TINY, mean / np.maximum(spread, TINY) * np.sqrt(topics), np.inf)
+    mean = np.abs(means)
+    t = np.where(spreads > TINY, mean / np.maximum(spreads, TINY) * np.sqrt(topics), np.inf)
     levels: Floats = np.where(mean > TINY, 2 * stdtr(topics - 1, -t), 1.0)
     return levels
 

@@ -1,0 +1,206 @@
+"""Two runs compared topic by topic: the statistics are those of SciPy, and only who sees free scores sees them."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binomtest, permutation_test, ttest_rel, wilcoxon
+
+from gainboard.evaluation import compare
+from tests.api.campaign import Campaign, codes, judged, refused, run_text
+from tests.api.laboratory import Laboratory, rotated
+from tests.conftest import Service
+
+PAIR = ["run-1", "run-3"]
+
+
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    return Laboratory(shared)
+
+
+@pytest.fixture(scope="module")
+def clear(shared: Service) -> Campaign:
+    """30 topics, on most of which `best` is better than `rest`: too many topics for every combination of signs."""
+    campaign = Campaign(shared)
+    topics = [str(number) for number in range(1, 31)]
+    campaign.put_qrels("".join(f"{topic} 0 good 2\n{topic} 0 fair 1\n" for topic in topics) + "99 0 bad 0\n")
+    ways = [["good", "fair"], ["bad", "good", "fair"], ["bad", "other", "fair"]]
+    better = {topic: ways[number % 3 // 2] for number, topic in enumerate(topics)}
+    worse = {topic: ways[number % 5 % 3] for number, topic in enumerate(topics)}
+    campaign.submit(run_text(better, "best"))
+    campaign.submit(run_text(worse, "rest"))
+    return campaign
+
+
+def compared(campaign: Campaign, *metrics: str, run: list[str] = PAIR, **query: Any) -> list[dict[str, Any]]:
+    answer = campaign.get("/compare", run=run, metric=metrics, **query)
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["comparisons"]
+    return found
+
+
+def scores_of(found: dict[str, Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return np.array([row["a"] for row in found["topics"]]), np.array([row["b"] for row in found["topics"]])
+
+
+def levels(found: dict[str, Any]) -> dict[str, float]:
+    return {test["name"]: test["asl"] for test in found["tests"]}
+
+
+@pytest.mark.parametrize("metric", ["AP", "Q", "nDCG@3"])
+def test_levels_interval_and_effect_size_are_those_of_scipy(lab: Laboratory, metric: str) -> None:
+    (found,) = compared(lab, metric)
+    a, b = scores_of(found)
+    peer = ttest_rel(a, b)
+    flips = permutation_test((a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf)
+    signs = np.sign(np.round(a - b, 12))
+    assert levels(found) == pytest.approx(
+        {
+            "t-test": peer.pvalue,
+            "randomisation": flips.pvalue,
+            "wilcoxon": wilcoxon(np.round(a - b, 12)).pvalue,
+            "sign": binomtest(int((signs > 0).sum()), int((signs != 0).sum())).pvalue,
+        }
+    )
+    assert found["interval"] == pytest.approx(list(peer.confidence_interval(0.95)))
+    assert found["effect_size"] == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
+
+
+def test_scores_and_means_are_those_of_scores_and_the_largest_difference_is_first(lab: Laboratory) -> None:
+    (found,) = compared(lab, "Q", gains="10:5:1", beta="0.5")
+    scores = lab.scores("Q", run=PAIR, topics="all", gains="10:5:1", beta="0.5")
+    label = found["metric"]
+    own = [run["topics"][label] for run in scores["runs"]]
+    seen = {row["topic"]: [row["a"], row["b"]] for row in found["topics"]}
+    assert seen == {topic: [each[topic] for each in own] for topic in own[0] if own[0][topic] is not None}
+    assert found["mean"] == [run["mean"][label] for run in scores["runs"]]
+    differences = [row["difference"] for row in found["topics"]]
+    assert differences == sorted(differences, reverse=True)
+    assert found["difference"] == pytest.approx(sum(differences) / len(differences))
+    assert found["won"] + found["lost"] + found["tied"] == found["topics_scored"] == len(differences)
+
+
+def test_exchanged_runs_have_opposite_differences_and_equal_levels(lab: Laboratory) -> None:
+    (found,), (other,) = compared(lab, "AP"), compared(lab, "AP", run=PAIR[::-1])
+    assert other["difference"] == pytest.approx(-found["difference"])
+    assert (other["won"], other["lost"], other["tied"]) == (found["lost"], found["won"], found["tied"])
+    assert levels(other) == pytest.approx(levels(found))
+    assert other["interval"] == pytest.approx([-end for end in found["interval"][::-1]])
+
+
+def test_without_metrics_those_of_the_collection_are_compared(lab: Laboratory) -> None:
+    assert [each["metric"] for each in compared(lab)] == lab.scores()["metrics"]
+
+
+def test_a_drawn_level_states_its_resamples_and_seed_and_an_exact_one_has_no_seed(
+    lab: Laboratory, clear: Campaign
+) -> None:
+    def drawn(found: dict[str, Any]) -> dict[str, tuple[int | None, int | None]]:
+        return {test["name"]: (test["resamples"], test["seed"]) for test in found["tests"]}
+
+    few, many = drawn(compared(lab, "AP")[0]), drawn(compared(clear, "AP", run=["best", "rest"])[0])
+    assert (few["randomisation"], many["randomisation"]) == ((2**6, None), (10_000, 0))
+    assert few["t-test"] == many["wilcoxon"] == (None, None)
+    assert compared(clear, "AP", run=["best", "rest"]) == compared(clear, "AP", run=["best", "rest"])
+
+
+def test_without_the_topics_that_decide_the_difference_is_not_significant(clear: Campaign) -> None:
+    (found,) = compared(clear, "AP", run=["best", "rest"])
+    assert levels(found)["t-test"] < found["alpha"]
+    deciding = found["deciding_topics"]
+    assert deciding == [row["topic"] for row in found["topics"]][: len(deciding)] != []
+    a, b = (side[len(deciding) :] for side in scores_of(found))
+    assert ttest_rel(a, b).pvalue >= found["alpha"]
+    a, b = (side[len(deciding) - 1 :] for side in scores_of(found))
+    assert ttest_rel(a, b).pvalue < found["alpha"]
+
+
+def test_no_topic_decides_a_difference_that_is_not_significant(lab: Laboratory) -> None:
+    (found,) = compared(lab, "AP")
+    assert (levels(found)["t-test"] >= found["alpha"], found["deciding_topics"]) == (True, [])
+
+
+def test_topics_without_a_score_are_left_out_and_named(clear: Campaign) -> None:
+    (found,) = compared(clear, "AP", run=["best", "rest"])
+    assert (found["topics_scored"], found["topics_undefined"]) == (30, ["99"])
+
+
+def test_a_geometric_mean_and_a_single_topic_have_no_tests(lab: Laboratory, shared: Service) -> None:
+    single = judged(shared)
+    single.submit(run_text({"2": ["good"]}, "other"))
+    single.put_qrels("1 0 good 1\n2 0 bad 0\n")
+    found = [*compared(lab, "AP(mean=geometric)"), *compared(single, "AP", run=["tag", "other"])]
+    for each in found:
+        assert (each["difference"], each["interval"], each["effect_size"]) == (None, None, None)
+        assert (each["tests"], each["deciding_topics"]) == ([], [])
+    assert [(each["won"], each["topics_scored"]) for each in found][1] == (1, 1)
+
+
+def test_equal_runs_are_tied_on_every_topic(lab: Laboratory) -> None:
+    assert lab.submit(rotated(0).replace("d0 1 1.0", "d0 1 2.0"), name="copy").status_code == 201
+    (found,) = compared(lab, "P@1000", run=["run-0", "copy"])
+    assert (found["tied"], found["difference"], found["effect_size"]) == (6, 0, None)
+    assert levels(found) == dict.fromkeys(levels(found), 1)
+
+
+def test_csv_has_a_row_for_each_metric_and_topic(lab: Laboratory) -> None:
+    found = compared(lab, "Q", "AP")
+    answer = lab.organiser.get(
+        f"{lab.path}/compare", params={"run": PAIR, "metric": ["Q", "AP"]}, headers={"Accept": "text/csv"}
+    )
+    assert answer.text == lab.get("/compare", run=PAIR, metric=["Q", "AP"], format="csv").text
+    rows = list(csv.DictReader(StringIO(answer.text)))
+    assert [(row["metric"], row["topic"]) for row in rows] == [
+        (each["metric"], row["topic"]) for each in found for row in each["topics"]
+    ]
+    assert [float(row["difference"]) for row in rows] == [row["difference"] for each in found for row in each["topics"]]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ([], "names none"),
+        (["run-1"], "1: 'run-1'"),
+        (["run-1"] * 2, "2: 'run-1', 'run-1'"),
+        (["a", "b", "c", "d"], "4: 'a', 'b', 'c', ..."),
+    ],
+)
+def test_exactly_two_different_runs_must_be_named(lab: Laboratory, names: list[str], said: str) -> None:
+    answer = lab.get("/compare", run=names)
+    assert (answer.status_code, codes(answer)) == (422, ["two-runs"])
+    assert said in answer.json()["errors"][0]["message"]
+
+
+def test_an_unknown_run_or_metric_and_too_many_scores_are_refused(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert refused(lab.get("/compare", run=["run-1", "absent"])) == (404, "not-found")
+    assert refused(lab.get("/compare", run=PAIR, metric="Nonsense")) == (422, "bad-expression")
+    monkeypatch.setattr(compare, "MOST_SCORES", 3 * 2 * 8)
+    assert lab.get("/compare", run=PAIR, metric=["AP", "Q", "RR"]).status_code == 200
+    assert codes(lab.get("/compare", run=PAIR, metric=["AP", "Q", "RR", "P@1"])) == ["too-many"]
+
+
+@pytest.mark.parametrize("policy", [{"presets": ["AP"]}, {"presets": ["AP"], "scores": "own-per-topic"}])
+def test_while_judgments_are_hidden_only_organisers_compare(shared: Service, policy: dict[str, Any]) -> None:
+    lab = Laboratory(shared)
+    assert lab.change(topics="from-qrels", policy=policy).status_code == 200
+    own = lab.client("participant", "team-1")
+    assert lab.get("/scores", own, run=PAIR, metric="AP").status_code == 200
+    assert refused(lab.get("/compare", own, run=PAIR, metric="AP")) == (403, "judgments-hidden")
+    assert refused(lab.get("/compare", lab.client("reader"), run=PAIR)) == (403, "judgments-hidden")
+    lab.release()
+    assert lab.get("/compare", own, run=PAIR, metric="AP").json()["comparisons"] == compared(lab, "AP")
+
+
+def test_where_all_scores_are_free_participants_compare_although_judgments_are_hidden(shared: Service) -> None:
+    lab = Laboratory(shared)
+    assert lab.change(policy={"scores": "all", "parameters": "free"}).status_code == 200
+    answer = lab.get("/compare", lab.client("participant", "team-1"), run=PAIR, metric="AP")
+    assert answer.json()["comparisons"] == compared(lab, "AP")
