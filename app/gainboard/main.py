@@ -26,12 +26,14 @@ from gainboard.api import (
     qrels,
     reports,
     results,
+    run_profile,
     runs,
     scores,
     sweep,
     teams,
     telemetry,
     tokens,
+    topic_rankings,
 )
 from gainboard.api.access_log import AccessLog
 from gainboard.api.dependencies import known_query
@@ -65,6 +67,8 @@ ROUTERS = (
     sweep,
     leaderboard,
     compare,
+    topic_rankings,
+    run_profile,
     jobs,
     reports,
     teams,

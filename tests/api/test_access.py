@@ -96,6 +96,8 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/sweep": JUDGMENTS,
     f"GET {C}/leaderboard": JUDGMENTS,
     f"GET {C}/compare": JUDGMENTS,
+    f"GET {C}/topics/{{topic}}/rankings": JUDGMENTS,
+    f"GET {C}/runs/{{run}}/profile": JUDGMENTS,
     GROUPS: (
         "401 401 403 403 403 202 404 202",
         "401 401 202 202 202 202 404 202",
@@ -164,6 +166,8 @@ UNPUBLISHED: dict[str, str] = {
     f"GET {C}/sweep": DRAFT,
     f"GET {C}/leaderboard": DRAFT,
     f"GET {C}/compare": DRAFT,
+    f"GET {C}/topics/{{topic}}/rankings": DRAFT,
+    f"GET {C}/runs/{{run}}/profile": DRAFT,
     GROUPS: JOB_OVER_DRAFT.replace("200", "202"),
     f"POST {C}/jobs": JOB_OVER_DRAFT.replace("200", "202"),
     f"GET {J}": JOB_OVER_DRAFT,
@@ -295,7 +299,7 @@ class Asked:
     def absent(self, name: str) -> tuple[int, str, dict[str, str]]:
         """Return what is seen of the answer about something absent, in the words for what there is."""
         theirs = self.fill[name]
-        absent = "987654321" if name == "version" else theirs[::-1]
+        absent = "987654321" if name in ("version", "topic") else theirs[::-1]
         assert absent != theirs
         return seen(self.route.ask(self.client, {**self.fill, name: absent}, **self.sent), {absent: theirs})
 
@@ -310,6 +314,7 @@ def _ask(scene: Scene, who: str, route: Route) -> Asked:
         "token": scene.organisers_id if of_instance else scene.token_id,
         "team": lambda: "own",
         "slug": lambda: "not-found",
+        "topic": lambda: "1",
         "job": scene.new_job if is_removed else scene.finished_job,
         "report": scene.new_report if is_removed else scene.finished_report,
         "table": lambda: f"tables-3-6a.{scene.campaign.name}" if "{report}" in route.path else "sensitivity",
@@ -375,12 +380,13 @@ def _operations(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
             yield from _operations(router.routes)
         else:
             assert isinstance(route, StarletteRoute), f"{route} may have operations of its own: look at them here"
-            yield from ((method, route.path) for method in (route.methods or set()) - {"HEAD"})
+            yield from ((method, route.path_format) for method in (route.methods or set()) - {"HEAD"})
 
 
 def test_methods_that_are_not_described_are_not_allowed(shared: Service) -> None:
     campaign = judged(shared)
-    fill = dict.fromkeys(("version", "run", "token", "team", "slug", "job", "report", "table", "figure"), "1")
+    names = ("version", "run", "token", "team", "slug", "topic", "job", "report", "table", "figure")
+    fill = dict.fromkeys(names, "1")
     allowed: dict[str, set[str]] = defaultdict(set)
     for route in every_route():
         allowed[route.filled({"collection": campaign.name, **fill})].add(route.method)
@@ -428,7 +434,7 @@ def test_a_deleted_collection_looks_like_one_that_never_was(shared: Service) -> 
         scene = Scene(shared, state)
         scene.finished = scene.reported = "0" * 63 + "1"
         assert scene.campaign.organiser.delete(scene.campaign.path).status_code == 204
-        fill = dict.fromkeys(("version", "run", "token", "team"), "1") | {"collection": scene.campaign.name}
+        fill = dict.fromkeys(("version", "run", "token", "team", "topic"), "1") | {"collection": scene.campaign.name}
         for route in (each for each in every_route() if "collection" in each.parameters):
             for who in WHO:
                 asked = Asked(route, scene.clients[who], fill, {}, route.ask(scene.clients[who], fill))

@@ -8,9 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import pytrec_eval
 from numpy.typing import NDArray
 
-from gainboard.metrics import CurvesOfRun, JudgedRun, JudgedRuns, Scale, curves, mean_of, parse_gains, resolve
+from gainboard.metrics import (
+    CurvesOfRun,
+    JudgedRun,
+    JudgedRuns,
+    Scale,
+    curves,
+    judged_share,
+    mean_of,
+    parse_gains,
+    resolve,
+)
 
 from .judged import Qrels, joined, judged, judgments, scores_of
 
@@ -75,6 +86,57 @@ def test_the_ideal_ranking_keeps_its_normalised_gain_at_one() -> None:
     assert found["CG"].tolist() == [3, 5, 6, 6, 6, 6]
     assert found["nCG"].tolist() == pytest.approx([1] * 6, abs=1e-15)
     assert found["nDCG"].tolist() == pytest.approx([1] * 6, abs=1e-15)
+
+
+@pytest.mark.parametrize("setting", SETTINGS[:3], ids=lambda setting: setting["gains"])
+def test_the_ideal_gain_is_the_cumulated_gain_of_a_run_that_ranks_ideally(setting: dict[str, Any]) -> None:
+    qrels, run = run_of_campaign()
+    ideal = {topic: sorted(levels, key=lambda document: -levels[document]) for topic, levels in qrels.items()}
+    rel, gains = int(setting.get("rel", 1)), parse_gains(setting["gains"], H)
+    expected = CurvesOfRun(judged(qrels, ideal), 0, rel).gain(gains, 2, DEPTH)["CG"]
+    found = CurvesOfRun(JudgedRuns.of([run], judgments(qrels, H)), 0, rel).ideal_gain(gains, DEPTH)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_precision_by_recall_is_that_of_trec_eval(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    qrels = {f"t{t}": {f"d{d}": int(rng.integers(0, 3)) for d in range(t + 1)} for t in range(40)}
+    # trec_eval computes 0.7 * 3 + 0.9 in floating point, and so needs two documents of 3 at recall 0.7, not three.
+    odd = {3, 23, 33}
+    qrels = {topic: levels for topic, levels in qrels.items() if sum(map(bool, levels.values())) not in odd}
+    run = {topic: [str(each) for each in rng.permutation([*levels, "u1", "u2"])] for topic, levels in qrels.items()}
+    scores = {topic: {each: -float(rank) for rank, each in enumerate(ranking)} for topic, ranking in run.items()}
+    peer = pytrec_eval.RelevanceEvaluator(qrels, {"iprec_at_recall"}).evaluate(scores)
+    relevant = [topic for topic, levels in qrels.items() if any(levels.values())]
+    expected = [np.mean([peer[t][f"iprec_at_recall_{step / 10:.2f}"] for t in relevant]) for step in range(11)]
+    np.testing.assert_allclose(CurvesOfRun(judged(qrels, run), 0).precision_recall(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("upto", [1, 7, DEPTH, 100])
+def test_the_judged_share_is_that_of_the_first_documents_of_each_topic(upto: int) -> None:
+    _, run = run_of_campaign()
+    shares = [
+        [np.count_nonzero(run.levels_by_rank(topic, rank)[0]) / min(rank, length) for rank in range(1, upto + 1)]
+        for topic, length in enumerate(run.retrieved.tolist())
+        if length
+    ]
+    np.testing.assert_allclose(judged_share(run, upto), np.mean(shares, axis=0), rtol=1e-12)
+
+
+def test_without_a_ranking_there_is_no_judged_share_and_without_judged_documents_it_is_0() -> None:
+    assert np.isnan(judged_share(joined({"t": {"a": 1}}, {}), 3)).all()
+    assert judged_share(joined({"t": {"a": 1}}, {"t": ["x", "y"]}), 3).tolist() == [0, 0, 0]
+    assert judged_share(joined({"t": {"a": 1}}, {"t": ["x", "a"]}), 3).tolist() == [0, 0.5, 0.5]
+
+
+def test_levels_by_rank_end_at_the_depth_and_leave_gaps() -> None:
+    qrels = {"t": {"a": 2, "b": 0, "c": -1, "d": 3}, "u": {"a": 1}}
+    run = joined(qrels, {"t": ["b", "x", "a", "c"], "u": ["a"]})
+    found = [part.tolist() for part in run.levels_by_rank(0, 3)]
+    assert found == [[1, 3], [0, 2]]
+    assert [part.tolist() for part in run.levels_by_rank(1, 3)] == [[1], [1]]
+    assert [judgments(qrels, H).ideal_levels(0, depth).tolist() for depth in (1, 9)] == [[3], [3, 2]]
 
 
 def test_a_run_that_found_nothing_gains_nothing_and_without_relevant_documents_there_is_no_curve() -> None:

@@ -86,7 +86,7 @@ def world(folder: Path) -> Iterator[World]:
             client = lab.client(role, "team-0" if role == "participant" else None)
             tokens[role] = client.headers["authorization"].removeprefix("Bearer ")
     names = {"collection": lab.name, "version": "1", "run": "run-0", "team": "team-0", "token": token}
-    names |= {"job": job, "report": report, "slug": "not-found", "table": "curves", "figure": "curves"}
+    names |= {"job": job, "report": report, "slug": "not-found", "topic": "1", "table": "curves", "figure": "curves"}
     with serving(Settings.read({}, data=folder, admin_token=ADMIN, job_slots=0)) as service:
         yield World(service, tokens, names)
 

@@ -22,7 +22,7 @@ def _fill(campaign: Campaign, job: str) -> dict[str, str]:
     sent = {"name": "q-measure-appendix", "collections": [campaign.name]}
     report = campaign.organiser.post("/v1/reports", json=sent).json()["id"]
     named = {"report": report, "version": "1", "run": "mine", "team": "team-0", "slug": "not-found", "token": "0" * 36}
-    return {"collection": campaign.name, "job": job, "table": "curves", "figure": "curves", **named}
+    return {"collection": campaign.name, "job": job, "topic": "1", "table": "curves", "figure": "curves", **named}
 
 
 def _told(client: httpx.Client, fill: dict[str, str]) -> dict[str, Any]:

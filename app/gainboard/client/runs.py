@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from gainboard.api.models.answers import Page
+from gainboard.api.models.run_profile import RunProfileAnswer
 from gainboard.api.models.runs import ShownRun
+from gainboard.api.models.topic_rankings import TopicRankingsAnswer
 from gainboard.client.answers import Comparison, Leaderboard, Scores, Sweep
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import (
@@ -188,6 +190,36 @@ class ScoreCalls:
         """Compare two runs topic by topic: differences, tests, effect size, and the topics that decide."""
         query = {"run": (first, second), "metric": metrics, "qrels": qrels, "names": names, **parameters}
         return read_model(Comparison, Request("GET", api_path("collections", collection, "compare"), query))
+
+    @call
+    def topic_rankings(
+        self,
+        collection: str,
+        topic: str,
+        *,
+        depth: int | None = None,
+        qrels: int | None = None,
+        late: LateShown | None = None,
+    ) -> Call[TopicRankingsAnswer]:
+        """Return the levels that each run found for a topic, by rank, and those of the ideal ranking."""
+        path = api_path("collections", collection, "topics", topic, "rankings")
+        return read_model(TopicRankingsAnswer, Request("GET", path, {"depth": depth, "qrels": qrels, "late": late}))
+
+    @call
+    def run_profile(
+        self,
+        collection: str,
+        run: str,
+        *,
+        gains: str | None = None,
+        rel: int | None = None,
+        depth: int | None = None,
+        qrels: int | None = None,
+    ) -> Call[RunProfileAnswer]:
+        """Return the curves of a run: judged share and gain by rank, interpolated precision by recall."""
+        path = api_path("collections", collection, "runs", run, "profile")
+        query = {"gains": gains, "rel": rel, "depth": depth, "qrels": qrels}
+        return read_model(RunProfileAnswer, Request("GET", path, query))
 
     @call
     def sweep(

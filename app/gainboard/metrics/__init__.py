@@ -9,7 +9,7 @@ compiled kernels needs only NumPy and the standard library.
 from gainboard.metrics import blended, cumulative, distance, precision, reciprocal, stopping, weighted  # noqa: F401
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, every_metric, query_parameters
-from gainboard.metrics.curves import CurvesOfRun
+from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expressions import resolve, without
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from gainboard.metrics.parameters import Parameter
@@ -24,6 +24,7 @@ SCORING_VERSION = 2
 """The version of the scoring. Increase it with every change that may change a score."""
 
 __all__ = [
+    "RECALL_STEPS",
     "SCORING_VERSION",
     "UNJUDGED",
     "BoundMetric",
@@ -41,6 +42,7 @@ __all__ = [
     "every_metric",
     "every_preset",
     "expand",
+    "judged_share",
     "linear_ratio",
     "mean_all",
     "mean_of",

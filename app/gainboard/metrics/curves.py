@@ -14,7 +14,7 @@ from gainboard.metrics.columns import Rankings
 from gainboard.metrics.discounts import NO_DISCOUNT, Discount
 from gainboard.metrics.gains import GainSetting
 from gainboard.metrics.ideal import LevelGains
-from gainboard.metrics.rankings import JudgedRuns
+from gainboard.metrics.rankings import JudgedRun, JudgedRuns
 
 RECALL_STEPS: Final = 10
 """Precision is interpolated at recall 0/10, 1/10, ..., 10/10."""
@@ -53,12 +53,25 @@ class CurvesOfRun:
                 "nDCG": curves.normalised(Discount(base)),
             }
 
+    def ideal_gain(self, setting: GainSetting, upto: int) -> Scores:
+        """Return the mean CG of the ideal rankings at every cut-off from 1 to `upto`: float64 [upto].
+
+        The mean is over the same topics as that of `gain`, and NaN if there are none.
+        """
+        classes, gains = self._classes, LevelGains.of((setting, self._rel), self._classes)
+        topics = np.bincount(classes.topic_class, minlength=len(classes.counts)) * (gains.worth(classes.last) > 0)
+        ranks, curve = np.arange(1, upto + 1), np.zeros(upto)
+        for chosen in _blocks(len(topics), upto):
+            curve += topics[chosen] @ gains.gain_by_rank(classes, chosen, ranks, NO_DISCOUNT)
+        return curve / (topics.sum() or np.nan)
+
     def precision_recall(self) -> Scores:
-        """Return the mean interpolated precision at recall 0, 0.1, ..., 1: float64 [11].
+        """Return the mean interpolated precision at recall 0, 0.1, ..., 1, as in trec_eval: float64 [11].
 
         The mean is over the topics with relevant documents. Interpolated precision at recall x is the highest precision
         at a rank where the share x of the relevant documents, and at least one of them, has been found. It is 0 if
-        there is no such rank.
+        there is no such rank. For a few topics, trec_eval asks for one document fewer at recall 0.3 or 0.7, for
+        example for two of three at 0.7, because it computes the number of documents in floating point.
         """
         relevant = self._classes.last[:, self._rel].take(self._classes.topic_class)
         number = np.bincount(self._topic, minlength=len(relevant))
@@ -75,6 +88,26 @@ class CurvesOfRun:
         precision = np.zeros(start.shape)
         precision[reached] = np.maximum.reduceat(at_rows, spans)[::2]
         return np.asarray(precision.sum(axis=0) / (np.count_nonzero(relevant) or np.nan))
+
+
+def judged_share(run: JudgedRun, upto: int) -> Scores:
+    """Return the share of judged documents among the first r of a topic, for r from 1 to `upto`: float64 [upto].
+
+    It is the mean over the topics of which the run has a ranking, and NaN if there are none. A ranking that ends before
+    rank r counts with all its documents.
+    """
+    length = run.retrieved
+    judged = np.diff(run.starts)
+    # Each judged document counts at the ranks from its own to the end of the ranking, there with a share of 1/r.
+    last = np.minimum(np.repeat(length, judged), upto)
+    seen = run.rank <= upto
+    gone = np.bincount(last[seen], minlength=upto + 1)[:upto]
+    found = np.bincount(run.rank[seen] - 1, minlength=upto) - gone
+    # Rankings that have ended keep the share of all their documents.
+    ended = (length > 0) & (length < upto)
+    kept = np.bincount(length[ended], judged[ended] / length[ended], upto)[:upto]
+    shares = np.cumsum(found) / np.arange(1, upto + 1) + np.cumsum(kept)
+    return np.asarray(shares / (np.count_nonzero(length) or np.nan))
 
 
 class _GainCurves:
@@ -104,7 +137,7 @@ class _GainCurves:
         whole = self._gains.ideal_gain(classes, upto, discount).take(classes.topic_class)
         curve = self._by_rank(_share(gain, whole[self._topic]))
         curve[:shallow] = 0.0
-        for topics in _topic_blocks(len(classes.topic_class), shallow):
+        for topics in _blocks(len(classes.topic_class), shallow):
             ranks, own = np.arange(1, shallow + 1), classes.topic_class[topics]
             ideal = self._gains.gain_by_rank(classes, own, ranks, discount)
             curve[:shallow] += _share(self._table(gain, topics, shallow), ideal).sum(axis=0)
@@ -130,6 +163,7 @@ def _share(part: Scores, whole: Scores) -> Scores:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-def _topic_blocks(topics: int, ranks: int) -> Iterator[NDArray[np.intp]]:
+def _blocks(rows: int, ranks: int) -> Iterator[NDArray[np.intp]]:
+    """Return the numbers of all rows, topics or classes, in blocks of which each has a table that is not too large."""
     size = max(1, _VALUES // max(1, ranks))
-    return (np.arange(start, min(start + size, topics)) for start in range(0, topics, size))
+    return (np.arange(start, min(start + size, rows)) for start in range(0, rows, size))

@@ -56,6 +56,14 @@ class Judgments:
         counts: NDArray[np.int64] = self.level_counts.sum(axis=1) + self.negative_counts
         return counts
 
+    def ideal_levels(self, topic: int, depth: int) -> NDArray[np.int8]:
+        """Return the levels of the first `depth` ranks of a topic's ideal ranking: int8 [min(depth, relevant)].
+
+        The ideal ranking has all relevant documents of the topic with this number, the highest level first.
+        """
+        counts = self.level_counts[topic, :0:-1]
+        return np.repeat(np.arange(len(counts), 0, -1, dtype=np.int8), counts)[:depth]
+
     @cached_property
     def classes(self) -> TopicClasses:
         """The classes of topics with equal ideal rankings."""
@@ -95,6 +103,16 @@ class JudgedRun:
     level: NDArray[np.int8]
     retrieved: NDArray[np.int64]
     retrieval_scores: RetrievalScores | None = None
+
+    def levels_by_rank(self, topic: int, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """Return the ranks up to `depth` of the judged documents of a topic, and their levels: int64 and int8 [found].
+
+        Ranks that are missing in between have documents that are not judged.
+        """
+        first, end = self.starts[topic : topic + 2]
+        ranks = self.rank[first:end].astype(np.int64)
+        found = int(np.searchsorted(ranks, depth, side="right"))
+        return ranks[:found], self.level[first : first + found]
 
     def system_columns(self, judgments: Judgments, row: NDArray[np.intp], raw: bool, condensed: bool) -> SystemColumns:
         """Return the run's own scores on one scale. `row` intp [m] are the rows of relevant documents.

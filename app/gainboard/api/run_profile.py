@@ -1,0 +1,74 @@
+"""`/v1/collections/{collection}/runs/{run}/profile`: curves of one run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
+
+from gainboard.api.answers import answer
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.models.run_profile import RunProfileAnswer
+from gainboard.api.problems import documented
+from gainboard.api.runs import RunName
+from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
+from gainboard.evaluation.policy import is_late
+from gainboard.evaluation.run_profile import DEPTH, RunProfile, run_profile
+from gainboard.metrics import RECALL_STEPS, query_parameters
+
+router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+
+
+def _described(parameter: str) -> str:
+    return f"{query_parameters()[parameter].description} It is {query_parameters()[parameter].limits}."
+
+
+class AskedProfile(BaseModel):
+    """The query of a request for the curves of a run."""
+
+    gains: Annotated[str | None, Field(max_length=1000, description=_described("gains"))] = None
+    rel: Annotated[str, Field(max_length=1000, description=_described("rel"))] = "1"
+    depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show")] = DEPTH
+    qrels: Annotated[
+        int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
+    ] = None
+
+
+@router.get(
+    "/runs/{run}/profile",
+    response_model=RunProfileAnswer,
+    responses=documented(BadExpression, BadGains, JudgmentsHidden, NoQrels),
+)
+def read_profile(
+    collection: CollectionName,
+    run: RunName,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    asked: Annotated[AskedProfile, Query()],
+) -> Response:
+    """Return the curves of a run: the share of judged documents and the cumulated gain by rank, and the interpolated
+    precision by recall (principals who may see the judgments).
+    """
+    found = run_profile(workspace, principal, collection, run, **asked.model_dump())
+    return answer(show(found))
+
+
+def show(found: RunProfile) -> dict[str, Any]:
+    """Return the curves as JSON."""
+    return {
+        "collection": found.collection.name,
+        "qrels_version": found.qrels.version,
+        "name": found.run.name,
+        "team": found.run.team,
+        "late": is_late(found.collection, found.run),
+        "gains": found.gains,
+        "rel": found.rel,
+        "depth": len(found.gain),
+        "judged_share": found.judged_share.tolist(),
+        "gain": found.gain.tolist(),
+        "ideal_gain": found.ideal_gain.tolist(),
+        "recall": [step / RECALL_STEPS for step in range(RECALL_STEPS + 1)],
+        "precision": found.precision.tolist(),
+        "topics_scored": found.topics_scored,
+    }

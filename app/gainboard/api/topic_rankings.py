@@ -1,0 +1,80 @@
+"""`/v1/collections/{collection}/topics/{topic}/rankings`: the levels that runs found for one topic, by rank."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, Field
+
+from gainboard.api.answers import answer
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.models.runs import LATE_QUERY
+from gainboard.api.models.topic_rankings import TopicRankingsAnswer
+from gainboard.api.problems import documented
+from gainboard.errors import JudgmentsHidden, NoQrels
+from gainboard.evaluation.policy import is_late
+from gainboard.evaluation.topic_rankings import DEPTH, TopicRankings, topic_rankings
+from gainboard.store.records import LateShown
+
+router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
+
+
+class AskedTopicRankings(BaseModel):
+    """The query of a request for the rankings of a topic."""
+
+    depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show")] = DEPTH
+    qrels: Annotated[
+        int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
+    ] = None
+    late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
+
+
+# Names of topics may contain slashes.
+@router.get(
+    "/topics/{topic:path}/rankings",
+    response_model=TopicRankingsAnswer,
+    responses=documented(JudgmentsHidden, NoQrels),
+)
+def read_topic_rankings(
+    collection: CollectionName,
+    topic: Annotated[str, Path(description="The topic's name")],
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    asked: Annotated[AskedTopicRankings, Query()],
+) -> Response:
+    """Return the relevance levels of the judged documents that each visible run found for a topic, by rank, and those
+    of the ideal ranking (principals who may see the judgments).
+    """
+    found = topic_rankings(
+        *(workspace, principal, collection, topic), depth=asked.depth, qrels=asked.qrels, late=asked.late
+    )
+    return answer(show(found))
+
+
+def show(found: TopicRankings) -> dict[str, Any]:
+    """Return the rankings as JSON."""
+    here = found.collection
+    return {
+        "collection": here.name,
+        "qrels_version": found.qrels.version,
+        "topic": found.topic,
+        "depth": found.depth,
+        "judged": [
+            {"level": level, "name": here.level_name(level), "documents": documents}
+            for level, documents in reversed([*enumerate(found.counts.tolist())])
+        ],
+        "judged_below_0": found.negative,
+        "ideal": found.ideal.tolist(),
+        "runs": [
+            {
+                "name": each.run.name,
+                "team": each.run.team,
+                "late": is_late(here, each.run),
+                "retrieved": each.retrieved,
+                "ranks": each.ranks.tolist(),
+                "levels": each.levels.tolist(),
+            }
+            for each in found.rankings
+        ],
+    }

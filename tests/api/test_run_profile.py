@@ -1,0 +1,57 @@
+"""The curves of one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.api.campaign import Campaign, refused, run_text
+from tests.api.laboratory import Laboratory
+from tests.conftest import Service
+
+
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    return Laboratory(shared)
+
+
+@pytest.mark.parametrize("query", [{}, {"gains": "10:5:1"}, {"gains": "adjust(3:2:1)"}, {"gains": "exp", "rel": "2"}])
+def test_gain_is_the_metric_at_every_rank_under_the_same_parameters(lab: Laboratory, query: dict[str, Any]) -> None:
+    found = lab.get("/runs/run-3/profile", depth=8, **query).json()
+    metrics = [f"CG@{rank}" for rank in range(1, 9)]
+    means = lab.scores(*metrics, run="run-3", **query)["runs"][0]["mean"].values()
+    assert found["gain"] == pytest.approx(list(means))
+    assert all(own <= ideal for own, ideal in zip(found["gain"], found["ideal_gain"], strict=True))
+    assert (found["depth"], found["gains"]) == (8, query.get("gains", "linear"))
+
+
+def test_every_document_of_these_runs_is_judged(lab: Laboratory) -> None:
+    assert lab.get("/runs/run-1/profile", depth=3).json()["judged_share"] == [1, 1, 1]
+
+
+def test_the_curves_of_a_small_run_are_those_by_hand(shared: Service) -> None:
+    campaign = Campaign(shared)
+    campaign.put_qrels("1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n3 0 a 0\n")
+    campaign.submit(run_text({"1": ["a", "x", "b", "c"], "2": ["y", "a"]}))
+    found = campaign.get("/runs/tag/profile", depth=5).json()
+    assert found["judged_share"] == pytest.approx([1 / 2, 1 / 2, (2 / 3 + 1 / 2) / 2, (3 / 4 + 1 / 2) / 2, 5 / 8])
+    assert found["gain"] == [1, 1.5, 2, 2, 2]
+    assert found["ideal_gain"] == [1.5, 2, 2, 2, 2]
+    assert found["recall"] == [step / 10 for step in range(11)]
+    assert found["precision"] == pytest.approx([(1 + 1 / 2) / 2] * 6 + [(2 / 3 + 1 / 2) / 2] * 5)
+    assert found["topics_scored"] == 2
+
+
+def test_bad_parameters_and_unknown_runs_are_refused(lab: Laboratory) -> None:
+    assert refused(lab.get("/runs/run-1/profile", gains="1:2:3")) == (422, "bad-gains")
+    assert refused(lab.get("/runs/run-1/profile", rel="4")) == (422, "bad-expression")
+    assert refused(lab.get("/runs/absent/profile")) == (404, "not-found")
+
+
+def test_curves_stay_hidden_until_the_release(shared: Service) -> None:
+    lab = Laboratory(shared, policy={"scores": "all", "parameters": "free"})
+    own = lab.client("participant", "team-1")
+    assert refused(lab.get("/runs/run-1/profile", own)) == (403, "judgments-hidden")
+    lab.release()
+    assert lab.get("/runs/run-1/profile", own).json() == lab.get("/runs/run-1/profile").json()
