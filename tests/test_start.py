@@ -194,7 +194,7 @@ def test_the_demo_shows_an_address_that_can_be_opened(tmp_path: Path) -> None:
         assert demo.stdout is not None
         line = next(line for line in demo.stdout if "serves" in line)
         demo.terminate()
-    assert re.search(r" at http://\[::1\]:[0-9]+ \(interface: ", line)
+    assert re.search(r" at http://\[::1\]:[0-9]+ \(API: ", line)
 
 
 def gainboard(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

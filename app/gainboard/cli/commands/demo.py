@@ -80,8 +80,10 @@ def _load(workspace: Workspace, token: str) -> None:
 def _invitation(url: str, moved: str, token: str) -> str:
     requests = "\n".join(f"  curl '{url}{path}'" for path in REQUESTS)
     return (
-        f"\nGainboard serves the campaigns demo and demo-small at {url}{moved} (interface: {url}/docs). "
-        f"Try:\n\n{requests}\n\nThe organiser's token, for changes: {token}\nCtrl+C stops the service."
+        f"\nOpen {url}/c/demo in a browser.\n\n"
+        f"Gainboard serves the campaigns demo and demo-small at {url}{moved} (API: {url}/docs). "
+        f"Requests to try:\n\n{requests}\n\n"
+        f"The organiser's token, to sign in and for changes: {token}\nCtrl+C stops the service."
     )
 
 

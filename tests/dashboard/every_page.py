@@ -1,0 +1,34 @@
+"""Every page, found from the routers, with something to put into its address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gainboard.dashboard.installing import PAGES
+
+VALUES: Mapping[str, str] = {
+    "collection": "demo-small",
+    "run": "otter-1",
+    "topic": "001",
+    "name": "nDCG",
+    "slug": "not-found",
+}
+"""What stands for each parameter of an address on the demo's server."""
+FILES = re.compile(r"\.(json|csv)$|\{form\}|/events$")
+"""Addresses below a page that are no pages."""
+
+
+def addresses() -> list[str]:
+    """The addresses of all pages as the routers have them: `/c/{collection}`."""
+    return [
+        route.path_format
+        for module in PAGES
+        for route in module.router.routes
+        if "GET" in route.methods and not FILES.search(route.path_format)
+    ]
+
+
+def filled(address: str, values: Mapping[str, str] = VALUES) -> str:
+    """An address with a value for each parameter. A new parameter needs a value in `VALUES`."""
+    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], address)
