@@ -33,7 +33,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A server with the demo's campaigns."""
     settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)
     workspace, _ = open_workspace(settings)
-    list(demo.load(workspace, authenticate(workspace, Sender(ADMIN))))
+    list(demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))))
     with running(create_app(workspace, settings)) as service:
         yield service
 

@@ -31,7 +31,7 @@ def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)
     if request.param == "demo":
         workspace, _ = open_workspace(settings)
-        list(demo.load(workspace, authenticate(workspace, Sender(ADMIN))))
+        list(demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))))
         with running(create_app(workspace, settings)) as service:
             yield service, "demo"
         return

@@ -35,7 +35,7 @@ class Kept:
 
     def __init__(self, folder: Path) -> None:
         self.workspace, _ = open_workspace(Settings.read({}, data=folder, admin_token=ADMIN))
-        self.organiser = authenticate(self.workspace, Sender(ADMIN))
+        self.organiser = authenticate(self.workspace, Sender.of(ADMIN))
         self.read: list[str] = []
         self._gains = count(4)
 
@@ -56,7 +56,7 @@ class Kept:
         """Scores under gains that nobody asked for yet, so that they are not in memory themselves."""
         defaults = {"gains": gains or f"{next(self._gains)}:2:1"}
         question = Question(("Q", "nDCG@5"), defaults=defaults, **asked)
-        return score(self.workspace, Sender(ADMIN), name, question).by_topic()
+        return score(self.workspace, Sender.of(ADMIN), name, question).by_topic()
 
     def newly_read(self, name: str, **asked: Any) -> list[str]:
         """The runs that are read for one request."""

@@ -101,7 +101,7 @@ class Laboratory:
     ) -> dict[str, dict[str, dict[str, float | None]]]:
         """By label, run and topic: None where a metric is undefined."""
         question = Question(metrics=metrics, qrels=version, defaults=defaults or {})
-        found = score(self.workspace, Sender(ADMIN), self.name, question)
+        found = score(self.workspace, Sender.of(ADMIN), self.name, question)
         table = found.by_topic()
         return {
             label: {
@@ -148,7 +148,7 @@ def _refuse(constant: str) -> float:
 def opened(folder: Path) -> Laboratory:
     """The campaign in this folder."""
     workspace, _ = open_workspace(Settings.read({}, data=folder, admin_token=ADMIN))
-    return Laboratory(workspace, authenticate(workspace, Sender(ADMIN)))
+    return Laboratory(workspace, authenticate(workspace, Sender.of(ADMIN)))
 
 
 def copied(source: Path, target: Path) -> Laboratory:

@@ -39,7 +39,7 @@ def lab(database_url: str) -> Iterator[Laboratory]:
     """Two runs, joined with qrels in the order of double precision."""
     workspace, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
     with closing(workspace.database):
-        laboratory = Laboratory(workspace, authenticate(workspace, Sender(ADMIN)))
+        laboratory = Laboratory(workspace, authenticate(workspace, Sender.of(ADMIN)))
         create(workspace, laboratory.principal, SETTINGS)
         qrels.publish(workspace, laboratory.principal, NAME, body(QRELS))
         for tag in ("one", "two"):
@@ -164,7 +164,7 @@ def test_an_equal_request_finds_the_open_job_though_a_run_has_come(lab: Laborato
 
 def test_whoever_asked_must_still_be_an_organiser_when_it_publishes(lab: Laboratory) -> None:
     made = create_token(lab.workspace, lab.principal, NAME, Wish("organiser"))
-    Laboratory(lab.workspace, authenticate(lab.workspace, Sender(made.token))).launch("rejudge", order_by="score32")
+    Laboratory(lab.workspace, authenticate(lab.workspace, Sender.of(made.token))).launch("rejudge", order_by="score32")
     claim = last_claim(lab)
     revoke(lab.workspace, lab.principal, NAME, made.record.id)
     with pytest.raises(NotAuthenticated, match="revoked"):
@@ -174,7 +174,7 @@ def test_whoever_asked_must_still_be_an_organiser_when_it_publishes(lab: Laborat
 
 def test_a_run_that_was_read_in_the_old_order_is_read_again(database_url: str) -> None:
     workspace, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
-    lab = Laboratory(workspace, authenticate(workspace, Sender(ADMIN)))
+    lab = Laboratory(workspace, authenticate(workspace, Sender.of(ADMIN)))
     create(workspace, lab.principal, SETTINGS)
 
     def reorder() -> None:

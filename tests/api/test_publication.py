@@ -82,7 +82,7 @@ def stopped(database_url: str) -> Iterator[tuple[Workspace, Principal, str]]:
     opened, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
     with closing(opened.database):
         workspace = Stopped(opened.database)
-        principal, name = authenticate(workspace, Sender(ADMIN)), f"c-{uuid4().hex}"
+        principal, name = authenticate(workspace, Sender.of(ADMIN)), f"c-{uuid4().hex}"
         settings = {"title": "", "level_names": None, "highest_level": 2, "gains": "linear", "depth": 10}
         more = {"order_by": "score", "topics": None, "metrics": None, "phase": "hidden", "public": False}
         collections.create(workspace, principal, {"name": name, **settings, **more})

@@ -102,7 +102,7 @@ def demo_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     data: Path = tmp_path_factory.mktemp("demo")
     settings = Settings.read({}, data=data, admin_token=ADMIN)
     workspace, _ = open_workspace(settings)
-    for _line in demo.load(workspace, authenticate(workspace, Sender(ADMIN))):
+    for _line in demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))):
         pass
     with running(create_app(workspace, settings)) as service:
         yield service

@@ -47,7 +47,7 @@ class Bench:
         # A name of its own, by which its connections are known to PostgreSQL.
         self.url = url if url.startswith("sqlite") else f"{url}&application_name={uuid4().hex}"
         self.workspace, _ = open_workspace(Settings.read({}, database_url=self.url, admin_token=ADMIN))
-        self.organiser = authenticate(self.workspace, Sender(ADMIN))
+        self.organiser = authenticate(self.workspace, Sender.of(ADMIN))
         if not collections.list_collections(self.workspace, self.organiser, None, 1):
             fill(self.workspace, self.organiser)
 

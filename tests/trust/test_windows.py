@@ -111,7 +111,7 @@ def test_a_day_ends_at_midnight_of_utc(database_url: str) -> None:
     workspace, evening = Workspace(database), datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)
     with database.writing() as tx:
         tokens.replace_environment_token(tx, ADMIN, evening)
-        organiser = Principal("organiser", tokens.find(tx, ADMIN))
+        organiser = Principal("organiser", tokens.find(tx, tokens.digest(ADMIN)))
         view, team = _with_run(tx, workspace, organiser, evening)
         found = {
             now: quotas.of_team(tx, workspace, view, team, now) for now in (evening, evening + timedelta(seconds=1))

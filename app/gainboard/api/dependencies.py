@@ -57,7 +57,7 @@ def sender_of(headers: Headers) -> Sender:
     """Return the sender of a request, from its headers."""
     scheme, token = get_authorization_scheme_param(headers.get("authorization"))
     if scheme.lower() == "bearer" and token:
-        return Sender(as_sent(token))
+        return Sender.of(as_sent(token))
     if "authorization" in headers:
         return Sender(
             why_anonymous="The Authorization header must be `Bearer TOKEN`, for example `Authorization: Bearer "

@@ -135,9 +135,9 @@ class Remembering:
         given = request.get("authorization")
         if given is not None and not given.startswith("Bearer "):
             return False
-        sender = Sender(as_sent(given.removeprefix("Bearer ").strip()) if given is not None else None)
+        sender = Sender.of(as_sent(given.removeprefix("Bearer ").strip())) if given is not None else Sender()
         try:
-            now = await self._checks.find(Checked(origin.collection.name, sender.token, origin.job))
+            now = await self._checks.find(Checked(origin.collection.name, sender.hash, origin.job))
             return is_current(self._workspace, origin, sender, now)
         except GainboardError:
             return False  # the normal way finds the same error, and reports it

@@ -165,10 +165,15 @@ class BoundedAddress:
         await app(scope, receive, send)
 
 
-class BoundedBody:
-    """A middleware that refuses large JSON bodies, and those of senders without a token before it reads them.
+def _is_of_api(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", "")).startswith("/v1/")
 
-    Uploads have their own limits.
+
+class BoundedBody:
+    """A middleware that refuses large bodies, and those of senders without a token before it reads them.
+
+    Uploads have their own limits. The forms of pages have no token but a session, and check it before they are read.
     """
 
     def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
@@ -186,7 +191,7 @@ class BoundedBody:
         if declared.isdecimal() and int(declared) > JSON_BYTES:
             await problem(refusal)(scope, receive, send)
             return
-        read, is_known = 0, scope["method"] not in CHANGING
+        read, is_known = 0, scope["method"] not in CHANGING or not _is_of_api(scope)
 
         async def bounded() -> Message:
             nonlocal read, is_known

@@ -18,7 +18,7 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.requests import ShownRequest, pairs_of, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
-from gainboard.errors import Refused
+from gainboard.errors import NoQrels, Refused
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.runs import list_runs
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
@@ -68,8 +68,11 @@ def show_board(
     place = enter(workspace, visitor, collection)
     look = Look(place.title, place, "Board")
     if not place.view.sees_scores:
-        return page(request, visitor, "board_hidden.html", look)
-    board = leaderboard(workspace, visitor.sender, collection, asked.question(), asked.by)
+        return page(request, visitor, "board_empty.html", look, is_hidden=True)
+    try:
+        board = leaderboard(workspace, visitor.sender, collection, asked.question(), asked.by)
+    except NoQrels:
+        return page(request, visitor, "board_empty.html", look, is_hidden=False)
     effect = setting_effect(workspace, visitor.sender, collection, asked.question(), board)
     job = groups_job(workspace, board)
     shown = _table(workspace, visitor, place, asked, board, effect, job) | _form(request, place, asked, board)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from gainboard.dashboard import assets, board, errors, home
+from gainboard.dashboard import assets, board, errors, home, signing_in
 
-PAGES = (home, board)
+PAGES = (home, signing_in, board)
 """The modules of pages, each with its `router`. They come before the API, whose addresses some of them share."""
 
 

@@ -1,44 +1,181 @@
-"""Who looks at a page."""
+"""Who looks at a page: a session in a cookie. The API never reads it, so no other site can use the API by it."""
 
 from __future__ import annotations
 
+import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Annotated
+from urllib.parse import parse_qsl, urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 
+from gainboard.api.dependencies import WorkspaceDep
+from gainboard.errors import Forbidden, NotAuthenticated
 from gainboard.evaluation.principals import Principal, Sender
+from gainboard.evaluation.sessions import LIFETIME, Session, resume
+
+SECURE, LOCAL = "__Host-gainboard", "gainboard"
+"""The cookie's names: over https, and over http, which only this machine may use."""
+FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Whoever looks at a page."""
+    """Whoever looks at a page, with a session or without."""
 
-    sender: Sender
-    principal: Principal
-    csrf: str = ""
+    session: Session | None = None
+
+    @property
+    def sender(self) -> Sender:
+        """The sender, for use cases that look up the token together with the collection."""
+        return self.session.sender if self.session else Sender(why_anonymous="Sign in to see this page.")
+
+    @property
+    def principal(self) -> Principal:
+        """The principal."""
+        if self.session:
+            return self.session.principal
+        return Principal("anonymous", why_anonymous="Sign in to see this page.")
+
+    @property
+    def is_signed_in(self) -> bool:
+        """Whether there is a session."""
+        return self.session is not None
+
+    @property
+    def csrf(self) -> str:
+        """The text that the forms of this session carry; empty without a session."""
+        return self.session.csrf if self.session else ""
 
     @property
     def role_shown(self) -> str:
         """The role in words, with the team of a participant."""
-        team = self.principal.token.team if self.principal.token else None
-        return f"{self.principal.role} of {team}" if team else self.principal.role
-
-    @property
-    def is_signed_in(self) -> bool:
-        """Return whether there is a session."""
-        return bool(self.csrf)
+        token = self.principal.token
+        return f"{self.principal.role} of {token.team}" if token and token.team else self.principal.role
 
 
-def _visitor(request: Request) -> Visitor:
-    visitor = request.state.visitor = Visitor(Sender(), Principal("anonymous"))
+def _visitor(request: Request, workspace: WorkspaceDep) -> Visitor:
+    secret = request.cookies.get(_cookie(request))
+    visitor = request.state.visitor = Visitor(resume(workspace, secret) if secret else None)
     return visitor
+
+
+VisitorDep = Annotated[Visitor, Depends(_visitor)]
 
 
 def visitor_of(request: Request) -> Visitor:
     """Return the visitor that the page has found; nobody if it failed before."""
-    found: Visitor = getattr(request.state, "visitor", None) or Visitor(Sender(), Principal("anonymous"))
+    found: Visitor = getattr(request.state, "visitor", Visitor())
     return found
 
 
-VisitorDep = Annotated[Visitor, Depends(_visitor)]
+def _cookie(request: Request) -> str:
+    return SECURE if request.url.scheme == "https" else LOCAL
+
+
+def require_safe_cookie(request: Request) -> None:
+    """Raise Forbidden where a cookie could be read on its way: over http, unless it never leaves this machine."""
+    if request.url.scheme == "https":
+        return
+    if not (request.client and _is_local(request.client.host) and _is_local(request.url.hostname or "")):
+        raise Forbidden(
+            "Signing in needs https, because anybody on the way could otherwise read the cookie. Ask the people who "
+            "run this service to put it behind https; on the machine itself, http://127.0.0.1 works."
+        )
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def give_cookie(request: Request, answer: Response, session: Session) -> None:
+    """Put the session into the browser."""
+    seconds, is_secure = int(LIFETIME.total_seconds()), request.url.scheme == "https"
+    answer.set_cookie(
+        _cookie(request), session.secret, seconds, path="/", secure=is_secure, httponly=True, samesite="strict"
+    )
+
+
+def take_cookie(request: Request, answer: Response) -> None:
+    """Take the session out of the browser."""
+    is_secure = request.url.scheme == "https"
+    answer.delete_cookie(_cookie(request), path="/", secure=is_secure, httponly=True, samesite="strict")
+
+
+@dataclass(frozen=True)
+class Form:
+    """The fields of a form that a page of this session has sent."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    def get(self, name: str) -> str:
+        """Return the value of a field, without white space around it; empty if it is not filled in."""
+        return next((value.strip() for each, value in self.pairs if each == name), "")
+
+    def all(self, name: str) -> list[str]:
+        """Return all values of a field that are filled in."""
+        return [value.strip() for each, value in self.pairs if each == name and value.strip()]
+
+    def __contains__(self, name: str) -> bool:
+        return any(each == name for each, _ in self.pairs)
+
+
+def require_own_origin(request: Request) -> None:
+    """Raise Forbidden unless the request comes from a page of this service."""
+    # Pages ask browsers to say nothing about where they come from, so the Origin of their forms is `null`. No page can
+    # set Sec-Fetch-Site, which browsers send to https and to their own machine.
+    site = request.headers.get("sec-fetch-site")
+    if site is None:
+        sent = urlsplit(request.headers.get("origin", ""))
+        is_own = (sent.scheme, sent.netloc) == (request.url.scheme, request.headers.get("host", ""))
+    else:
+        is_own = site == "same-origin"
+    if not is_own:
+        raise Forbidden("The form was sent from another site. Open the page here, and send the form again.")
+
+
+def require_csrf(visitor: Visitor, given: str) -> None:
+    """Raise NotAuthenticated without a session, and Forbidden unless `given` is the session's own text."""
+    visitor.principal.require_token()
+    if not hmac.compare_digest(given.encode(), visitor.csrf.encode()):
+        raise Forbidden("The form belongs to another session. Load the page again, and send the form again.")
+
+
+async def read_form(request: Request) -> Form:
+    """Return the fields of a form. Its size is limited as that of any request."""
+    require_own_origin(request)
+    if not request.headers.get("content-type", "").startswith(FORM):
+        raise Forbidden(f"Send the form as {FORM}.")
+    text = (await request.body()).decode("utf-8", "replace")
+    return Form(parse_qsl(text, keep_blank_values=True))
+
+
+async def _own_form(request: Request, visitor: VisitorDep) -> Form:
+    if not visitor.is_signed_in:
+        raise NotAuthenticated("The session has ended. Sign in again.")
+    form = await read_form(request)
+    require_csrf(visitor, form.get("csrf"))
+    return form
+
+
+FormDep = Annotated[Form, Depends(_own_form)]
+"""The form of a page that changes something: from a page of this service, and of this session."""
+OpenFormDep = Annotated[Form, Depends(read_form)]
+"""The form to sign in, for which there is no session yet."""
+
+
+def _upload(request: Request, visitor: VisitorDep) -> Visitor:
+    if not visitor.is_signed_in:
+        raise NotAuthenticated("The session has ended. Sign in again.")
+    require_own_origin(request)
+    require_csrf(visitor, request.headers.get("x-csrf-token", ""))
+    return visitor
+
+
+UploaderDep = Annotated[Visitor, Depends(_upload)]
+"""The visitor who sends a file by a script, with the header `X-CSRF-Token`; its body is not read yet."""

@@ -24,10 +24,15 @@ NO_TOKEN = "Send a token in the header `Authorization: Bearer gainboard_...`."
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The sender of a request: a token that is not looked up yet, or None with the reason."""
+    """The sender of a request: the hash of a token that is not looked up yet, or None with the reason."""
 
-    token: str | None = None
+    hash: str | None = None
     why_anonymous: str = NO_TOKEN
+
+    @classmethod
+    def of(cls, token: str) -> Sender:
+        """Return the sender of a request with this token."""
+        return cls(tokens.digest(token))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +79,9 @@ def new_token() -> str:
 def authenticate(workspace: Workspace, sender: Sender) -> Principal:
     """Return the principal behind a token; anonymous without one. Raise NotAuthenticated for one that is not valid."""
     found = None
-    if sender.token is not None:
+    if sender.hash is not None:
         with workspace.database.reading() as tx:
-            found = tokens.find(tx, sender.token)
+            found = tokens.find(tx, sender.hash)
     principal = behind(sender, found, workspace.now())
     note_use(workspace, principal)
     return principal
@@ -88,7 +93,7 @@ def behind(sender: Sender, found: Token | None, now: datetime) -> Principal:
     Raise NotAuthenticated for a token that is not valid, also where no token is needed: whoever sends one should not
     take what everybody sees for all that there is.
     """
-    if sender.token is None:
+    if sender.hash is None:
         return Principal("anonymous", why_anonymous=sender.why_anonymous)
     principal = holder(found, now)
     principal.require_token()

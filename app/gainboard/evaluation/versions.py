@@ -52,9 +52,9 @@ def opened(
     principal = Principal("anonymous")
     try:
         with workspace.database.reading() as tx:
-            found = standing.find(tx, name, sender.token, number) if is_slug(name) else None
-            if found is None and sender.token is not None:
-                token = tokens.find(tx, sender.token)
+            found = standing.find(tx, name, sender.hash, number) if is_slug(name) else None
+            if found is None and sender.hash is not None:
+                token = tokens.find(tx, sender.hash)
             else:
                 token = found.token if found else None
             principal = behind(sender, token, workspace.now())

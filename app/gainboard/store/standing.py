@@ -15,7 +15,6 @@ from gainboard.store.job_records import JobState
 from gainboard.store.job_tables import jobs
 from gainboard.store.records import Collection, Qrels, Token
 from gainboard.store.tables import collections, qrels, teams, tokens
-from gainboard.store.tokens import digest
 
 R = TypeVar("R", Collection, Qrels, Token)
 
@@ -68,13 +67,15 @@ class Opened(NamedTuple):
     qrels: Qrels | None
 
 
-def find(tx: Transaction, name: str, token: str | None, version: int | None) -> Opened | None:
-    """Return the collection with this name, the token's record, and a qrels version; None for a missing collection.
+def find(tx: Transaction, name: str, hashed: str | None, version: int | None) -> Opened | None:
+    """Return the collection with this name, the record of the token with this hash, and a qrels version.
+
+    Return None if there is no such collection.
 
     If `version` is None, the qrels version is the one published last.
     """
     query, asked = (_BY_VERSION, {"version": version}) if version else (_BY_NEWEST, {})
-    row = tx.execute(query, {"name": name, "hash": digest(token) if token is not None else None, **asked}).first()
+    row = tx.execute(query, {"name": name, "hash": hashed, **asked}).first()
     if row is None:
         return None
     first, second = len(_COLLECTION), len(_COLLECTION) + len(_TOKEN)
@@ -82,10 +83,10 @@ def find(tx: Transaction, name: str, token: str | None, version: int | None) -> 
 
 
 class Checked(NamedTuple):
-    """The things that an answer depends on: the name of a collection, a token, and the id of a job."""
+    """The things that an answer depends on: the name of a collection, the hash of a token, and the id of a job."""
 
     collection: str
-    token: str | None
+    hash: str | None
     job: str | None
 
 
@@ -137,8 +138,7 @@ class Standings:
             if self._is_over:
                 raise DatabaseBusy("The server is stopping. Try again shortly.")
             self._connection = self._database.connected()
-        hashed = digest(asked.token) if asked.token is not None else None
-        row = self._connection.execute(_CHECK, {"name": asked.collection, "hash": hashed, "job": asked.job}).first()
+        row = self._connection.execute(_CHECK, {"name": asked.collection, "hash": asked.hash, "job": asked.job}).first()
         if row is None:
             return None
         identity, revision, job_state, *of_token = row

@@ -82,6 +82,14 @@ tokens = Table(
     Column("last_used_at", UtcTime),
 )
 
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", String(64), primary_key=True),  # the hash of the secret in the cookie
+    Column("token_hash", String(64), nullable=False),  # a rotated token has another one, which ends its sessions
+    Column("expires_at", UtcTime, nullable=False, index=True),
+)
+
 blobs = Table(
     "blobs",
     metadata,

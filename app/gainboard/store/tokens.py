@@ -68,9 +68,9 @@ def create(
     return _record(tx.execute(_select().where(table.c.id == identity)).one())
 
 
-def find(tx: Transaction, token: str) -> Token | None:
-    """Return the record of this token, valid or not."""
-    row = tx.execute(_BY_HASH, {"hash": digest(token)}).first()
+def find(tx: Transaction, hashed: str) -> Token | None:
+    """Return the record of the token with this hash, valid or not."""
+    row = tx.execute(_BY_HASH, {"hash": hashed}).first()
     return _record(row) if row else None
 
 
@@ -134,7 +134,7 @@ def replace_environment_token(tx: Transaction, token: str, now: datetime) -> Adm
 
     Tokens that organisers created for each other stay. Raise Conflict if it is one of these, or a collection's.
     """
-    found = find(tx, token)
+    found = find(tx, digest(token))
     if found is not None and (found.collection_id is not None or found.origin == "created"):
         raise Conflict(
             "The admin token is a token that was created here before. Choose another value for GAINBOARD_ADMIN_TOKEN."

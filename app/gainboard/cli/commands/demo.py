@@ -68,7 +68,7 @@ def _load(workspace: Workspace, token: str) -> None:
     began = time.monotonic()
     is_terminal = sys.stderr.isatty()
     print("creating and loading campaigns of 45 and of 15 runs, which takes some seconds", file=sys.stderr, flush=True)
-    for line in demo.load(workspace, authenticate(workspace, Sender(token))):
+    for line in demo.load(workspace, authenticate(workspace, Sender.of(token))):
         # A terminal shows one line that changes. A log gets only the last message, not 60 lines.
         if is_terminal:
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)

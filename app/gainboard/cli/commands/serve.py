@@ -26,7 +26,7 @@ def _serve(parsed: argparse.Namespace) -> int:
     # The port comes first. The token is shown only once, so a start that fails should not show it.
     with listen(parsed.host, parsed.port) as listener:
         url = address_of(listener)
-        print(f"Gainboard serves at {url} (open it in a browser; API: {url}/docs). Ctrl+C stops the service.", flush=True)
+        print(f"Gainboard serves at {url} (for a browser, too; API: {url}/docs). Ctrl+C stops it.", flush=True)
         workspace, token = open_workspace(settings)
         announce(token)
         application = create_app(workspace, settings)

@@ -1,0 +1,64 @@
+"""`/signin` and `/signout`: a token for a session, and back."""
+
+from __future__ import annotations
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from gainboard.api.answers import address
+from gainboard.api.dependencies import WorkspaceDep
+from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.sessions import (
+    FormDep,
+    OpenFormDep,
+    Visitor,
+    VisitorDep,
+    give_cookie,
+    require_safe_cookie,
+    take_cookie,
+)
+from gainboard.errors import NotAuthenticated
+from gainboard.evaluation.sessions import sign_in, sign_out
+
+router = pages()
+
+
+def _is_here(path: str) -> bool:
+    """Return whether this is a path of this service, and not of another site that browsers would go to."""
+    return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+
+
+@router.get("/signin")
+def show_sign_in(request: Request, visitor: VisitorDep, next: str = "/") -> Response:
+    """Show the form."""
+    require_safe_cookie(request)
+    return _form(request, visitor, next)
+
+
+def _form(request: Request, visitor: Visitor, target: str, fault: str = "") -> Response:
+    look = Look("Sign in", status=401 if fault else 200)
+    return page(request, visitor, "signing_in.html", look, target=target if _is_here(target) else "/", fault=fault)
+
+
+@router.post("/signin")
+def begin(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: OpenFormDep) -> Response:
+    """Begin a session, and go where the visitor wanted to go."""
+    require_safe_cookie(request)
+    target = form.get("next")
+    try:
+        session = sign_in(workspace, form.get("token"))
+    except NotAuthenticated as error:
+        return _form(request, visitor, target, error.message)
+    answer = RedirectResponse(address(request, target if _is_here(target) else "/"), 303)
+    give_cookie(request, answer, session)
+    return answer
+
+
+@router.post("/signout")
+def end(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep) -> Response:
+    """End the session."""
+    assert visitor.session is not None  # the form is of a session
+    sign_out(workspace, visitor.session.secret)
+    answer = RedirectResponse(address(request, "/"), 303)
+    take_cookie(request, answer)
+    return answer
