@@ -93,6 +93,31 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
 
 
 @dataclass(frozen=True)
+class CheckedRun:
+    """What a file would be as a run: its tag, counts after truncation, and warnings; nothing about judgments."""
+
+    tag: str
+    topics: int
+    retrieved: int
+    warnings: Warnings
+
+
+def check(workspace: Workspace, principal: Principal, name: str, body: Body) -> CheckedRun:
+    """Read a run file as `submit` does, and store nothing. Raise FaultyFile with every fault."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        require_participation(view)
+        newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
+    with Intake(body, workspace.limits) as intake:
+        upload = _Upload.read(workspace, view, intake, newest)
+        upload.refuse_foreign(view)
+    file, declared = upload.file, set(view.collection.topics or ())
+    missing, unknown = len(declared - {*file.topics}), len({*file.topics} - declared) if declared else 0
+    warnings = [*file.warnings, *topic_warnings(unknown, missing, "collection")]
+    return CheckedRun(file.tag, len(file.topics), file.retrieved, [warning.as_json() for warning in warnings])
+
+
+@dataclass(frozen=True)
 class _Upload:
     intake: Intake
     file: RunFile
