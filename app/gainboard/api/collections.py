@@ -87,7 +87,7 @@ def _shown_policy(collection: Collection) -> Policy:
     return Policy(**policy | times, phase=phase, quotas=quotas)
 
 
-def _values(sent: NewCollection | CollectionChange) -> dict[str, Any]:
+def values_of(sent: NewCollection | CollectionChange) -> dict[str, Any]:
     values = sent.model_dump(exclude_unset=isinstance(sent, CollectionChange))
     if (levels := values.pop("levels", None)) is not None:
         is_named = isinstance(levels, list)
@@ -118,7 +118,7 @@ def create_collection(
     """Create a collection (organisers of the instance)."""
 
     def act() -> Response:
-        made = collections.create(workspace, principal, _values(sent))
+        made = collections.create(workspace, principal, values_of(sent))
         return answer(show(request, made), 201, Location=address(request, f"/v1/collections/{made.collection.name}"))
 
     return once(workspace, principal, request, idempotency_key, fingerprint, act)
@@ -165,7 +165,7 @@ def change_collection(collection: CollectionName, sent: CollectionChange, desk: 
     must be changed alone: the answer is 202, and `Location` leads to a job of kind `rejudge`. The old order stays in
     use until that job has published its result.
     """
-    values = _values(sent)
+    values = values_of(sent)
     if set(values) != {"order_by"}:
         return answer(show(desk.request, collections.change(desk.workspace, desk.principal, collection, values)))
     job = change_order(desk.workspace, desk.principal, collection, values["order_by"])

@@ -1,0 +1,175 @@
+"""Forms made from models: a field for each property of a JSON Schema, and back from a form to the JSON.
+
+A new parameter of a job kind, or a new field of the policy, is in its form unasked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from gainboard.dashboard.sessions import Form
+
+Schema = Mapping[str, Any]
+Widget = Literal["text", "number", "check", "choice", "lines", "time"]
+YES_OR_NO = ("true", "false")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a form. `name` is the path of the property, such as `quotas.per_day`."""
+
+    name: str
+    help: str
+    widget: Widget
+    schema: Schema
+    """The schema without null."""
+    value: str = ""
+    choices: Sequence[str] = ()
+    is_required: bool = False
+    is_nullable: bool = False
+    example: str = ""
+    fault: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name as people read it."""
+        return self.name.rpartition(".")[2].replace("_", " ").capitalize()
+
+
+def fields_of(schema: Schema, values: Mapping[str, Any], prefix: str = "", defs: Schema | None = None) -> list[Field]:
+    """Return the fields of an object's properties, filled with `values` or else with the defaults."""
+    defs, required = schema.get("$defs", {}) if defs is None else defs, schema.get("required", ())
+    found: list[Field] = []
+    for name, described in schema["properties"].items():
+        own = _resolved(described, defs)
+        value = values.get(name, described.get("default", own.get("default")))
+        if "properties" in own:
+            found += fields_of(own, value or {}, f"{prefix}{name}.", defs)
+        else:
+            field = _field(f"{prefix}{name}", own, value, defs)
+            found.append(replace(field, is_required=name in required, help=described.get("description", field.help)))
+    return found
+
+
+def _resolved(schema: Schema, defs: Schema) -> Schema:
+    return {**defs[schema["$ref"].rpartition("/")[2]], **schema} if "$ref" in schema else schema
+
+
+def _field(name: str, schema: Schema, value: Any, defs: Schema) -> Field:
+    ways = [_resolved(way, defs) for way in schema.get("anyOf", [schema])]
+    some = [way for way in ways if way.get("type") != "null"]
+    only = some[0] if len(some) == 1 else {"anyOf": some}
+    is_nullable = len(some) < len(ways)
+    widget, choices = _widget(only, is_nullable)
+    example = _text(schema["examples"][0]) if schema.get("examples") else ""
+    return Field(name, "", widget, only, _text(value), choices, is_nullable=is_nullable, example=example)
+
+
+def _widget(schema: Schema, is_nullable: bool) -> tuple[Widget, Sequence[str]]:
+    kind = schema.get("type")
+    choices = [str(each) for each in schema.get("enum", [schema["const"]] if "const" in schema else ())]
+    if choices:
+        return "choice", choices
+    if kind == "boolean":
+        return ("choice", YES_OR_NO) if is_nullable else ("check", ())
+    if kind in ("integer", "number"):
+        return "number", ()
+    if schema.get("format") == "date-time":
+        return "time", ()
+    return ("lines", ()) if _has_list(schema) else ("text", ())
+
+
+def _has_list(schema: Schema) -> bool:
+    return any(way.get("type") == "array" for way in schema.get("anyOf", [schema]))
+
+
+def _text(value: Any) -> str:
+    """Return a value as people write it: a list as its members, separated by commas."""
+    if value is None or value == {}:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple) and not any(isinstance(each, dict | list) for each in value):
+        return ", ".join(_text(each) for each in value)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def read(fields: Sequence[Field], form: Form) -> dict[str, Any]:
+    """Return the JSON that a filled form means. A field that may be null is null if it is empty."""
+    found: dict[str, Any] = {}
+    for field in fields:
+        *above, name = field.name.split(".")
+        place = found
+        for each in above:
+            place = place.setdefault(each, {})
+        text = form.get(field.name)
+        if field.widget == "check":
+            place[name] = field.name in form
+        elif text:
+            place[name] = _value(field, text)
+        elif field.is_nullable:
+            place[name] = None
+        elif field.schema.get("type") == "array" and not field.is_required and field.schema.get("minItems", 0) == 0:
+            place[name] = []
+    return found
+
+
+def _value(field: Field, text: str) -> Any:
+    if field.widget == "number":
+        return _number(text)
+    if field.schema.get("type") == "boolean" or field.choices == YES_OR_NO:
+        return text == "true"
+    if field.widget == "time":
+        return text if re.search(r"[zZ]|[+-]\d\d:?\d\d$", text) else f"{text}Z"
+    if text.startswith(("{", "[")):
+        with suppress(ValueError):
+            return json.loads(text)
+    ways = field.schema.get("anyOf", [field.schema])
+    is_named = any(text == way.get("const") for way in ways)
+    if field.widget != "lines" or is_named:
+        return text
+    parts = [part.strip() for part in split_list(text)]
+    items = next(way["items"] for way in ways if way.get("type") == "array")
+    return [_number(part) if items.get("type") in ("integer", "number") else part for part in parts]
+
+
+def split_list(text: str) -> Iterator[str]:
+    """Yield the members of a list: separated by lines, or by commas outside of parentheses."""
+    depth, start = 0, 0
+    for place, character in enumerate(f"{text}\n"):
+        depth += (character == "(") - (character == ")")
+        if (character == "," and depth <= 0) or character == "\n":
+            if member := text[start:place].strip():
+                yield member
+            depth, start = 0, place + 1
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text  # the model says what is wrong with it
+
+
+def with_faults(fields: Sequence[Field], form: Form, error: ValidationError | None = None) -> list[Field]:
+    """Return the fields as they were filled in, each with what is wrong with it."""
+    faults: dict[str, str] = {}
+    for each in error.errors() if error else ():
+        place = ".".join(part for part in each["loc"] if isinstance(part, str))
+        name = next((field.name for field in fields if f"{place}.".startswith(f"{field.name}.")), "")
+        faults.setdefault(name, each["msg"])
+    return [
+        replace(
+            field,
+            value=str(field.name in form).lower() if field.widget == "check" else form.get(field.name),
+            fault=faults.get(field.name, ""),
+        )
+        for field in fields
+    ]

@@ -1,0 +1,176 @@
+"""`/c/{collection}/settings`: for organisers: phase and release, dates and policy, tokens, teams, and the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse, StreamingResponse
+from pydantic import ValidationError
+
+from gainboard.api.answers import address
+from gainboard.api.audit import LINES
+from gainboard.api.collections import show, values_of
+from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.models.collections import CollectionChange, Policy
+from gainboard.api.models.tokens import NewToken
+from gainboard.api.tokens import TokenId
+from gainboard.dashboard.places import Place, enter
+from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
+from gainboard.dashboard.sessions import Form, FormDep, Visitor, VisitorDep
+from gainboard.errors import GainboardError
+from gainboard.evaluation import audit, collections, tokens
+from gainboard.evaluation.collections import Described
+from gainboard.evaluation.teams import list_teams
+from gainboard.evaluation.tokens import IssuedToken, Wish
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store.audit import Wanted
+
+router = pages()
+MOST = 500
+ENTRIES = 50
+OWN = ("title", "gains", "metrics", "public")
+"""The settings of the collection itself that can be changed at any time."""
+
+
+@router.get("/c/{collection}/settings")
+def show_settings(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
+) -> Response:
+    """Show all settings, with forms to change them."""
+    return _page(request, workspace, visitor, _opened(workspace, visitor, collection))
+
+
+def _opened(workspace: Workspace, visitor: Visitor, name: str) -> Place:
+    place = enter(workspace, visitor, name)
+    place.view.require_organiser()
+    return place
+
+
+def _fields(request: Request, described: Described) -> list[Field]:
+    now = show(request, described).model_dump(mode="json")
+    schema = CollectionChange.model_json_schema()
+    own = {name: schema["properties"][name] for name in OWN}
+    return [
+        *fields_of({"properties": own, "$defs": schema["$defs"]}, now),
+        *fields_of({"properties": {"policy": Policy.model_json_schema()}, "$defs": schema["$defs"]}, now),
+    ]
+
+
+def _page(
+    request: Request,
+    workspace: Workspace,
+    visitor: Visitor,
+    place: Place,
+    *,
+    fields: Sequence[Field] | None = None,
+    fault: str = "",
+    issued: IssuedToken | None = None,
+    status: int = 200,
+) -> Response:
+    name, principal = place.name, place.view.principal
+    described = collections.described(workspace, principal, name)
+    shown = fields or _fields(request, described)
+    # The release has a form of its own, which asks twice.
+    return page(
+        request,
+        visitor,
+        "settings.html",
+        Look(f"Settings of {place.title}", place, "Settings", status=status),
+        fields=[field for field in shown if field.name != "policy.phase"],
+        token_fields=fields_of(NewToken.model_json_schema(), {}),
+        warnings=described.warnings,
+        fault=fault,
+        issued=issued,
+        tokens=tokens.list_tokens(workspace, principal, name, None, MOST),
+        teams=list_teams(workspace, principal, name, None, MOST)[1],
+        entries=_last_entries(workspace, place),
+    )
+
+
+def _last_entries(workspace: Workspace, place: Place) -> list[Any]:
+    entries = audit.exported(workspace, place.view.principal, place.name, Wanted()).entries
+    return list(entries)[: -ENTRIES - 1 : -1]
+
+
+def _refused(
+    request: Request, workspace: Workspace, visitor: Visitor, place: Place, form: Form, error: ValidationError
+) -> Response:
+    fields = _fields(request, collections.described(workspace, visitor.principal, place.name))
+    faulty = with_faults(fields, form, error)
+    fault = "Nothing was changed. Correct the marked fields."
+    return _page(request, workspace, visitor, place, fields=faulty, fault=fault, status=422)
+
+
+@router.post("/c/{collection}/settings")
+def change_settings(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
+) -> Response:
+    """Change the settings, all or none of them."""
+    place = _opened(workspace, visitor, collection)
+    fields = _fields(request, collections.described(workspace, visitor.principal, collection))
+    editable = [field for field in fields if field.name != "policy.phase"]
+    try:
+        sent = CollectionChange.model_validate(read(editable, form))
+        collections.change(workspace, visitor.principal, collection, values_of(sent))
+    except ValidationError as error:
+        return _refused(request, workspace, visitor, place, form, error)
+    except GainboardError as error:
+        faulty = with_faults(fields, form)
+        return _page(request, workspace, visitor, place, fields=faulty, fault=error.message, status=422)
+    return _back(request, collection)
+
+
+def _back(request: Request, collection: str) -> Response:
+    return RedirectResponse(address(request, f"/c/{collection}/settings"), 303)
+
+
+@router.get("/c/{collection}/audit.ndjson")
+def read_audit(collection: CollectionName, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+    """Return the whole audit log, as the API does."""
+    export = audit.exported(workspace, visitor.principal, collection, Wanted())
+    return StreamingResponse((audit.line(entry) for entry in export.entries), media_type=LINES)
+
+
+@router.post("/c/{collection}/release")
+def release(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
+) -> Response:
+    """Release the judgments, or hide them again."""
+    phase = "hidden" if form.get("phase") == "hidden" else "released"
+    collections.change(workspace, visitor.principal, collection, {"phase": phase})
+    return _back(request, collection)
+
+
+@router.post("/c/{collection}/tokens")
+def create_token(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
+) -> Response:
+    """Create a token, and show it this once."""
+    place = _opened(workspace, visitor, collection)
+    try:
+        sent = NewToken.model_validate(read(fields_of(NewToken.model_json_schema(), {}), form))
+        issued = tokens.create(workspace, visitor.principal, collection, Wish(**sent.model_dump()))
+    except ValidationError as error:
+        first = error.errors()[0]
+        fault = f"No token was made. {first['loc'][0]}: {first['msg']}."
+        return _page(request, workspace, visitor, place, fault=fault, status=422)
+    except GainboardError as error:
+        return _page(request, workspace, visitor, place, fault=f"No token was made. {error.message}", status=422)
+    return _page(request, workspace, visitor, place, issued=issued)
+
+
+@router.post("/c/{collection}/tokens/{token}/revoke")
+def revoke_token(
+    collection: CollectionName,
+    token: TokenId,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    form: FormDep,
+) -> Response:
+    """Revoke a token for good."""
+    tokens.revoke(workspace, visitor.principal, collection, token)
+    return _back(request, collection)
