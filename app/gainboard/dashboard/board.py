@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
@@ -15,6 +14,7 @@ from gainboard.dashboard.board_rows import Beside, Wanted, in_order, rows_of
 from gainboard.dashboard.charts import Scale
 from gainboard.dashboard.parameters import STEPS, controls, metric_names
 from gainboard.dashboard.places import Place, enter
+from gainboard.dashboard.queries import FromForm
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.requests import ShownRequest, pairs_of, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
@@ -33,7 +33,7 @@ OFTEN, SELDOM = 2, 30
 UNDERWAY = ("queued", "running")
 
 
-class AskedBoard(AskedLeaderboard):
+class AskedBoard(FromForm, AskedLeaderboard):
     """The query of a board: that of the API's leaderboard, and what is shown of it."""
 
     team: Annotated[str | None, Field(description="Only runs of this team")] = None
@@ -41,15 +41,6 @@ class AskedBoard(AskedLeaderboard):
     pin: Annotated[list[str], Field(description="Runs that are shown first", max_length=100)] = Field(
         default_factory=list
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_empty(cls, given: Any) -> Any:
-        """Leave out what a form sends of fields that nobody has filled in."""
-        if not isinstance(given, Mapping):
-            return given
-        filled = {name: [each for each in value if each] for name, value in given.items() if isinstance(value, list)}
-        return {name: value for name, value in {**given, **filled}.items() if value != ""}
 
     def wanted(self) -> Wanted:
         """Return the runs that are shown."""

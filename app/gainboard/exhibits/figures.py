@@ -8,7 +8,7 @@ from typing import Literal
 
 from gainboard.exhibits.tables import require_slug
 
-Style = Literal["line", "line+points", "points", "step"]
+Style = Literal["line", "line+points", "points", "step", "bars"]
 Numbers = Sequence[float | None]
 """None and NaN are gaps: nothing is drawn there, and a line is interrupted."""
 
@@ -50,7 +50,8 @@ class Series:
     """One curve. Series with the same label look alike in all panels and share a line of the legend.
 
     `line` marks only some points, so that curves can be told apart without colour. `line+points` marks each point while
-    they are few. `step` holds each value until the next x. `highlighted` are the indexes of points with a ring.
+    they are few. `step` holds each value until the next x. `bars` reach from 0 to each y. `highlighted` are the indexes
+    of points with a ring.
     """
 
     label: str
@@ -77,13 +78,17 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Series over two axes. Panels of a figure with equal axes get equal limits."""
+    """Series over two axes. Panels of a figure with equal axes get equal limits.
+
+    `has_diagonal` draws the line of equal x and y.
+    """
 
     x: Axis
     y: Axis
     series: Sequence[Series]
     references: Sequence[Reference] = ()
     title: str = ""
+    has_diagonal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ def draw_curves(panel: Panel, axes: Axes, looks: Mapping[str, Look]) -> None:
         references = [each for each in panel.references if each.of == of and math.isfinite(each.value)]
         for number, reference in enumerate(sorted(references, key=lambda each: each.value)):
             _draw_reference(axes, reference, 0.5 if len(references) == 1 else number / (len(references) - 1))
+    if panel.has_diagonal:
+        axes.axline((0, 0), slope=1, color=GREY, linestyle=_DASH, linewidth=0.8, zorder=1.5)
     axes.set_xlabel(shown(panel.x.heading))
     axes.set_ylabel(shown(panel.y.heading))
     axes.set_title(shown(panel.title))
@@ -66,6 +68,9 @@ def _draw_reference(axes: Axes, reference: Reference, part: float) -> None:
 
 
 def _draw(axes: Axes, series: Series, x: Floats, y: Floats, look: Look, rings: Mapping[str, Any]) -> None:
+    if series.style == "bars":
+        axes.bar(x, y, width=0.8, color=look.colour, zorder=2)
+        return
     line = look.line() | ({"linestyle": "none"} if series.style == "points" else {})
     drawstyle = "steps-post" if series.style == "step" else "default"
     ringed = list(series.highlighted)

@@ -1,0 +1,81 @@
+"""Figures on a page: the value that the script draws, and its numbers as a table for everybody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from markupsafe import Markup
+from pydantic_core import to_json
+
+from gainboard.exhibits import Figure
+
+MOST_CELLS = 20_000
+"""The most numbers in the table below a figure. Larger ones are read better as CSV."""
+Value = Mapping[str, Any]
+Rows = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """The numbers of a panel, as text."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A figure: its JSON, which is safe inside a script element, and its tables."""
+
+    name: str
+    caption: str
+    json: Markup
+    tables: Sequence[ShownTable]
+
+    @classmethod
+    def of(cls, figure: Figure) -> ShownFigure:
+        """Return a figure for a page."""
+        return cls.of_value(asdict(figure))
+
+    @classmethod
+    def of_value(cls, value: Value) -> ShownFigure:
+        """Return a figure from its value as JSON has it."""
+        text = to_json(value, inf_nan_mode="null").decode()
+        # Inside a script element only its end tag and comments mean anything; in JSON, `<` may be written so.
+        safe = Markup(text.replace("<", "\\u003c"))
+        tables = [_table(panel) for panel in value["panels"]]
+        is_small = sum(len(table.rows) * len(table.columns) for table in tables) <= MOST_CELLS
+        return cls(value["name"], value["caption"], safe, tables if is_small else ())
+
+
+def _table(panel: Value) -> ShownTable:
+    if "series" not in panel:
+        rows = [[name, *map(_text, values)] for name, values in zip(panel["rows"], panel["values"], strict=True)]
+        return ShownTable(panel["title"], ["", *panel["columns"]], rows)
+    x, series = panel["x"], panel["series"]
+    if len({tuple(each["x"]) for each in series}) == 1:
+        across = zip(series[0]["x"], *(each["y"] for each in series), strict=True)
+        rows = [[_of(x, place), *(_of(panel["y"], value) for value in values)] for place, *values in across]
+        return ShownTable(panel["title"], [x["title"], *(each["label"] for each in series)], rows)
+    return ShownTable(panel["title"], ["", x["title"], panel["y"]["title"]], list(_points(panel)))
+
+
+def _points(panel: Value) -> Iterator[Sequence[str]]:
+    for each in panel["series"]:
+        for place, value in zip(each["x"], each["y"], strict=True):
+            yield each["label"], _of(panel["x"], place), _of(panel["y"], value)
+
+
+def _of(axis: Value, value: float | None) -> str:
+    """Return a value on an axis as text: the name of a category, or a number."""
+    names = axis["categories"]
+    if names and value is not None and 0 <= round(value) < len(names):
+        return str(names[round(value)])
+    return _text(value)
+
+
+def _text(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{value:.4g}"

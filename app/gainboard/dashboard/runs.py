@@ -1,0 +1,118 @@
+"""`/c/{collection}/runs/{run}`: one run, its scores under all metrics, and its curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import Query, Request, Response
+
+from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.leaderboard import AskedLeaderboard
+from gainboard.api.runs import RunName
+from gainboard.dashboard.figures import ShownFigure
+from gainboard.dashboard.places import Place, enter
+from gainboard.dashboard.queries import FromForm
+from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.requests import ShownRequest, query_of
+from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.errors import NoQrels, Refused
+from gainboard.evaluation import runs
+from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.run_profile import RunProfile, run_profile
+from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import Axis, Figure, Panel, Series
+
+router = pages()
+
+
+class AskedRunPage(FromForm, AskedLeaderboard):
+    """The query of the page: that of the API's leaderboard, which has the scores of all runs."""
+
+
+@router.get("/c/{collection}/runs/{run}")
+def show_run(
+    collection: CollectionName,
+    run: RunName,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    asked: Annotated[AskedRunPage, Query()],
+) -> Response:
+    """Show a run as far as this visitor may see it."""
+    place = enter(workspace, visitor, collection)
+    seen = runs.described(workspace, place.view.principal, collection, run)
+    board, why = _board(workspace, visitor, place, asked)
+    given = asked.model_dump(exclude_unset=True, exclude={"by"})
+    query = query_of({"run": run} | given)
+    profile = run_profile(workspace, place.view.principal, collection, run) if place.view.sees_judgments else None
+    names = [row.run.name for row in board.rows] if board else []
+    at = names.index(run) if run in names else None
+    return page(
+        request,
+        visitor,
+        "run.html",
+        Look(f"Run {run} of {place.title}", place, "Board"),
+        seen=seen,
+        scores=_scores(board, run) if board else [],
+        why=why or (board.scores.withheld.get(run) if board else None),
+        count=len(names),
+        above=names[at - 1] if at else None,
+        below=names[at + 1] if at is not None and at + 1 < len(names) else None,
+        figures=[ShownFigure.of(figure) for figure in _figures(profile)] if profile else [],
+        numbers=query,
+        asking=ShownRequest.of(request, "scores", collection, query),
+    )
+
+
+def _board(
+    workspace: Workspace, visitor: Visitor, place: Place, asked: AskedRunPage
+) -> tuple[RankedRuns | None, str | None]:
+    """Return the board, or why this visitor sees none."""
+    try:
+        return leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by), None
+    except (NoQrels, Refused) as error:
+        return None, error.message
+
+
+def _scores(board: RankedRuns, run: str) -> Sequence[dict[str, Any]]:
+    """Return the run's mean under each metric, with its interval and its rank."""
+    row = next((row for row in board.rows if row.run.name == run), None)
+    if row is None:
+        return []
+    intervals, means = board.intervals_of(row), board.means_of(row)
+    ranks = [1 + int((others > others[row.column]).sum()) for others in board.means]
+    columns = zip(board.scores.metrics, means, intervals, ranks, strict=True)
+    return [
+        {"label": metric.label, "name": metric.metric.name, "mean": mean, "interval": interval, "rank": rank}
+        for metric, mean, interval, rank in columns
+    ]
+
+
+def _figures(profile: RunProfile) -> list[Figure]:
+    ranks = list(range(1, len(profile.gain) + 1))
+    rank = Axis("Rank", counts=True)
+    gain = Panel(
+        rank,
+        Axis("Cumulated gain"),
+        [
+            Series("this run", ranks, profile.gain.tolist(), "line"),
+            Series("ideal ranking", ranks, profile.ideal_gain.tolist(), "line"),
+        ],
+        title="Gain by rank",
+    )
+    recall = [level / 10 for level in range(11)]
+    precision = Panel(
+        Axis("Recall", limits=(0.0, 1.0)),
+        Axis("Interpolated precision", limits=(0.0, 1.0)),
+        [Series("this run", recall, profile.precision.tolist())],
+        title="Precision by recall",
+    )
+    judged = Panel(
+        rank,
+        Axis("Share of judged documents", limits=(0.0, 1.0)),
+        [Series("this run", ranks, profile.judged_share.tolist(), "line")],
+        title="Judged documents",
+    )
+    caption = f"Means over topics; gains {profile.gains}, relevant from level {profile.rel}."
+    return [Figure("profile", caption, [gain, precision, judged])]

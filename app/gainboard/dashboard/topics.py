@@ -1,0 +1,191 @@
+"""`/c/{collection}/topics`: all topics by all runs, and one topic with what each run found of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from fastapi import Path, Query, Request, Response
+from numpy.typing import NDArray
+from pydantic import Field
+
+from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.leaderboard import AskedLeaderboard
+from gainboard.api.scores import AskedScores, read_scores
+from gainboard.dashboard.charts import Scale
+from gainboard.dashboard.figures import ShownFigure
+from gainboard.dashboard.places import enter
+from gainboard.dashboard.queries import FromForm
+from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.requests import ShownRequest, query_of
+from gainboard.dashboard.sessions import VisitorDep
+from gainboard.errors import NotFound
+from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.topic_rankings import topic_rankings
+from gainboard.exhibits import Axis, Figure, HeatMap
+
+router = pages()
+MOST_RUNS = 60
+"""The most rankings of one topic on a page. `all=true` shows the others, too."""
+DEPTH = 60
+Floats = NDArray[np.float64]
+
+
+class AskedTopics(FromForm, AskedLeaderboard):
+    """The query of the pages: that of the API's leaderboard, and an order."""
+
+    sort: Annotated[str, Field(description="topic, difficulty, spread, or the name of a run")] = "topic"
+    all: Annotated[bool, Field(description="Whether all runs of a topic are shown")] = False
+
+    def numbers(self, **more: Any) -> str:
+        """Return the query of the API for the numbers."""
+        return query_of(self.model_dump(exclude_unset=True, exclude={"sort", "all", "by"}) | more)
+
+
+class TopicRow(NamedTuple):
+    """A topic in numbers, over all runs."""
+
+    topic: str
+    mean: float
+    spread: float
+    best: str
+    worst: str
+
+
+def _table(board: RankedRuns) -> Floats:
+    """Return the scores under the metric that ranks, float64 [topics, runs], with runs in the order of the board."""
+    order = [row.column for row in board.rows]
+    scores: Floats = board.scores.by_topic()[board.scores.labels().index(board.by)][order].T
+    return scores
+
+
+@router.get("/c/{collection}/topics")
+def show_topics(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    asked: Annotated[AskedTopics, Query()],
+) -> Response:
+    """Show the scores of all runs on all topics, the hardest topics first if so wanted."""
+    place = enter(workspace, visitor, collection)
+    place.view.require_free_scores()
+    board = leaderboard(workspace, visitor.sender, collection, asked.question(), asked.by)
+    table, runs = _table(board), [row.run.name for row in board.rows]
+    defined = np.flatnonzero(~np.isnan(table).any(axis=1)) if runs else np.array([], int)
+    order = _ordered(table[defined], runs, asked.sort, collection)
+    topics = [board.scores.topics[topic] for topic in defined[order]]
+    shown = table[defined][order]
+    query = asked.numbers(topics="all")
+    return page(
+        request,
+        visitor,
+        "topics.html",
+        Look(f"Topics of {place.title}", place, "Topics"),
+        asked=asked,
+        board=board,
+        rows=_rows(topics, shown, runs),
+        runs=runs,
+        left_out=len(board.scores.topics) - len(topics),
+        shown_figure=ShownFigure.of(_heat_map(topics, shown, runs, board.by)) if topics else None,
+        links={sort: query_of(asked.model_dump(exclude_unset=True) | {"sort": sort}) for sort in SORTS},
+        numbers=query,
+        of_topic=query_of(asked.model_dump(exclude_unset=True, exclude={"sort"})),
+        asking=ShownRequest.of(request, "scores", collection, query),
+    )
+
+
+SORTS = ("topic", "difficulty", "spread")
+
+
+def _ordered(table: Floats, runs: Sequence[str], sort: str, collection: str) -> NDArray[np.intp]:
+    if sort == "topic":
+        return np.arange(len(table))
+    if sort == "difficulty":
+        return np.argsort(table.mean(axis=1), kind="stable")
+    if sort == "spread":
+        return np.argsort(-table.std(axis=1), kind="stable")
+    if sort not in runs:
+        raise NotFound(f"There is no run {sort!r} in {collection!r}. Sort by {', '.join(SORTS)}, or a run.")
+    return np.argsort(-table[:, runs.index(sort)], kind="stable")
+
+
+def _rows(topics: Sequence[str], table: Floats, runs: Sequence[str]) -> list[TopicRow]:
+    if not topics:
+        return []
+    columns = zip(
+        topics,
+        table.mean(axis=1).tolist(),
+        table.std(axis=1).tolist(),
+        table.argmax(axis=1),
+        table.argmin(axis=1),
+        strict=True,
+    )
+    return [TopicRow(topic, mean, spread, runs[best], runs[worst]) for topic, mean, spread, best, worst in columns]
+
+
+def _heat_map(topics: Sequence[str], table: Floats, runs: Sequence[str], label: str) -> Figure:
+    caption = f"{label} by topic and run, the best run on the left. Darker cells are higher scores."
+    return Figure("topics", caption, [HeatMap(topics, runs, table.tolist(), Axis(label))])
+
+
+@router.get("/c/{collection}/topics/{topic:path}")
+def show_topic(
+    collection: CollectionName,
+    topic: Annotated[str, Path(description="The topic's id")],
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    asked: Annotated[AskedTopics, Query()],
+) -> Response:
+    """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank."""
+    place = enter(workspace, visitor, collection)
+    found = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=asked.qrels)
+    board = leaderboard(workspace, visitor.sender, collection, asked.question(), asked.by)
+    topics = board.scores.topics
+    number = topics.index(topic)
+    scores = dict(zip([row.run.name for row in board.rows], _table(board)[number].tolist(), strict=True))
+    ranked = sorted(found.rankings, key=lambda each: -scores.get(each.run.name, float("nan")))
+    most = len(ranked) if asked.all else MOST_RUNS
+    query = query_of(asked.model_dump(exclude_unset=True, exclude={"all", "sort"}))
+    return page(
+        request,
+        visitor,
+        "topic.html",
+        Look(f"Topic {topic} of {place.title}", place, "Topics"),
+        topic=topic,
+        board=board,
+        names=[place.view.collection.level_name(level) for level in range(len(found.counts))],
+        counts=found.counts.tolist(),
+        steps=_steps(place.view.collection.highest_level),
+        ideal=found.ideal.tolist(),
+        depth=DEPTH,
+        scores=scores,
+        scale=Scale.around([*scores.values(), 0.0]),
+        mean=float(np.nanmean(list(scores.values()))) if scores else float("nan"),
+        rankings=[(each, list(zip(each.ranks.tolist(), each.levels.tolist(), strict=True))) for each in ranked[:most]],
+        count=len(ranked),
+        before=topics[number - 1] if number else None,
+        after=topics[number + 1] if number + 1 < len(topics) else None,
+        query=query,
+    )
+
+
+def _steps(highest: int) -> list[int]:
+    """Return the step of colour of each level: 0 for level 0, and up to 6 for the highest."""
+    return [0, *(1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest))]
+
+
+@router.get("/c/{collection}/scores.{form}")
+def read_numbers(
+    collection: CollectionName,
+    form: Literal["json", "csv"],
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    asked: Annotated[AskedScores, Query()],
+) -> Response:
+    """Return the scores of the pages, as the API does."""
+    given = AskedScores(**asked.model_dump(exclude_unset=True) | {"format": form})
+    return read_scores(collection, request, workspace, visitor.sender, given)
