@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
+from fastapi.responses import RedirectResponse
 from pydantic import Field
 
 from gainboard.api.answers import address
-from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, EngineDep, WorkspaceDep
 from gainboard.api.leaderboard import AskedFormat, AskedLeaderboard, read_leaderboard
 from gainboard.dashboard.board_rows import Beside, Wanted, in_order, rows_of
 from gainboard.dashboard.charts import Scale
@@ -17,13 +18,13 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.queries import FromForm
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.requests import ShownRequest, pairs_of, query_of
-from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import NoQrels, Refused
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.runs import list_runs
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.workspace import Workspace
-from gainboard.work.groups import KIND, GroupsJob, groups_job
+from gainboard.work.groups import KIND, GroupsJob, ask_for_groups, groups_job
 from gainboard.work.job_kinds import find_kind
 
 router = pages()
@@ -139,6 +140,22 @@ def _form(request: Request, place: Place, asked: AskedBoard, board: RankedRuns) 
         "numbers": numbers,
         "asking": ShownRequest.of(request, "leaderboard", place.name, numbers),
     }
+
+
+@router.post("/c/{collection}/groups")
+def start_groups(
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    engine: EngineDep,
+    visitor: VisitorDep,
+    asked: Annotated[AskedBoard, Query()],
+    form: FormDep,
+) -> Response:
+    """Ask for the groups of a board, and show the board, where they will appear."""
+    ask_for_groups(workspace, visitor.principal, visitor.sender, collection, asked.question(), asked.by)
+    engine.wake()
+    return RedirectResponse(address(request, f"/c/{collection}") + f"?{request.url.query}", 303)
 
 
 @router.get("/c/{collection}/board.{form}")

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from gainboard.dashboard import assets, board, compare, errors, home, runs, settings, signing_in, submissions, topics
+from gainboard.dashboard import (
+    assets,
+    board,
+    compare,
+    errors,
+    home,
+    runs,
+    settings,
+    signing_in,
+    submissions,
+    topics,
+    work,
+)
 
-PAGES = (home, signing_in, board, topics, compare, runs, submissions, settings)
+PAGES = (home, signing_in, board, topics, compare, runs, work, submissions, settings)
 """The modules of pages, each with its `router`. They come before the API, whose addresses some of them share."""
 
 

@@ -1,0 +1,310 @@
+"""Analyses: forms for every kind of job and report, their progress, and their tables and figures."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncIterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Request, Response
+from fastapi.responses import RedirectResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import ValidationError
+
+from gainboard.api import jobs as api_jobs
+from gainboard.api import reports as api_reports
+from gainboard.api import results
+from gainboard.api.answers import address
+from gainboard.api.dependencies import CollectionName, EngineDep, WatchDep, WorkspaceDep
+from gainboard.api.work import Desk
+from gainboard.dashboard.figures import ShownFigure, ShownTable
+from gainboard.dashboard.places import Place, enter
+from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
+from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
+from gainboard.errors import GainboardError
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
+from gainboard.work import orders, outlines
+from gainboard.work.catalogue import AnyKind
+from gainboard.work.files import find_file, read_file
+from gainboard.work.job_kinds import every_kind, find_kind
+from gainboard.work.report_kinds import every_report_kind, find_report_kind
+from gainboard.work.results import content, parse, parsed
+from gainboard.work.seen import JOBS, REPORTS, JobsWanted, Seen, cancel_work, find_work, list_jobs, list_reports
+
+router = pages()
+Noun = Literal["job", "report"]
+LISTED = 50
+MOST_ROWS = 200
+"""The most rows of a table on a page; the whole table is CSV."""
+
+
+async def _desk(
+    request: Request, workspace: WorkspaceDep, visitor: VisitorDep, engine: EngineDep, watch: WatchDep
+) -> Desk:
+    return Desk(request, workspace, visitor.principal, engine, watch)
+
+
+DeskDep = Annotated[Desk, Depends(_desk)]
+"""What the API's answers about work need, with the visitor as the principal."""
+
+
+def _seen_job(job: str, workspace: WorkspaceDep, visitor: VisitorDep) -> Seen[StoredJob]:
+    return find_work(workspace, visitor.principal, JOBS, job)
+
+
+def _seen_report(report: str, workspace: WorkspaceDep, visitor: VisitorDep) -> Seen[StoredReport]:
+    return find_work(workspace, visitor.principal, REPORTS, report)
+
+
+SeenJobDep = Annotated[Seen[StoredJob], Depends(_seen_job)]
+SeenReportDep = Annotated[Seen[StoredReport], Depends(_seen_report)]
+
+
+@router.get("/c/{collection}/analyses")
+def show_analyses(
+    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
+) -> Response:
+    """Show what can be analysed, and what has been."""
+    place = _opened(workspace, visitor, collection)
+    principal = place.view.principal
+    return page(
+        request,
+        visitor,
+        "analyses.html",
+        Look(f"Analyses of {place.title}", place, "Analyses"),
+        kinds=[kind for kind in every_kind() if not kind.is_change or place.view.organises],
+        reports=every_report_kind(),
+        done_jobs=list_jobs(workspace, principal, JobsWanted(collection), None, LISTED),
+        done_reports=list_reports(workspace, principal, collection, None, None, LISTED),
+    )
+
+
+def _opened(workspace: Workspace, visitor: Visitor, collection: str) -> Place:
+    place = enter(workspace, visitor, collection)
+    place.view.require_free_scores()
+    return place
+
+
+def _kind(noun: Noun, name: str) -> AnyKind[Any]:
+    return find_kind(name) if noun == "job" else find_report_kind(name)
+
+
+@router.get("/c/{collection}/analyses/{noun}/{kind}")
+def show_form(
+    collection: CollectionName, noun: Noun, kind: str, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
+) -> Response:
+    """Show the form of one kind, made from its parameters."""
+    place = _opened(workspace, visitor, collection)
+    chosen = _kind(noun, kind)
+    return _form(request, visitor, place, noun, chosen, _fields(chosen, place))
+
+
+def _fields(kind: AnyKind[Any], place: Place) -> list[Field]:
+    schema = kind.schema()
+    known = {"metrics": place.view.collection.metrics} if "metrics" in schema.get("required", ()) else {}
+    return fields_of(schema, {name: value for name, value in known.items() if value})
+
+
+def _form(
+    request: Request,
+    visitor: Visitor,
+    place: Place,
+    noun: Noun,
+    kind: AnyKind[Any],
+    fields: Sequence[Field],
+    fault: str = "",
+) -> Response:
+    look = Look(f"{kind.name} of {place.title}", place, "Analyses", status=422 if fault else 200)
+    return page(request, visitor, "analysis_form.html", look, noun=noun, kind=kind, fields=fields, fault=fault)
+
+
+@router.post("/c/{collection}/analyses/{noun}/{kind}")
+def launch(
+    collection: CollectionName,
+    noun: Noun,
+    kind: str,
+    desk: DeskDep,
+    visitor: VisitorDep,
+    form: FormDep,
+) -> Response:
+    """Ask for a job or a report, and show it."""
+    place = _opened(desk.workspace, visitor, collection)
+    chosen = _kind(noun, kind)
+    fields = _fields(chosen, place)
+    try:
+        params = chosen.params.model_validate(_given(fields, form))
+        work = _launched(desk, collection, noun, kind, params)
+    except ValidationError as error:
+        faulty = with_faults(fields, form, error)
+        return _form(desk.request, visitor, place, noun, chosen, faulty, "Correct the marked fields.")
+    except GainboardError as error:
+        return _form(desk.request, visitor, place, noun, chosen, with_faults(fields, form), error.message)
+    desk.engine.wake()
+    return RedirectResponse(address(desk.request, f"/{noun}s/{work.id}"), 303)
+
+
+def _given(fields: Sequence[Field], form: Any) -> Mapping[str, Any]:
+    """Return the parameters of the form, without those that were left as they are."""
+    changed = read(fields, form)
+    return {
+        field.name: changed[field.name]
+        for field in fields
+        if field.name in changed and (form.get(field.name) != field.value or field.is_required)
+    }
+
+
+def _launched(desk: Desk, collection: str, noun: Noun, kind: str, params: Any) -> StoredWork:
+    if noun == "job":
+        return orders.launch(desk.workspace, desk.principal, collection, find_kind(kind), params)
+    return outlines.launch(desk.workspace, desk.principal, [collection], find_report_kind(kind), params)
+
+
+@router.get("/jobs/{job}")
+def show_job(seen: SeenJobDep, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+    """Show a job: its progress, or what it has found."""
+    job = seen.work
+    kind = find_kind(job.kind)
+    figures = []
+    if job.state == "succeeded":
+        figures = [ShownFigure.of(figure) for figure in kind.figures(parsed(workspace, job))]
+    return _shown(request, workspace, visitor, seen, job, "job", job.kind, figures=figures, params=job.params)
+
+
+@router.get("/reports/{report}")
+def show_report(seen: SeenReportDep, request: Request, workspace: WorkspaceDep, visitor: VisitorDep) -> Response:
+    """Show a report: its progress, or its tables and figures."""
+    report = seen.work
+    kind = find_report_kind(report.name)
+    answer: Mapping[str, Any] = {"figures": (), "left_out": (), "remarks": ()}
+    if report.layout is not None and report.layout.state == "succeeded":
+        answer = parse(b"".join(content(workspace, report.layout)))
+    return _shown(
+        request,
+        workspace,
+        visitor,
+        seen,
+        report.layout,
+        "report",
+        kind.title,
+        figures=[ShownFigure.of_value(_numbered(each)) for each in answer["figures"]],
+        params=report.params,
+        reference=kind.reference,
+        left_out=answer["left_out"],
+        remarks=answer["remarks"],
+    )
+
+
+def _numbered(figure: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**figure, "caption": f"Figure {figure['number']}. {figure['caption']}"}
+
+
+def _shown(
+    request: Request,
+    workspace: Workspace,
+    visitor: Visitor,
+    seen: Seen[Any],
+    maker: StoredJob | None,
+    noun: Noun,
+    title: str,
+    **values: Any,
+) -> Response:
+    work = seen.work
+    place = enter(workspace, visitor, seen.collections[0].name)
+    named = maker.exhibits["tables"] if maker and maker.exhibits and work.state == "succeeded" else ()
+    return page(
+        request,
+        visitor,
+        "work.html",
+        Look(title, place, "Analyses"),
+        **{"reference": "", "left_out": (), "remarks": ()} | values,
+        work=work,
+        noun=noun,
+        title=title,
+        tables=[(each, _table(workspace, maker, each)) for each in named] if maker else [],
+        may_cancel=visitor.is_signed_in and not work.is_over,
+    )
+
+
+def _table(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> ShownTable | None:
+    """Return the first rows of a stored table; None if an earlier version has not stored it."""
+    file = find_file(workspace, maker, f"tables/{named['name']}.csv")
+    if file is None:
+        return None
+    lines = csv.reader(_lines(piece.decode() for piece in read_file(workspace, file)))
+    header, *rows = islice(lines, MOST_ROWS + 2)
+    return ShownTable(named["caption"], header, [[_rounded(cell) for cell in row] for row in rows])
+
+
+def _lines(pieces: Iterator[str]) -> Iterator[str]:
+    held = ""
+    for piece in pieces:
+        *whole, held = (held + piece).splitlines(keepends=True) or [""]
+        yield from whole
+    yield held
+
+
+def _rounded(cell: str) -> str:
+    """Return a number with four digits; everything else as it is."""
+    if "." not in cell and "e" not in cell:
+        return cell
+    try:
+        return f"{float(cell):.4g}"
+    except ValueError:
+        return cell
+
+
+@router.get("/jobs/{job}/events", response_class=EventSourceResponse)
+async def follow_job(desk: DeskDep, first: SeenJobDep) -> AsyncIterable[ServerSentEvent]:
+    """Send the job at every change."""
+    async for event in api_jobs.ANSWERS.follow(desk, first):
+        yield event
+
+
+@router.get("/reports/{report}/events", response_class=EventSourceResponse)
+async def follow_report(desk: DeskDep, first: SeenReportDep) -> AsyncIterable[ServerSentEvent]:
+    """Send the report at every change."""
+    async for event in api_reports.ANSWERS.follow(desk, first):
+        yield event
+
+
+@router.post("/jobs/{job}/cancel")
+def cancel_job(job: str, desk: DeskDep, form: FormDep) -> Response:
+    """Cancel a job, and show it."""
+    cancel_work(desk.workspace, desk.principal, JOBS, job)
+    desk.engine.wake()
+    return RedirectResponse(address(desk.request, f"/jobs/{job}"), 303)
+
+
+@router.post("/reports/{report}/cancel")
+def cancel_report(report: str, desk: DeskDep, form: FormDep) -> Response:
+    """Cancel a report, and show it."""
+    cancel_work(desk.workspace, desk.principal, REPORTS, report)
+    desk.engine.wake()
+    return RedirectResponse(address(desk.request, f"/reports/{report}"), 303)
+
+
+@router.get("/jobs/{job}/result.json")
+async def read_result_of_job(seen: SeenJobDep, desk: DeskDep) -> Response:
+    """Return the result, as the API does."""
+    return await results.read_result(seen, desk, format="json")
+
+
+@router.get("/jobs/{job}/tables/{table}.csv")
+async def read_table_of_job(seen: SeenJobDep, table: str, desk: DeskDep) -> Response:
+    """Return a table, as the API does."""
+    return await results.read_table_as_csv(seen, table, desk)
+
+
+@router.get("/reports/{report}/result.json")
+async def read_result_of_report(seen: SeenReportDep, desk: DeskDep) -> Response:
+    """Return the result, as the API does."""
+    return await results.read_report_result(seen, desk, format="json")
+
+
+@router.get("/reports/{report}/tables/{table}.csv")
+async def read_table_of_report(seen: SeenReportDep, table: str, desk: DeskDep) -> Response:
+    """Return a table, as the API does."""
+    return await results.read_report_table_as_csv(seen, table, desk)
