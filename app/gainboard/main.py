@@ -188,6 +188,8 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         lifespan=lifespan,
         dependencies=[Depends(known_query)],
         license_info={"name": "MIT", "identifier": "MIT"},
+        docs_url=None,  # the dashboard has this page, without another origin
+        redoc_url=None,
         redirect_slashes=False,
     )
     application.state.workspace = workspace

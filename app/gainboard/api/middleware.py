@@ -48,16 +48,12 @@ _PROTECTION = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
 """What tells browsers to take an answer for what it is, to tell no other site of it, and to run nothing in it."""
-_PAGES_POLICY = (b"content-security-policy", b"frame-ancestors 'none'")
-"""For the two pages of documentation, which are FastAPI's and load scripts."""
 
 
 def _protected(headers: RawHeaders) -> RawHeaders:
     """Return the headers with those that protect whoever looks at the answer, unless it has its own."""
     given = dict(headers)
-    is_page = given.get(b"content-type", b"").startswith(b"text/html")
-    added = (*_PROTECTION[:-1], _PAGES_POLICY) if is_page else _PROTECTION
-    return [*headers, *(each for each in added if each[0] not in given)]
+    return [*headers, *(each for each in _PROTECTION if each[0] not in given)]
 
 
 class Observed:

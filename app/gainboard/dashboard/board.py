@@ -62,13 +62,27 @@ def show_board(
     if not place.view.sees_scores:
         return page(request, visitor, "board_empty.html", look, is_hidden=True)
     try:
-        board = leaderboard(workspace, visitor.sender, collection, asked.question(), asked.by)
+        values = board_values(request, workspace, visitor, place, asked)
     except NoQrels:
         return page(request, visitor, "board_empty.html", look, is_hidden=False)
-    effect = setting_effect(workspace, visitor.sender, collection, asked.question(), board)
+    return page(request, visitor, "board.html", look, **values)
+
+
+def board_values(
+    request: Request, workspace: Workspace, visitor: Visitor, place: Place, asked: AskedBoard
+) -> dict[str, Any]:
+    """Return what a board shows: the ranked runs, what the setting changes, and the form."""
+    board = leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by)
+    effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
     job = groups_job(workspace, board)
-    shown = _table(workspace, visitor, place, asked, board, effect, job) | _form(request, place, asked, board)
-    return page(request, visitor, "board.html", look, asked=asked, board=board, effect=effect, job=job, **shown)
+    return {
+        "asked": asked,
+        "board": board,
+        "effect": effect,
+        "job": job,
+        **_table(workspace, visitor, place, asked, board, effect, job),
+        **_form(request, place, asked, board),
+    }
 
 
 def _table(
@@ -110,7 +124,7 @@ def _form(request: Request, place: Place, asked: AskedBoard, board: RankedRuns) 
     by_label = {label: expression for expression, label in board.scores.asked.items()}
     first = by_label[board.by]
     more = [expression for expression in by_label.values() if expression != first]
-    given = asked.model_dump(exclude_unset=True, exclude={"metric", "by"})
+    given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top"})
     shown = controls(collection, board, asked.given())
     boxes = {"team", "find", *(each.name for each in shown)}
     numbers = query_of(

@@ -8,8 +8,14 @@ from gainboard.dashboard import (
     assets,
     board,
     compare,
+    docs,
+    embed,
     errors,
     home,
+    judgments,
+    metrics,
+    pool,
+    problems,
     runs,
     settings,
     signing_in,
@@ -18,7 +24,23 @@ from gainboard.dashboard import (
     work,
 )
 
-PAGES = (home, signing_in, board, topics, compare, runs, work, submissions, settings)
+PAGES = (
+    home,
+    signing_in,
+    board,
+    topics,
+    compare,
+    runs,
+    pool,
+    judgments,
+    work,
+    submissions,
+    settings,
+    embed,
+    metrics,
+    docs,
+    problems,
+)
 """The modules of pages, each with its `router`. They come before the API, whose addresses some of them share."""
 
 

@@ -14,6 +14,7 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import Cookie, Header, Path
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.routing import Match
 from starlette.types import Scope
 
@@ -56,7 +57,14 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-ENVIRONMENT.filters |= {"score": _score, "percent": _percent, "when": _when, "segment": segment}
+def _marked(text: str) -> Markup:
+    """Return text whose `code` is shown as code, in place of the marks that a terminal shows."""
+    parts = text.split("`")
+    coded = [f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(parts)]
+    return Markup("".join(coded))
+
+
+ENVIRONMENT.filters |= {"marked": _marked, "score": _score, "percent": _percent, "when": _when, "segment": segment}
 
 
 @dataclass(frozen=True)

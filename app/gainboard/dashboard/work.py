@@ -189,16 +189,12 @@ def show_report(seen: SeenReportDep, request: Request, workspace: WorkspaceDep, 
         report.layout,
         "report",
         kind.title,
-        figures=[ShownFigure.of_value(_numbered(each)) for each in answer["figures"]],
+        figures=[ShownFigure.of_value(each) for each in answer["figures"]],
         params=report.params,
         reference=kind.reference,
         left_out=answer["left_out"],
         remarks=answer["remarks"],
     )
-
-
-def _numbered(figure: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**figure, "caption": f"Figure {figure['number']}. {figure['caption']}"}
 
 
 def _shown(

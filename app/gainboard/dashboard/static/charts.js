@@ -9,7 +9,12 @@ const HEIGHT = 340;
 const NARROWEST = 300;
 
 const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const probe = document.body.appendChild(Object.assign(document.createElement("span"), { hidden: true }));
+/** Returns a colour of the style sheet as the browser resolves it for this theme. */
+function colour(name) {
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}
 const style = (number) => ({
   stroke: (isDark() ? COLOURS_DARK : COLOURS)[number % COLOURS.length],
   dash: DASHES[Math.floor(number / COLOURS.length) % DASHES.length],

@@ -1,0 +1,159 @@
+"""`/help/metrics`: what each metric is, with a small ranked list to try it on."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from fastapi import Query, Request, Response
+from pydantic import Field
+
+from gainboard.api.scores import Defaults
+from gainboard.dashboard.queries import FromForm
+from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.sessions import VisitorDep
+from gainboard.errors import BadInput, InvalidRequest, NotFound
+from gainboard.metrics import (
+    CurvesOfRun,
+    JudgedRun,
+    JudgedRuns,
+    Judgments,
+    Metric,
+    RetrievalScores,
+    Scale,
+    every_metric,
+    every_preset,
+    mean_all,
+    parse_gains,
+    resolve,
+    score_all,
+)
+
+router = pages()
+LEVELS = ("B", "A", "S")
+"""NTCIR's levels above 0, the lowest first."""
+SCALE = Scale(len(LEVELS))
+GAINS = "3:2:1"
+MOST = 100
+
+
+class AskedTrial(FromForm, Defaults):  # type: ignore[misc, valid-type]
+    """A ranked list, and parameters."""
+
+    ranking: Annotated[
+        str, Field(max_length=1000, description="Levels by rank: S, A, B, - (not relevant) or ? (unjudged)")
+    ] = "A - S B - ? B - - -"
+    more: Annotated[
+        str, Field(max_length=1000, description="The levels of relevant documents that the list does not have")
+    ] = "S A B"
+    cutoff: Annotated[int | None, Field(ge=1, le=MOST)] = None
+
+
+@router.get("/help/metrics")
+def show_metrics(request: Request, visitor: VisitorDep) -> Response:
+    """Show the catalogue of metrics and presets."""
+    return page(
+        request, visitor, "metrics.html", Look("Metrics"), metrics=every_metric(), presets=every_preset(), scale=SCALE
+    )
+
+
+@router.get("/help/metrics/{name}")
+def show_metric(name: str, request: Request, visitor: VisitorDep, asked: Annotated[AskedTrial, Query()]) -> Response:
+    """Show a metric, and its score of the ranked list."""
+    metric = next((each for each in every_metric() if each.name == name), None)
+    if metric is None:
+        raise NotFound(f"There is no metric {name!r}. /help/metrics lists all.")
+    fault = ""
+    try:
+        trial = Trial.of(metric, asked)
+    except BadInput as error:
+        fault, trial = error.message, Trial.of(metric, AskedTrial())
+    look = Look(f"{metric.name}: {metric.title}", status=422 if fault else 200)
+    given = asked.model_dump(exclude_none=True)
+    return page(
+        request,
+        visitor,
+        "metric.html",
+        look,
+        metric=metric,
+        asked=asked,
+        given=given,
+        trial=trial,
+        fault=fault,
+        scale=SCALE,
+    )
+
+
+class Trial:
+    """A metric's score of one ranked list, and what each rank adds. Everything is computed as for stored runs."""
+
+    def __init__(self, metric: Metric, levels: list[int | None], more: list[int], asked: AskedTrial) -> None:
+        """Score the list. `levels` are by rank, None if unjudged; `more` are relevant documents that it lacks."""
+        given = {name: text for name, text in asked.given().items() if name in {p.name for p in metric.parameters}}
+        cutoff = asked.cutoff if metric.takes_cutoff else None
+        if metric.needs_cutoff and cutoff is None:
+            cutoff = len(levels)
+        expression = metric.name + (f"@{cutoff}" if cutoff else "")
+        bound = resolve(expression, SCALE, query=given, collection={"gains": GAINS})
+        run, judgments = _judged(levels, more)
+        self.label = bound.label
+        self.score = float(mean_all([bound], score_all([bound], JudgedRuns.of([run], judgments)))[0, 0])
+        gains = parse_gains(given.get("gains", GAINS), SCALE.highest_level)
+        curves, depth = CurvesOfRun(JudgedRuns.of([run], judgments), 0, 1), len(levels)
+        cumulated = curves.gain(gains, 2.0, depth)["CG"]
+        columns = (levels, np.diff(cumulated, prepend=0.0), cumulated, curves.ideal_gain(gains, depth))
+        self.ranks = [
+            (rank, _letter(level), float(gain), float(total), float(ideal))
+            for rank, (level, gain, total, ideal) in enumerate(zip(*columns, strict=True), start=1)
+        ]
+
+    @classmethod
+    def of(cls, metric: Metric, asked: AskedTrial) -> Trial:
+        """Return the trial of a request. Raise BadInput for a list or parameters that cannot be read."""
+        levels = [_level(mark) for mark in _marks(asked.ranking, "ranking")]
+        more = [_level(mark) for mark in _marks(asked.more, "more")] if asked.more.strip("- ") else []
+        return cls(metric, levels, [level for level in more if level], asked)
+
+
+def _marks(text: str, name: str) -> list[str]:
+    marks = text.upper().replace(",", " ").split()
+    if not 1 <= len(marks) <= MOST:
+        raise InvalidRequest.at(f"query.{name}", "length", f"Give 1 to {MOST} marks, for example: A - S B")
+    for mark in marks:
+        if mark not in (*LEVELS, "-", "?"):
+            raise InvalidRequest.at(f"query.{name}", "mark", f"{mark!r} is no mark. Use S, A, B, - or ?, with spaces.")
+    return marks
+
+
+def _level(mark: str) -> int | None:
+    return None if mark == "?" else 0 if mark == "-" else LEVELS.index(mark) + 1
+
+
+def _letter(level: int | None) -> str:
+    return "?" if level is None else LEVELS[level - 1] if level else "-"
+
+
+def _judged(levels: list[int | None], more: list[int]) -> tuple[JudgedRun, Judgments]:
+    ranks = [rank for rank, level in enumerate(levels, start=1) if level is not None]
+    found = [level for level in levels if level is not None]
+    counts = np.bincount([*found, *more], minlength=SCALE.highest_level + 1)[np.newaxis]
+    length = len(levels)
+    # A run needs scores for metrics that read them: the first document has the highest.
+    scores = np.arange(length, 0, -1, dtype=np.float64)
+    scaled = (scores - 1) / (length - 1) if length > 1 else np.ones(length)
+    is_judged = np.isin(np.arange(1, length + 1), ranks)
+    retrieval = RetrievalScores(
+        judged=scores[is_judged],
+        lowest=scores[-1:],
+        highest=scores[:1],
+        unjudged_scaled=scaled[~is_judged].sum(keepdims=True),
+        unjudged_absolute=scores[~is_judged].sum(keepdims=True),
+    )
+    run = JudgedRun(
+        starts=np.array([0, len(ranks)]),
+        rank=np.array(ranks, np.uint16),
+        level=np.array(found, np.int8),
+        retrieved=np.array([length]),
+        retrieval_scores=retrieval,
+    )
+    return run, Judgments(counts, np.zeros(1, np.int64))

@@ -1,0 +1,51 @@
+"""The share of judged documents by rank, of every run: where the pool is thin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import NoQrels
+from gainboard.evaluation.judged_runs import judged_runs
+from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.scoring import choose
+from gainboard.evaluation.versions import JudgedVersion, select
+from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import judged_share
+from gainboard.store.records import Run
+
+DEPTH: Final = 100
+MOST_RUNS: Final = 500
+"""The most runs in one request, the first by name: each takes about a millisecond on 50 topics."""
+
+
+@dataclass(frozen=True)
+class JudgedShares:
+    """`shares` float64 [runs, depth]: the share of judged documents among the first r (see `judged_share`)."""
+
+    runs: Sequence[Run]
+    shares: NDArray[np.float64]
+    run_count: int
+    """The number of runs of the collection, of which the first are here."""
+
+
+def judged_shares(workspace: Workspace, principal: Principal, name: str) -> JudgedShares:
+    """Return the shares of the runs: for organisers, and for all who see the judgments.
+
+    Raise JudgmentsHidden for others, and NoQrels without judgments.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_judgments()
+        version = JudgedVersion.of(workspace, tx, select(tx, view, None))
+        every = choose(workspace, tx, view, None)
+    if not every:
+        raise NoQrels(f"{name!r} has no runs yet, so nothing of them is judged.")
+    chosen, depth = every[:MOST_RUNS], min(DEPTH, view.collection.depth)
+    judged = judged_runs(workspace, view.collection, version, chosen, exact=False)
+    return JudgedShares(chosen, np.stack([judged_share(run, depth) for run in judged]), len(every))
