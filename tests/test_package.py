@@ -58,6 +58,9 @@ def test_the_wheel_installs_one_top_level_package_with_its_migrations(tmp_path: 
     migrations = {path.name for path in (ROOT / "migrations" / "versions").glob("*.py")}
     assert {f"gainboard/migrations/versions/{name}" for name in migrations} <= set(names)
     assert "gainboard/py.typed" in names
+    dashboard = ROOT / "app" / "gainboard" / "dashboard"
+    files = [path for folder in ("templates", "static") for path in (dashboard / folder).rglob("*.*") if path.is_file()]
+    assert {path.relative_to(ROOT / "app").as_posix() for path in files} <= set(names)
 
 
 def test_the_source_distribution_has_what_a_wheel_is_built_from(tmp_path: Path) -> None:

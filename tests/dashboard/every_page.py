@@ -13,9 +13,12 @@ VALUES: Mapping[str, str] = {
     "topic": "001",
     "name": "nDCG",
     "slug": "not-found",
+    "noun": "job",
+    "kind": "stability",
+    "version": "1",
 }
 """What stands for each parameter of an address on the demo's server."""
-FILES = re.compile(r"\.(json|csv)$|\{form\}|/events$")
+FILES = re.compile(r"\.(json|csv|ndjson)$|\{form\}|/events$")
 """Addresses below a page that are no pages."""
 
 
@@ -31,4 +34,4 @@ def addresses() -> list[str]:
 
 def filled(address: str, values: Mapping[str, str] = VALUES) -> str:
     """An address with a value for each parameter. A new parameter needs a value in `VALUES`."""
-    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], address)
+    return re.sub(r"\{(\w+)(?::path)?\}", lambda found: values[found[1]], address)

@@ -10,7 +10,8 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.conftest import ADMIN, Service
 from tests.dashboard.conftest import Watched
-from tests.dashboard.every_page import addresses, filled
+from tests.dashboard.every_page import VALUES, addresses, filled
+from tests.waiting import over
 
 WIDTHS = (360, 768, 1440)
 SERIOUS = {"serious", "critical"}
@@ -18,8 +19,14 @@ SERIOUS = {"serious", "critical"}
 
 @pytest.fixture(scope="module")
 def pages(demo_service: Service) -> list[str]:
-    """The addresses of all pages on the demo's server."""
-    return [filled(address) for address in addresses()]
+    """The addresses of all pages on the demo's server, with a job and a report that are done."""
+    path, body = "/v1/collections/demo-small/jobs", {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
+    job = demo_service.organiser.post(path, json=body).json()["id"]
+    asked = {"name": "q-measure-appendix", "collections": ["demo-small"], "params": {}}
+    report = demo_service.organiser.post("/v1/reports", json=asked).json()["id"]
+    over(demo_service.organiser, f"/v1/jobs/{job}")
+    over(demo_service.organiser, f"/v1/reports/{report}")
+    return [filled(address, {**VALUES, "job": job, "report": report}) for address in addresses()]
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Beside:
-    """What rows show beside their scores: what a setting changes, groups, judgings, and the visitor's own team."""
+    """The parts of rows beside their scores: what a setting changes, groups, judgings, and the visitor's own team."""
 
     effect: SettingEffect | None
     letters: Mapping[str, Sequence[str]]

@@ -35,4 +35,4 @@ def show_embedded(
         raise Forbidden(f"{place.name!r} is not public, so no other page may show its board.")
     look = Look(place.title, place, may_be_framed=True)
     values = board_values(request, workspace, nobody, place, asked)
-    return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: asked.top], "columns": ()})
+    return page(request, nobody, "embed.html", look, **{**values, "rows": values["rows"][: asked.top]})

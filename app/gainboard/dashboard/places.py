@@ -1,4 +1,4 @@
-"""Where a page is: a collection as its visitor sees it, and so which entries the navigation has."""
+"""The place of a page: a collection as its visitor sees it, and so which entries the navigation has."""
 
 from __future__ import annotations
 

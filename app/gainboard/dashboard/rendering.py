@@ -69,7 +69,7 @@ ENVIRONMENT.filters |= {"marked": _marked, "score": _score, "percent": _percent,
 
 @dataclass(frozen=True)
 class Look:
-    """What a page has beside its own values: a title, the place in the navigation, and how it may be framed."""
+    """The parts of a page beside its own values: title, place in the navigation, and how it may be framed."""
 
     title: str
     place: Place | None = None

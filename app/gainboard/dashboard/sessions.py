@@ -1,4 +1,4 @@
-"""Who looks at a page: a session in a cookie. The API never reads it, so no other site can use the API by it."""
+"""The visitor of a page: a session in a cookie. The API never reads it, so no other site can use the API by it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORM = "application/x-www-form-urlencoded"
 
 @dataclass(frozen=True)
 class Visitor:
-    """Whoever looks at a page, with a session or without."""
+    """Somebody who looks at a page, with a session or without."""
 
     session: Session | None = None
 
@@ -41,7 +41,7 @@ class Visitor:
 
     @property
     def is_signed_in(self) -> bool:
-        """Whether there is a session."""
+        """Return whether there is a session."""
         return self.session is not None
 
     @property

@@ -94,7 +94,7 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """What a file would be as a run: its tag, counts after truncation, and warnings; nothing about judgments."""
+    """A file as the run that it would be: its tag, counts after truncation, and warnings; nothing about judgments."""
 
     tag: str
     topics: int

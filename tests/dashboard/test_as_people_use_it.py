@@ -1,0 +1,189 @@
+"""Journeys: from the demo to which runs are really better, with and without scripts, on paper and in a frame."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.api.campaign import WORSE, judged
+from tests.conftest import ADMIN, Service
+from tests.dashboard.conftest import Watched
+
+WITHOUT_CHART, WITH_CHART = 60_000, 230_000
+WITH_CHARTS = ("/c/demo/topics", "/c/demo/compare", "/c/demo/runs/otter-1", "/c/demo/pool")
+
+
+def test_five_clicks_lead_from_the_demo_to_runs_that_really_differ(browser_page: Watched) -> None:
+    page = browser_page.page
+    browser_page.visit("/")
+    page.get_by_role("link", name="A generated campaign demo", exact=False).first.click()
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_label("Second").select_option("gecko-1")
+    page.get_by_role("button", name="Compare").click()
+    verdict = page.locator(".verdict").first
+    expect(verdict).to_contain_text("is better than gecko-1")
+    expect(verdict).to_contain_text("significant at 0.05")
+
+
+def test_letters_appear_once_the_groups_are_computed(open_page: Any, demo_service: Service) -> None:
+    watched = open_page(demo_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/demo-small?metric=AP")
+    watched.page.get_by_role("button", name="Find groups that differ").click()
+    expect(watched.page.locator("svg .dot").first).to_be_attached(timeout=90_000)
+    board = demo_service.anonymous.get("/v1/collections/demo-small/leaderboard", params={"metric": "AP"}).json()
+    shown = watched.page.locator("td.groups .sr").all_inner_texts()
+    assert shown == [" ".join(row["groups"]) for row in board["rows"]]
+
+
+def test_a_job_from_its_form_to_its_figure(open_page: Any, demo_service: Service) -> None:
+    watched = open_page(demo_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/demo-small/analyses")
+    watched.page.get_by_role("link", name="stability Minority").click()
+    watched.page.get_by_label("Metrics").fill("AP, Q")
+    watched.page.get_by_role("button", name="Start").click()
+    expect(watched.page.locator("figure svg.plot").first).to_be_visible(timeout=90_000)
+    assert watched.errors == []
+
+
+def test_a_form_says_what_is_wrong_and_keeps_what_was_written(open_page: Any, demo_service: Service) -> None:
+    watched = open_page(demo_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/demo-small/analyses/job/stability")
+    watched.page.get_by_label("Metrics").fill("nDCGG@10")
+    watched.page.get_by_role("button", name="Start").click()
+    expect(watched.page.get_by_role("alert").first).to_contain_text("nDCGG")
+    expect(watched.page.get_by_label("Metrics")).to_have_value("nDCGG@10")
+
+
+def test_an_organiser_releases_the_judgments(open_page: Any, sqlite_service: Service) -> None:
+    campaign = judged(sqlite_service, name="web")
+    campaign.submit(WORSE)
+    watched = open_page(sqlite_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/web/settings")
+    watched.page.get_by_text("Release the judgments …").click()
+    watched.page.get_by_role("button", name="Release the judgments now").click()
+    expect(watched.page.locator("main")).to_contain_text("The judgments are released")
+    assert campaign.get("").json()["policy"]["phase"] == "released"
+
+
+def test_settings_and_tokens_are_changed_by_forms(open_page: Any, sqlite_service: Service) -> None:
+    campaign = judged(sqlite_service, name="web")
+    watched = open_page(sqlite_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/web/settings")
+    watched.page.get_by_label("Presets").fill("nDCG@10, Q(beta=10,gains=2:1)")
+    watched.page.get_by_label("Decimals").fill("2")
+    watched.page.get_by_role("button", name="Save").click()
+    policy = campaign.get("").json()["policy"]
+    assert (policy["presets"], policy["decimals"]) == (["nDCG@10", "Q(beta=10,gains=2:1)"], 2)
+    watched.page.get_by_text("New token …").click()
+    watched.page.get_by_label("Role").select_option("participant")
+    watched.page.get_by_label("Team", exact=True).fill("otter")
+    watched.page.get_by_role("button", name="Create the token").click()
+    token = watched.page.locator("#token").inner_text()
+    assert sqlite_service.client(token).get("/v1/me").json()["team"] == "otter"
+
+
+def test_a_wrong_setting_is_marked_and_nothing_is_changed(open_page: Any, sqlite_service: Service) -> None:
+    campaign = judged(sqlite_service, name="web")
+    watched = open_page(sqlite_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/web/settings")
+    before = campaign.get("").json()
+    watched.page.get_by_label("Decimals").fill("many")
+    watched.page.get_by_role("button", name="Save").click()
+    expect(watched.page.locator(".faulty label")).to_have_text("Decimals")
+    assert campaign.get("").json() == before
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("/c/demo?metric=Q", "otter-3"),
+        ("/c/demo/topics", "Mean of runs"),
+        ("/c/demo/topics/007", "Ideal ranking"),
+        ("/c/demo/compare", "95 % interval"),
+        ("/c/demo/runs/otter-1", "0.5105"),
+        ("/c/demo/analyses", "stability"),
+    ],
+)
+def test_pages_read_without_scripts(open_page: Any, demo_service: Service, address: str, text: str) -> None:
+    watched = open_page(demo_service, java_script_enabled=False)
+    assert watched.visit(address) == 200
+    expect(watched.page.locator("main")).to_contain_text(text)
+
+
+def test_parameters_apply_without_scripts(open_page: Any, demo_service: Service) -> None:
+    watched = open_page(demo_service, java_script_enabled=False)
+    watched.visit("/c/demo?metric=Q")
+    watched.page.get_by_label("Beta").fill("100")
+    watched.page.get_by_role("button", name="Apply").click()
+    expect(watched.page.locator("#board .bar code").first).to_have_text("Q(beta=100,gains=3:2:1)")
+
+
+@pytest.mark.parametrize("address", ["/", "/c/demo?metric=Q", "/signin", "/help/metrics/Q", *WITH_CHARTS])
+def test_a_page_is_light(browser_page: Watched, address: str) -> None:
+    sizes: list[int] = []
+    browser_page.page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
+    browser_page.visit(address)
+    assert sum(sizes) <= (WITH_CHART if address in WITH_CHARTS else WITHOUT_CHART)
+
+
+@pytest.mark.parametrize("address", ["/c/demo-small", "/c/demo-small/compare"])
+def test_a_page_prints_on_a4(browser_page: Watched, address: str) -> None:
+    browser_page.visit(address)
+    browser_page.page.emulate_media(media="print")
+    browser_page.page.set_viewport_size({"width": 794, "height": 1123})
+    assert not browser_page.page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert 1 <= browser_page.page.pdf(format="A4").count(b"/Type /Page\n") <= 6
+
+
+def test_a_chart_has_its_numbers_one_key_away(browser_page: Watched) -> None:
+    browser_page.visit("/c/demo-small/pool")
+    summary = browser_page.page.locator("figure summary")
+    summary.focus()
+    summary.press("Enter")
+    expect(browser_page.page.locator("figure table")).to_be_visible()
+
+
+@contextmanager
+def other_site(address: str) -> Iterator[str]:
+    """A site of another origin that frames an address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(f'<iframe src="{address}" width="900" height="500"></iframe>'.encode())
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_another_site_frames_the_board_of_a_public_collection(browser_page: Watched) -> None:
+    with other_site(f"{browser_page.url}/embed/c/demo-small?top=3") as site:
+        browser_page.page.goto(site, wait_until="networkidle")
+        frame = browser_page.page.frame_locator("iframe")
+        expect(frame.locator("tbody tr")).to_have_count(3)
+
+
+def test_no_other_site_frames_anything_else(browser_page: Watched) -> None:
+    with other_site(f"{browser_page.url}/c/demo-small") as site:
+        browser_page.page.goto(site, wait_until="networkidle")
+        assert browser_page.page.frame_locator("iframe").locator("tbody tr").count() == 0
+    assert any("frame-ancestors" in error for error in browser_page.errors)

@@ -1,0 +1,77 @@
+"""Names that people choose are text, whatever they look like."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.api.campaign import Campaign, run_text
+from tests.conftest import Service
+from tests.dashboard.conftest import Watched
+
+TOPICS = (
+    "<img/src=x/onerror=alert(1)>",
+    "t" * 128,
+    "שאלה-١",
+    "a/b?c#d&e=%3Cb%3E",
+    "</script><script>alert(1)</script>",
+)
+TITLE = "<b onmouseover=alert(1)>Campaign</b> {{ 7 * 7 }}"
+
+
+@pytest.fixture
+def campaign(sqlite_service: Service) -> Campaign:
+    """A public campaign with topics that want to be markup."""
+    campaign = Campaign(sqlite_service, name="web", title=TITLE)
+    qrels = "".join(f"{topic} 0 good 2\n{topic} 0 bad 0\n" for topic in TOPICS)
+    assert campaign.put_qrels(qrels).status_code == 201
+    for name, order in (("one", ["good", "bad"]), ("two", ["bad", "good"])):
+        text = run_text(dict.fromkeys(TOPICS, order), "<i>tag</i>")
+        assert campaign.submit(text, name=name, description="<script>alert(2)</script>").status_code == 201
+    campaign.release(public=True)
+    return campaign
+
+
+@pytest.fixture
+def watched(open_page: Any, campaign: Campaign) -> Watched:
+    """A page whose dialogs are faults."""
+    watched: Watched = open_page(campaign.service)
+    watched.page.on("dialog", lambda dialog: watched.errors.append(dialog.message))
+    return watched
+
+
+ADDRESSES = [
+    "/",
+    "/c/web",
+    "/c/web/topics",
+    "/c/web/compare",
+    "/c/web/runs/one",
+    "/embed/c/web",
+    *(f"/c/web/topics/{quote(topic, safe='')}" for topic in TOPICS),
+]
+
+
+def test_nothing_runs_and_nothing_overflows(watched: Watched) -> None:
+    watched.page.set_viewport_size({"width": 360, "height": 800})
+    for address in ADDRESSES:
+        assert watched.visit(address) == 200, address
+        assert watched.page.locator("main img, main b, main i").count() == 0
+        assert not watched.page.evaluate("document.documentElement.scrollWidth > innerWidth"), address
+    assert (watched.errors, watched.elsewhere) == ([], [])
+
+
+def test_names_are_shown_as_they_are(watched: Watched) -> None:
+    watched.visit("/c/web")
+    assert watched.page.locator("h1").inner_text() == TITLE
+    for topic in TOPICS:
+        watched.visit(f"/c/web/topics/{quote(topic, safe='')}")
+        assert watched.page.locator("h1").inner_text() == f"Topic {topic}"
+
+
+def test_the_links_of_topics_lead_to_them(watched: Watched) -> None:
+    watched.visit("/c/web/topics")
+    links = watched.page.locator("main tbody th a").evaluate_all("each => each.map(a => a.getAttribute('href'))")
+    assert len(links) == 2 * len(TOPICS) or len(links) == len(TOPICS)
+    assert {watched.visit(link) for link in links} == {200}

@@ -1,0 +1,54 @@
+"""What others wrote for browsers: unchanged, licensed, and all that pages load beside our own files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts.vendor import PACKAGES, VENDOR
+from tests.outside import ROOT
+
+DASHBOARD = ROOT / "app" / "gainboard" / "dashboard"
+MANIFEST = json.loads((VENDOR / "manifest.json").read_text(encoding="utf-8"))
+OWN = [
+    path
+    for folder in ("templates", "static")
+    for path in sorted((DASHBOARD / folder).glob("*.*"))
+    if path.suffix in (".html", ".js", ".css", ".svg")
+]
+ELSEWHERE = re.compile(r"""(?:https?:)?//(?!www\.w3\.org/2000/svg)[\w-]+\.[\w.-]+""")
+INLINE = re.compile(r"<script(?![^>]*\b(?:src=|type=\"application/json\"))|\sstyle=|\son[a-z]+=", re.IGNORECASE)
+MOST_LINES = 1000
+
+
+def test_the_files_are_those_of_the_manifest() -> None:
+    listed = {name: sha256 for package in MANIFEST for name, sha256 in package["files"].items()}
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.iterdir()}
+    del found["manifest.json"]
+    assert found == listed
+
+
+def test_the_manifest_has_the_packages_that_are_renewed() -> None:
+    assert [(each["name"], each["version"]) for each in MANIFEST] == [(each.name, each.version) for each in PACKAGES]
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    assert [each.name for each in PACKAGES if f"| {each.name} | {each.version} |" not in page] == []
+
+
+def test_every_package_has_its_licence() -> None:
+    assert [each["name"] for each in MANIFEST if not any("LICENSE" in name for name in each["files"])] == []
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
+def test_no_file_of_ours_names_another_origin_or_has_inline_code(path: Path) -> None:
+    text = re.sub(r"\{#.*?#\}", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert ELSEWHERE.findall(text) == []
+    if path.suffix == ".html":
+        assert INLINE.findall(text) == []
+
+
+def test_our_scripts_stay_small() -> None:
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in OWN if path.suffix == ".js") < MOST_LINES

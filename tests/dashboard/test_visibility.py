@@ -1,0 +1,97 @@
+"""Pages show each role in each phase what the API gives it, and refuse what the API refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.api.campaign import WORSE, Campaign, judged
+from tests.conftest import ADMIN, Service
+from tests.dashboard.every_page import addresses
+from tests.dashboard.test_signing_in import Person
+
+OF_API = {
+    "/c/web": "",
+    "/c/web/topics": "/compare?run=tag&run=worse",
+    "/c/web/topics/1": "/topics/1/rankings",
+    "/c/web/compare": "/compare?run=tag&run=worse",
+    "/c/web/runs/tag": "/runs/tag",
+    "/c/web/pool": "/runs/tag/profile",
+    "/c/web/judgments": "/qrels",
+    "/c/web/judgments/1": "/qrels/1/impact",
+    "/c/web/analyses": "/compare?run=tag&run=worse",
+    "/c/web/analyses/job/stability": "/compare?run=tag&run=worse",
+    "/c/web/settings": "/audit",
+    "/c/web/board.json": "/leaderboard",
+    "/c/web/scores.json?topics=all": "/scores?topics=all",
+    "/c/web/compare.json?run=tag&run=worse": "/compare?run=tag&run=worse",
+    "/c/web/audit.ndjson": "/audit?format=ndjson",
+}
+"""Pages of a collection, and the address of the API that shows as much."""
+ROLES = ("organiser", "participant", "other team", "reader", "anonymous")
+
+
+@pytest.fixture(params=["hidden", "released", "public"])
+def campaign(request: pytest.FixtureRequest, sqlite_service: Service) -> Campaign:
+    """A campaign of two runs of the team `lemur`, in each phase."""
+    campaign = judged(sqlite_service, name="web")
+    campaign.submit(WORSE)
+    if request.param != "hidden":
+        campaign.release(public=request.param == "public")
+    return campaign
+
+
+@pytest.fixture(params=ROLES)
+def visitor(request: pytest.FixtureRequest, campaign: Campaign) -> Iterator[tuple[Person, httpx.Client]]:
+    """Somebody with a browser, and the same person with a program."""
+    person = Person(campaign.service)
+    role, team = {"participant": ("participant", "lemur"), "other team": ("participant", "otter")}.get(
+        request.param, (request.param, None)
+    )
+    if role == "anonymous":
+        client = campaign.service.anonymous
+    else:
+        client = campaign.service.organiser if role == "organiser" else campaign.client(role, team)
+        token = ADMIN if role == "organiser" else client.headers["Authorization"].removeprefix("Bearer ")
+        assert person.sign_in(token).status_code == 303
+    yield person, client
+    person.client.close()
+
+
+def test_pages_are_there_for_whom_the_api_answers(visitor: tuple[Person, httpx.Client], campaign: Campaign) -> None:
+    person, client = visitor
+    shown = {page: person.get(page).status_code for page in OF_API}
+    answered = {page: client.get(campaign.path + path).status_code for page, path in OF_API.items()}
+    assert shown == answered
+
+
+def test_a_hidden_phase_shows_nothing_of_the_judgments(
+    visitor: tuple[Person, httpx.Client], campaign: Campaign
+) -> None:
+    person, client = visitor
+    if client.get(f"{campaign.path}/qrels").status_code == 200:
+        return  # this visitor may see them
+    texts = "".join(person.get(page).text for page in OF_API)
+    assert "0.6309" not in texts  # nDCG of a run, which is known from the API of organisers
+    assert "Ideal ranking" not in texts
+
+
+def test_every_page_of_a_collection_is_in_the_table() -> None:
+    values = {"collection": "web", "run": "tag", "topic": "1", "version": "1", "noun": "job", "kind": "stability"}
+    mine = {address for address in addresses() if address.startswith("/c/")}
+    filled = set()
+    for address in mine:
+        for name, value in values.items():
+            address = address.replace(f"{{{name}}}", value)
+        filled.add(address)
+    assert filled - {page.partition("?")[0] for page in OF_API} == {"/c/web/submissions"}  # test_submissions.py has it
+
+
+def test_an_embedded_board_is_for_what_everybody_may_see(campaign: Campaign, sqlite_service: Service) -> None:
+    answer = sqlite_service.anonymous.get("/embed/c/web", headers={"Accept": "text/html"})
+    is_public = sqlite_service.anonymous.get(f"{campaign.path}/leaderboard").status_code == 200
+    assert answer.status_code == (200 if is_public else 401)
+    frames = "frame-ancestors *" if is_public else "frame-ancestors 'none'"
+    assert frames in answer.headers["content-security-policy"]
