@@ -33,9 +33,9 @@ def chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A browser without a window."""
+    """A browser without a window. It ends with this folder: Playwright's event loop would be in the way elsewhere."""
     path = chromium()
     if path is None:
         pytest.skip("no Chromium: install Debian's `chromium`")
@@ -96,7 +96,7 @@ def open_page(browser: Browser) -> Iterator[Any]:
         context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def demo_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The demo's server, with both campaigns."""
     data: Path = tmp_path_factory.mktemp("demo")

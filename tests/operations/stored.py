@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx
 from sqlalchemy import JSON, Text, cast, select
 
 from gainboard.settings import Settings
@@ -29,6 +30,8 @@ def fill(url: str) -> None:
             answer = prepared(lab, route)(service.organiser)
             assert answer.status_code < 300, answer.text
         service.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"})
+        signed_in = httpx.post(f"{service.url}/signin", data={"token": ADMIN}, headers={"Origin": service.url})
+        assert signed_in.status_code == 303, signed_in.text
         rationed = Campaign(service, topics=["1", "2"], **RATIONED)
         rationed.put_qrels()
         own = rationed.client("participant", "own")
