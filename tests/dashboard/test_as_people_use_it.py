@@ -6,13 +6,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
+from gainboard.settings import Settings
 from tests.api.campaign import WORSE, judged
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN, Service, serving
 from tests.dashboard.conftest import Watched
 
 WITHOUT_CHART, WITH_CHART = 60_000, 230_000
@@ -61,6 +63,35 @@ def test_a_form_says_what_is_wrong_and_keeps_what_was_written(open_page: Any, de
     watched.page.get_by_role("button", name="Start").click()
     expect(watched.page.get_by_role("alert").first).to_contain_text("nDCGG")
     expect(watched.page.get_by_label("Metrics")).to_have_value("nDCGG@10")
+
+
+def test_a_job_is_cancelled_by_a_button(open_page: Any, tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)) as service:
+        campaign = judged(service, name="web")
+        campaign.submit(WORSE)
+        asked = {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
+        job = service.organiser.post(f"{campaign.path}/jobs", json=asked)
+        watched = open_page(service)
+        watched.sign_in(ADMIN)
+        # A job that waits keeps its stream of events open, so the page is never without a request.
+        watched.page.goto(f"{service.url}/jobs/{job.json()['id']}")
+        watched.page.get_by_role("button", name="Cancel").click()
+        expect(watched.page.locator("main")).to_contain_text("cancelled")
+        assert service.organiser.get(job.headers["location"]).json()["state"] == "cancelled"
+
+
+def test_a_draft_is_looked_at_and_published(open_page: Any, sqlite_service: Service) -> None:
+    campaign = judged(sqlite_service, name="web")
+    campaign.submit(WORSE)
+    campaign.draft()
+    watched = open_page(sqlite_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/web/judgments")
+    watched.page.get_by_role("link", name="Impact").click()
+    expect(watched.page.locator("main")).to_contain_text("Judgments changed")
+    watched.page.get_by_role("button", name="Publish this version").click()
+    expect(watched.page.locator("tbody tr").first).to_contain_text("in use")
+    assert campaign.get("").json()["qrels_version"] == 2
 
 
 def test_an_organiser_releases_the_judgments(open_page: Any, sqlite_service: Service) -> None:

@@ -20,8 +20,8 @@ from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.requests import ShownRequest, pairs_of, query_of
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import NoQrels, Refused
+from gainboard.evaluation.judged_shares import whole_shares
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
-from gainboard.evaluation.runs import list_runs
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.workspace import Workspace
 from gainboard.work.groups import KIND, GroupsJob, ask_for_groups, groups_job
@@ -80,24 +80,22 @@ def board_values(
         "board": board,
         "effect": effect,
         "job": job,
-        **_table(workspace, visitor, place, asked, board, effect, job),
+        **_table(workspace, place, asked, board, effect, job),
         **_form(request, place, asked, board),
     }
 
 
 def _table(
     workspace: Workspace,
-    visitor: Visitor,
     place: Place,
     asked: AskedBoard,
     board: RankedRuns,
     effect: SettingEffect | None,
     job: GroupsJob | None,
 ) -> dict[str, Any]:
-    listed = list_runs(workspace, visitor.principal, place.name, None, len(board.rows) + 1)
-    judgings = {each.run.name: each.judging for each in listed}
+    judged = whole_shares(workspace, place.view, board.scores)
     letters = (job.groups if job else None) or {}
-    rows = rows_of(board, asked.wanted(), Beside(effect, letters, judgings, place.view.own_team))
+    rows = rows_of(board, asked.wanted(), Beside(effect, letters, judged, place.view.own_team))
     return {
         "rows": rows[:MOST_ROWS],
         "found": len(rows),

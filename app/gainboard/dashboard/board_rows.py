@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from gainboard.evaluation.leaderboard import RankedRuns, Row
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.setting_effects import SettingEffect
-from gainboard.store.records import Judging
 
 MOST_LINES = 30
 """The most groups that are drawn as lines; more are given as letters."""
@@ -52,11 +51,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Beside:
-    """The parts of rows beside their scores: what a setting changes, groups, judgings, and the visitor's own team."""
+    """The parts of rows beside their scores: what a setting changes, groups, judged shares, the visitor's own team."""
 
     effect: SettingEffect | None
     letters: Mapping[str, Sequence[str]]
-    judgings: Mapping[str, Judging | None]
+    judged: Mapping[str, float]
     own_team: int | None
 
 
@@ -70,8 +69,7 @@ def rows_of(board: RankedRuns, wanted: Wanted, beside: Beside) -> list[BoardRow]
 
 def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: Wanted, beside: Beside) -> BoardRow:
     by, name = board.scores.labels().index(board.by), row.run.name
-    means, judging = board.means_of(row), beside.judgings.get(name)
-    share = judging.unjudged_share if judging else None
+    means = board.means_of(row)
     return BoardRow(
         rank=row.rank,
         move=beside.effect.moves.get(name, 0) if beside.effect else 0,
@@ -80,7 +78,7 @@ def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: Wanted, besi
         mean=means[by],
         interval=board.intervals_of(row)[by],
         others=[mean for number, mean in enumerate(means) if number != by],
-        judged=None if share is None else 1 - share,
+        judged=beside.judged.get(name),
         letters=beside.letters.get(name, ()),
         lines=lines,
         is_late=is_late(board.scores.collection, row.run),

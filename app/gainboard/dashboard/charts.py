@@ -20,10 +20,12 @@ class Scale:
         """Return an axis with about so many steps, each 1, 2 or 5 times a power of ten, which holds all values."""
         known = [value for value in values if value is not None and math.isfinite(value)] or [0.0, 1.0]
         low, high = min(known), max(known)
-        raw = max(high - low, 1e-6 * max(abs(low), abs(high)), 1e-9) / ticks
+        if low == high:  # an axis about one value begins at zero
+            low, high = (min(low, 0.0), max(high, 0.0)) if low else (0.0, 1.0)
+        raw = (high - low) / ticks
         power = 10.0 ** math.floor(math.log10(raw))
         step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
-        return cls(step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9) or step, step)
+        return cls(step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9), step)
 
     @property
     def ticks(self) -> list[float]:

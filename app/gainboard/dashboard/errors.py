@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
 from gainboard.dashboard.rendering import Look, PageRoute, page
 from gainboard.dashboard.sessions import visitor_of
@@ -26,7 +27,7 @@ def _readable(handler: Any) -> Handler:
         answer: Response = await handler(request, error)
         if not _is_for_people(request) or answer.media_type != "application/problem+json":
             return answer
-        return show(request, answer)
+        return await run_in_threadpool(show, request, answer)
 
     return handle
 

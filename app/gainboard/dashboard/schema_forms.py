@@ -19,6 +19,7 @@ from gainboard.dashboard.sessions import Form
 Schema = Mapping[str, Any]
 Widget = Literal["text", "number", "check", "choice", "lines", "time"]
 YES_OR_NO = ("true", "false")
+NUMBERS = ("integer", "number")
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _widget(schema: Schema, is_nullable: bool) -> tuple[Widget, Sequence[str]]:
         return "choice", choices
     if kind == "boolean":
         return ("choice", YES_OR_NO) if is_nullable else ("check", ())
-    if kind in ("integer", "number"):
+    if kind in NUMBERS:
         return "number", ()
     if schema.get("format") == "date-time":
         return "time", ()
@@ -134,10 +135,14 @@ def _value(field: Field, text: str) -> Any:
     ways = field.schema.get("anyOf", [field.schema])
     is_named = any(text == way.get("const") for way in ways)
     if field.widget != "lines" or is_named:
-        return text
+        return _number(text) if any(_is_number(way) for way in ways) else text
     parts = [part.strip() for part in split_list(text)]
     items = next(way["items"] for way in ways if way.get("type") == "array")
-    return [_number(part) if items.get("type") in ("integer", "number") else part for part in parts]
+    return [_number(part) if _is_number(items) else part for part in parts]
+
+
+def _is_number(schema: Schema) -> bool:
+    return schema.get("type") in NUMBERS
 
 
 def split_list(text: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 from fastapi import Depends, Request, Response
 
 from gainboard.api.dependencies import WorkspaceDep
-from gainboard.errors import Forbidden, NotAuthenticated
+from gainboard.errors import Forbidden, GainboardError, NotAuthenticated
 from gainboard.evaluation.principals import Principal, Sender
 from gainboard.evaluation.sessions import LIFETIME, Session, resume
 
@@ -66,9 +66,14 @@ VisitorDep = Annotated[Visitor, Depends(_visitor)]
 
 
 def visitor_of(request: Request) -> Visitor:
-    """Return the visitor that the page has found; nobody if it failed before."""
-    found: Visitor = getattr(request.state, "visitor", Visitor())
-    return found
+    """Return the visitor that the page has found. Where no page was asked for, look for a session; else nobody."""
+    found: Visitor | None = getattr(request.state, "visitor", None)
+    if found is not None or request.scope.get("route") is not None:
+        return found or Visitor()
+    try:
+        return _visitor(request, request.app.state.workspace)
+    except GainboardError:
+        return Visitor()
 
 
 def _cookie(request: Request) -> str:

@@ -21,7 +21,7 @@ from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import Refused
 from gainboard.evaluation import allowance, runs
 from gainboard.evaluation.runs import SeenRun
-from gainboard.evaluation.teams import list_teams
+from gainboard.evaluation.teams import list_teams, runs_left
 from gainboard.evaluation.visibility import require_participation
 
 router = pages()
@@ -31,10 +31,11 @@ FORMATS = "TREC's format: topic, Q0, document, rank, score, run tag; plain, gzip
 
 @dataclass(frozen=True)
 class TeamRuns:
-    """A team, and its runs: the last one first."""
+    """A team with its runs, the last one first, and how many it may still send (None without a quota)."""
 
     name: str
     runs: Sequence[SeenRun]
+    left: int | None
 
 
 @router.get("/c/{collection}/submissions")
@@ -47,13 +48,15 @@ def show_submissions(
     principal = place.view.principal
     found = runs.list_runs(workspace, principal, collection, None, MOST)
     mine = [each for each in found if place.view.own_team in (None, each.run.team_id)]
-    _, teams = list_teams(workspace, principal, collection, None, MOST)
+    _, listed = list_teams(workspace, principal, collection, None, MOST)
+    teams = [team for team in listed if place.view.own_team in (None, team.id)]
+    left = runs_left(workspace, principal, collection, teams)
     return page(
         request,
         visitor,
         "submissions.html",
         Look(f"Submissions to {place.title}", place, "Submissions"),
-        teams=[_of_team(team.name, mine) for team in teams if place.view.own_team in (None, team.id)],
+        teams=[_of_team(team.name, mine, left[team.id]) for team in teams],
         count=len(mine),
         most=MOST,
         allowance=allowance.of(workspace, principal),
@@ -63,9 +66,9 @@ def show_submissions(
     )
 
 
-def _of_team(name: str, found: Sequence[SeenRun]) -> TeamRuns:
+def _of_team(name: str, found: Sequence[SeenRun], left: int | None) -> TeamRuns:
     own = [each for each in found if each.run.team == name]
-    return TeamRuns(name, sorted(own, key=lambda each: each.run.created_at, reverse=True))
+    return TeamRuns(name, sorted(own, key=lambda each: each.run.created_at, reverse=True), left)
 
 
 def _why_closed(workspace: WorkspaceDep, visitor: VisitorDep, collection: str) -> str | None:

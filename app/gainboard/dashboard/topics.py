@@ -126,7 +126,7 @@ def _rows(topics: Sequence[str], table: Floats, runs: Sequence[str]) -> list[Top
 
 
 def _heat_map(topics: Sequence[str], table: Floats, runs: Sequence[str], label: str) -> Figure:
-    caption = f"{label} by topic and run, the best run on the left. Darker cells are higher scores."
+    caption = f"{label} by topic and run, the best run on the left. The stronger the colour, the higher the score."
     return Figure("topics", caption, [HeatMap(topics, runs, table.tolist(), Axis(label))])
 
 

@@ -37,7 +37,7 @@ from gainboard.work.seen import JOBS, REPORTS, JobsWanted, Seen, cancel_work, fi
 router = pages()
 Noun = Literal["job", "report"]
 LISTED = 50
-MOST_ROWS = 200
+MOST_ROWS = 50
 """The most rows of a table on a page; the whole table is CSV."""
 
 
@@ -220,6 +220,7 @@ def _shown(
         noun=noun,
         title=title,
         tables=[(each, _table(workspace, maker, each)) for each in named] if maker else [],
+        most_rows=MOST_ROWS,
         may_cancel=visitor.is_signed_in and not work.is_over,
     )
 

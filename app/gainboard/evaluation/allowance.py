@@ -31,8 +31,7 @@ class Allowance:
     @property
     def runs_left(self) -> int | None:
         """The number of runs that the team may still send now."""
-        left = [quota.left for quota in self.runs.values() if quota.left is not None]
-        return min(left, default=None)
+        return quotas.fewest_left(self.runs.values())
 
     @property
     def bits_left(self) -> float | None:

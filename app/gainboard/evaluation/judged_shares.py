@@ -1,4 +1,4 @@
-"""The share of judged documents by rank, of every run: where the pool is thin."""
+"""The shares of judged documents, by rank and in whole runs: where the pool is thin."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from gainboard.errors import NoQrels
 from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.scoring import choose
+from gainboard.evaluation.scoring import ScoreTable, choose
 from gainboard.evaluation.versions import JudgedVersion, select
-from gainboard.evaluation.visibility import open_collection
+from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import judged_share
+from gainboard.store import runs
 from gainboard.store.records import Run
 
 DEPTH: Final = 100
@@ -49,3 +50,16 @@ def judged_shares(workspace: Workspace, principal: Principal, name: str) -> Judg
     chosen, depth = every[:MOST_RUNS], min(DEPTH, view.collection.depth)
     judged = judged_runs(workspace, view.collection, version, chosen, exact=False)
     return JudgedShares(chosen, np.stack([judged_share(run, depth) for run in judged]), len(every))
+
+
+def whole_shares(workspace: Workspace, view: View, table: ScoreTable) -> dict[str, float]:
+    """Return the share of judged documents of each run of a score table, to any rank, by the run's name.
+
+    It is empty for those who do not see the judgments.
+    """
+    if not view.sees_judgments:
+        return {}
+    with workspace.database.reading() as tx:
+        found = runs.judgings(tx, [run.id for run in table.runs], table.qrels.id)
+    unjudged = {run.name: found[run.id].unjudged_share for run in table.runs if run.id in found}
+    return {name: 1 - share for name, share in unjudged.items() if share is not None}

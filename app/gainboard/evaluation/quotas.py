@@ -5,6 +5,7 @@ Organisers are not bound by this. They may upload baselines at any time.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -67,15 +68,28 @@ def _closed(view: View, message: str) -> SubmissionsClosed:
 def of_team(tx: Transaction, workspace: Workspace, view: View, team_id: int, now: datetime) -> dict[str, Quota]:
     """Return the team's use of its quotas, by name."""
     concurrent = Quota(view.policy.concurrent, workspace.upload_slots.count(tx, team_id))
-    return {**_of_runs(tx, view, team_id, now), "concurrent": concurrent}
+    return {**_of_runs(tx, view, [team_id], now)[team_id], "concurrent": concurrent}
 
 
-def _of_runs(tx: Transaction, view: View, team_id: int, now: datetime) -> dict[str, Quota]:
+def runs_left(tx: Transaction, view: View, team_ids: Sequence[int], now: datetime) -> dict[int, int | None]:
+    """Return the number of runs that each team may still send now; None without a quota."""
+    return {team: fewest_left(quotas.values()) for team, quotas in _of_runs(tx, view, team_ids, now).items()}
+
+
+def fewest_left(quotas: Iterable[Quota]) -> int | None:
+    """Return what the strictest of the quotas leaves; None if none has a limit."""
+    return min((quota.left for quota in quotas if quota.left is not None), default=None)
+
+
+def _of_runs(tx: Transaction, view: View, team_ids: Sequence[int], now: datetime) -> dict[int, dict[str, Quota]]:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    policy = view.policy
+    policy, sent_today, sent = view.policy, runs.sent(tx, team_ids, today), runs.sent(tx, team_ids)
     return {
-        "per_day": Quota(policy.per_day, runs.sent(tx, team_id, today), today + timedelta(days=1)),
-        "total": Quota(policy.total, runs.sent(tx, team_id)),
+        team: {
+            "per_day": Quota(policy.per_day, sent_today[team], today + timedelta(days=1)),
+            "total": Quota(policy.total, sent[team]),
+        }
+        for team in team_ids
     }
 
 
@@ -91,7 +105,7 @@ def require_room(tx: Transaction, view: View, now: datetime, size: int) -> None:
     """
     if view.organises or view.own_team is None:
         return
-    for name, quota in _of_runs(tx, view, view.own_team, now).items():
+    for name, quota in _of_runs(tx, view, [view.own_team], now)[view.own_team].items():
         if quota.left == 0:
             raise _exceeded(name, quota)
     stored = of_bytes(tx, view, view.own_team)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from gainboard.errors import NotFound, TeamExists
-from gainboard.evaluation import audit
+from gainboard.evaluation import audit, quotas
 from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.visibility import View, open_collection, open_locked
@@ -43,6 +44,15 @@ def list_teams(
         view = open_collection(tx, principal, name)
         now, here = workspace.now(), view.collection.id
         return view, teams.page(tx, now, collection_id=here, team_id=view.only_team, after=after, limit=limit)
+
+
+def runs_left(
+    workspace: Workspace, principal: Principal, name: str, found: Sequence[CountedTeam]
+) -> dict[int, int | None]:
+    """Return the number of runs that each of these teams may still send, by id; None without a quota."""
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        return quotas.runs_left(tx, view, [team.id for team in found], workspace.now())
 
 
 def find_team(workspace: Workspace, principal: Principal, name: str, team: str) -> tuple[View, CountedTeam]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Interval, Row, Select, delete, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, Interval, Row, Select, delete, exists, func, insert, literal, select, update
 
 from gainboard.errors import RunExists
 from gainboard.store.arrays import pack_names
@@ -99,11 +99,13 @@ def topics(tx: Transaction, run_id: int) -> bytes:
     return packed
 
 
-def sent(tx: Transaction, team_id: int, since: datetime | None = None) -> int:
-    """Count a team's runs for its quota: all but those that were withdrawn at once and never scored."""
-    scored = select(answers.c.run_id).where(answers.c.team_id == team_id)
-    query = select(func.count()).where(table.c.team_id == team_id, ~_withdrawn_at_once(tx) | table.c.id.in_(scored))
-    return tx.execute(query if since is None else query.where(table.c.created_at >= since)).scalar_one()
+def sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None = None) -> dict[int, int]:
+    """Count each team's runs for its quota: all but those that were withdrawn at once and never scored."""
+    is_scored = exists().where(answers.c.run_id == table.c.id, answers.c.team_id == table.c.team_id)
+    query = select(table.c.team_id, func.count()).group_by(table.c.team_id)
+    query = query.where(table.c.team_id.in_(team_ids), ~_withdrawn_at_once(tx) | is_scored)
+    rows = tx.execute(query if since is None else query.where(table.c.created_at >= since)).tuples()
+    return dict.fromkeys(team_ids, 0) | dict(rows.all())
 
 
 def _withdrawn_at_once(tx: Transaction) -> ColumnElement[bool]:

@@ -1,0 +1,82 @@
+"""Forms made from models: what a form of a kind means when it is sent as it is, and what is marked as wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, with_faults
+from gainboard.dashboard.sessions import Form
+from gainboard.work.job_kinds import every_kind
+from gainboard.work.report_kinds import every_report_kind
+
+KINDS = {kind.name: kind for kind in (*every_kind(), *every_report_kind())}
+
+
+class Quotas(BaseModel):
+    per_day: int | None = 5
+    total: int | None = None
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    public: bool = False
+    decimals: int = 3
+    presets: list[str] = []
+    seeds: list[int] | None = None
+    quotas: Quotas = Quotas()
+
+
+def sent(fields: Sequence[Field], **changed: str) -> Form:
+    """The form as a browser sends it: a box that is not ticked is not part of it."""
+    values = {field.name: field.value for field in fields} | {
+        name.replace("__", "."): value for name, value in changed.items()
+    }
+    unticked = {field.name for field in fields if field.widget == "check" and values[field.name] != "true"}
+    return Form([(name, value) for name, value in values.items() if name not in unticked])
+
+
+def settings_of(values: Mapping[str, Any], **changed: str) -> Settings:
+    """What the form of some settings means once boxes are changed."""
+    fields = fields_of(Settings.model_json_schema(), values)
+    return Settings.model_validate(read(fields, sent(fields, **changed)))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kinds_form_means_the_example_that_it_is_filled_with(name: str) -> None:
+    kind = KINDS[name]
+    example = kind.params.model_validate(kind.example().get("params", {}))
+    fields = fields_of(kind.schema(), example.model_dump(mode="json", by_alias=True))
+    meant = kind.params.model_validate(read(fields, sent(fields)))
+    assert meant == example
+
+
+def test_a_form_means_its_values_until_they_are_changed() -> None:
+    values = {"title": "Web", "public": True, "seeds": [1, 2], "quotas": {"per_day": None, "total": 7}}
+    assert settings_of(values) == Settings.model_validate(values)
+    assert settings_of(values, title="News", quotas__total="9").quotas == Quotas(per_day=None, total=9)
+
+
+def test_an_empty_box_is_null_where_null_is_allowed_and_else_an_empty_list() -> None:
+    values = {"title": "Web", "presets": ["AP"], "seeds": [1]}
+    meant = settings_of(values, presets="", seeds="", quotas__per_day="")
+    assert (meant.presets, meant.seeds, meant.quotas.per_day) == ([], None, None)
+
+
+def test_commas_inside_parentheses_are_part_of_a_metric() -> None:
+    text = "Q(beta=10,gains=3:2:1), AP\nnDCG(base=2,gains=(3:2:1))@10,"
+    assert list(split_list(text)) == ["Q(beta=10,gains=3:2:1)", "AP", "nDCG(base=2,gains=(3:2:1))@10"]
+
+
+def test_a_wrong_value_is_marked_where_it_was_written() -> None:
+    fields = fields_of(Settings.model_json_schema(), {"title": "Web"})
+    form = sent(fields, decimals="many", quotas__per_day="none")
+    with pytest.raises(ValidationError) as raised:
+        Settings.model_validate(read(fields, form))
+    marked = {field.name: field.value for field in with_faults(fields, form, raised.value) if field.fault}
+    assert marked == {"decimals": "many", "quotas.per_day": "none"}
