@@ -27,10 +27,12 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 PLAIN_PAGES = ("/", "/c/demo?metric=Q", "/signin", "/help/metrics/Q", "/c/demo/topics/007", "/c/demo/analyses")
 CHART_PAGES = ("/c/demo/topics", "/c/demo/compare", "/c/demo/runs/otter-1", "/c/demo/pool")
 SHOTS = {
-    "board": ("/c/demo?metric=Q&gains=20:3:1&beta=100", 1000),
-    "compare": ("/c/demo/compare?metric=Q", 1000),
-    "topics": ("/c/demo/topics?metric=Q&sort=difficulty", 1000),
+    "board": ("/c/demo?metric=Q&gains=20:3:1&beta=100", "body"),
+    "parameters": ("/c/demo?metric=Q&gains=20:3:1&beta=100", "aside"),
+    "compare": ("/c/demo/compare?metric=Q", "body"),
+    "topics": ("/c/demo/topics?metric=Q&sort=difficulty", "body"),
 }
+"""The address and the part of each screenshot."""
 STEPS = 60
 STEP = """async () => {
     const sliders = [...document.querySelectorAll('.slider')];
@@ -71,8 +73,8 @@ def _served() -> Iterator[str]:
             yield str(server.client.base_url).rstrip("/")
 
 
-def _page(browser: Browser, height: int = 1000) -> Page:
-    return browser.new_context(viewport={"width": 1440, "height": height}).new_page()
+def _page(browser: Browser) -> Page:
+    return browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
 
 
 def _bytes(browser: Browser, address: str) -> int:
@@ -117,11 +119,11 @@ def _measure(browser: Browser, url: str) -> bool:
 
 def _shoot(browser: Browser, url: str) -> None:
     IMAGES.mkdir(exist_ok=True)
-    for name, (path, height) in SHOTS.items():
-        page = _page(browser, height)
+    page = _page(browser)
+    for name, (path, part) in SHOTS.items():
         page.goto(url + path, wait_until="networkidle")
-        page.screenshot(path=IMAGES / f"{name}.png")
-        page.context.close()
+        image = IMAGES / f"{name}.png"
+        page.screenshot(path=image) if part == "body" else page.locator(part).screenshot(path=image)
 
 
 def main() -> int:

@@ -123,7 +123,7 @@ def test_an_address_that_is_no_database_of_ours_is_refused_in_a_sentence(url: st
 def test_a_file_that_is_no_database_and_a_folder_that_is_none_are_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "gainboard.db").write_text("this is a diary and no database at all, as one can see")
     assert "file is not a database" in gainboard("migrate", "--data", str(tmp_path)).stderr
-    assert "it is a file" in gainboard("serve", "--data", str(tmp_path / "gainboard.db")).stderr
+    assert "it is a file" in gainboard("serve", "--port", "0", "--data", str(tmp_path / "gainboard.db")).stderr
 
 
 def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -> None:
