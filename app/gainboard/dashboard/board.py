@@ -20,6 +20,8 @@ from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.requests import ShownRequest, pairs_of, query_of
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import NoQrels, Refused
+from gainboard.evaluation import allowance
+from gainboard.evaluation.disclosure import presets
 from gainboard.evaluation.judged_shares import whole_shares
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
@@ -29,6 +31,7 @@ from gainboard.work.job_kinds import find_kind
 
 router = pages()
 MOST_ROWS = 500
+DIGITS = 4
 OFTEN, SELDOM = 2, 30
 """Seconds between two looks at a board: while its groups are computed, and otherwise."""
 UNDERWAY = ("queued", "running")
@@ -80,9 +83,24 @@ def board_values(
         "board": board,
         "effect": effect,
         "job": job,
+        "digits": shown_digits(board),
+        **_rationing(workspace, visitor, place, board),
         **_table(workspace, place, asked, board, effect, job),
         **_form(request, place, asked, board),
     }
+
+
+def shown_digits(board: RankedRuns) -> int:
+    """Return the decimal places of scores on pages: four, or those that the policy shows."""
+    return board.scores.disclosure.decimals if board.scores.disclosure else DIGITS
+
+
+def _rationing(workspace: Workspace, visitor: Visitor, place: Place, board: RankedRuns) -> dict[str, Any]:
+    """Return what the form needs where each setting counts: no page asks for scores unasked there."""
+    if board.scores.disclosure is None:
+        return {"is_live": True, "presets": (), "answers": None}
+    left = allowance.of(workspace, visitor.principal) if visitor.is_signed_in else None
+    return {"is_live": False, "presets": presets(place.view), "answers": left.answers if left else None}
 
 
 def _table(

@@ -10,6 +10,7 @@ from fastapi import Query, Request, Response
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import AskedLeaderboard
 from gainboard.api.runs import RunName
+from gainboard.dashboard.board import DIGITS, shown_digits
 from gainboard.dashboard.figures import ShownFigure
 from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.queries import FromForm
@@ -56,6 +57,7 @@ def show_run(
         seen=seen,
         scores=_scores(board, run) if board else [],
         why=why or (board.scores.withheld.get(run) if board else None),
+        digits=shown_digits(board) if board else DIGITS,
         count=len(names),
         above=names[at - 1] if at else None,
         below=names[at + 1] if at is not None and at + 1 < len(names) else None,

@@ -104,8 +104,8 @@ def sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None = None
     is_scored = exists().where(answers.c.run_id == table.c.id, answers.c.team_id == table.c.team_id)
     query = select(table.c.team_id, func.count()).group_by(table.c.team_id)
     query = query.where(table.c.team_id.in_(team_ids), ~_withdrawn_at_once(tx) | is_scored)
-    rows = tx.execute(query if since is None else query.where(table.c.created_at >= since)).tuples()
-    return dict.fromkeys(team_ids, 0) | dict(rows.all())
+    rows = tx.execute(query if since is None else query.where(table.c.created_at >= since))
+    return dict.fromkeys(team_ids, 0) | dict(map(tuple, rows))
 
 
 def _withdrawn_at_once(tx: Transaction) -> ColumnElement[bool]:

@@ -2,7 +2,8 @@
 import { addSliders } from "./sliders.js";
 
 const form = document.getElementById("parameters");
-addSliders(form);
+// Where scores are counted, each step would use some: then there are boxes and a button, and no sliders.
+if (form.dataset.live !== undefined) addSliders(form);
 form.addEventListener("formdata", (event) => {
   for (const [name, value] of [...event.formData]) if (value === "") event.formData.delete(name);
 });

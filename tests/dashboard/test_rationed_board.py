@@ -1,0 +1,58 @@
+"""The board while judgments are hidden and scores are counted: no step of a slider spends what a team has left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.api.campaign import RUN, WORSE, Campaign
+from tests.conftest import Service
+from tests.dashboard.conftest import Watched
+from tests.dashboard.test_submissions import token_of
+
+PRESETS = ["nDCG@10", "Q(beta=10)"]
+
+
+def rationed(service: Service, **policy: Any) -> Campaign:
+    """A campaign with hidden judgments and two runs of the team `lemur`."""
+    campaign = Campaign(
+        service, name="web", topics=["1", "2"], policy={"scores": "own-mean", "coverage": 0, "decimals": 2} | policy
+    )
+    assert campaign.put_qrels().status_code == 201
+    for text in (RUN, WORSE):
+        assert campaign.submit(text).status_code == 201
+    return campaign
+
+
+def opened(open_page: Any, campaign: Campaign, address: str) -> Watched:
+    """The board as a participant sees it."""
+    watched: Watched = open_page(campaign.service)
+    watched.sign_in(token_of(campaign, "participant", "lemur"))
+    assert watched.visit(address) == 200
+    return watched
+
+
+def test_settings_are_chosen_among_the_presets(open_page: Any, sqlite_service: Service) -> None:
+    campaign = rationed(sqlite_service, presets=PRESETS)
+    page = opened(open_page, campaign, "/c/web").page
+    expect(page.locator("input[type=range]")).to_have_count(0)
+    page.get_by_label("Setting").select_option(PRESETS[1])
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator("#board .bar code").first).to_have_text("Q(beta=10,gains=linear)")
+    own = campaign.client("participant", "lemur")
+    board = campaign.get("/leaderboard", own, metric=PRESETS[1]).json()
+    expected = [f"{row['mean'][board['by']]:.2f}" for row in board["rows"]]
+    assert page.locator("tbody td.num").all_inner_texts() == expected
+
+
+def test_a_free_setting_is_applied_by_a_button_that_says_what_it_costs(open_page: Any, sqlite_service: Service) -> None:
+    campaign = rationed(sqlite_service, parameters="free", answers=50)
+    page = opened(open_page, campaign, "/c/web?metric=Q").page
+    expect(page.locator("input[type=range]")).to_have_count(0)
+    expect(page.locator("#effect")).to_contain_text("48 of 50 are left")
+    page.get_by_label("Beta").fill("7")
+    expect(page.locator("#board .bar code").first).to_have_text("Q(beta=1,gains=linear)")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator("#board .bar code").first).to_have_text("Q(beta=7,gains=linear)")
+    expect(page.locator("#effect")).to_contain_text("46 of 50 are left")
