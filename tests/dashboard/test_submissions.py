@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.api.campaign import RUN, WORSE, Campaign
+from tests.api.campaign import RUN, WORSE, Campaign, judged
 from tests.conftest import ADMIN, Service
 from tests.dashboard.conftest import Watched
 
@@ -85,7 +85,7 @@ def test_a_run_is_withdrawn_by_its_team(participant: Watched, campaign: Campaign
     participant.visit("/c/web/submissions")
     participant.page.locator("summary", has_text="Withdraw").click()
     participant.page.get_by_role("button", name="Withdraw tag").click()
-    expect(participant.page.locator("#runs")).to_contain_text("No run yet")
+    expect(participant.page.locator("#runs")).to_contain_text("No run has been sent yet")
     assert campaign.get("/runs").json()["items"] == []
 
 
@@ -121,3 +121,14 @@ def test_others_have_no_submissions(open_page: Any, campaign: Campaign, role: st
     if role:
         watched.sign_in(token_of(campaign, role))
     assert watched.visit("/c/web/submissions") == (403 if role else 401)
+
+
+def test_an_organiser_sees_what_each_team_has_left(open_page: Any, sqlite_service: Service) -> None:
+    campaign = judged(sqlite_service, name="web", policy={"quotas": {"per_day": 3, "total": 5}})
+    campaign.submit(WORSE, team="otter")
+    campaign.submit(WORSE, team="otter", name="again")
+    watched = open_page(sqlite_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/web/submissions")
+    teams = watched.page.locator("tr.team").all_inner_texts()
+    assert [(team.split()[0], team.rpartition(", ")[2]) for team in teams] == [("lemur", "2 left"), ("otter", "1 left")]
