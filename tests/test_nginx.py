@@ -163,6 +163,22 @@ def test_a_campaign_works_behind_nginx(proxy: Proxy) -> None:
     assert scores.headers["strict-transport-security"]
 
 
+def test_pages_have_secure_sessions_behind_nginx(proxy: Proxy) -> None:
+    client = proxy.client(Accept="text/html")
+    del client.headers["Authorization"]
+    sent = client.post("/signin", data={"token": ADMIN}, headers={"Origin": f"https://{NAME}"})
+    assert sent.status_code == 303, sent.text
+    cookie = sent.headers["set-cookie"]
+    assert cookie.startswith("__Host-gainboard=")
+    assert {"Secure", "HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
+    page = client.get("/", headers={"Cookie": cookie.split(";")[0]})
+    assert "Sign out" in page.text
+    style = re.search(r'href="(/static/[^"]+\.css)"', page.text)
+    assert style
+    assert client.get(style[1]).headers["content-type"].startswith("text/css")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+
+
 def test_plain_http_is_sent_on_to_https(proxy: Proxy) -> None:
     answer = httpx.get(f"http://127.0.0.1:{proxy.plain}/v1/me?a=b", headers={"Host": NAME})
     assert (answer.status_code, answer.headers["location"]) == (301, f"https://{NAME}/v1/me?a=b")
