@@ -61,3 +61,39 @@ def test_the_address_follows_the_sliders(browser_page: Watched) -> None:
     before = shown(browser_page)
     browser_page.page.reload(wait_until="networkidle")
     assert shown(browser_page) == before
+
+
+def test_a_metric_that_is_being_typed_leaves_the_board_until_it_is_one(browser_page: Watched) -> None:
+    page = browser_page.page
+    browser_page.visit("/c/demo?metric=Q")
+    box = page.get_by_label("Metric").first
+    box.fill("nDCGG")
+    expect(page.locator("#fault")).to_contain_text("Did you mean nDCG")
+    expect(page.locator("#board .bar code").first).to_have_text("Q(beta=1,gains=3:2:1)")
+    expect(page.locator("table.board tbody tr")).to_have_count(45)
+    browser_page.errors.clear()  # the browser logs each 422
+    box.fill("nDCG@10")
+    expect(page.locator("#board .bar code").first).to_have_text("nDCG(base=2,gains=3:2:1)@10")
+    expect(page.locator("#fault")).to_be_empty()
+
+
+def test_another_metric_brings_its_own_parameters(browser_page: Watched) -> None:
+    page = browser_page.page
+    browser_page.visit("/c/demo?metric=Q")
+    box = page.get_by_label("Metric").first
+    box.fill("nDCG@10")
+    box.press("Tab")
+    expect(page.locator(".slider", has_text="Log base")).to_be_visible()
+    expect(page.locator(".slider", has_text="Beta")).to_have_count(0)
+
+
+def test_columns_are_added_and_taken_away(browser_page: Watched, demo_service: Service) -> None:
+    page = browser_page.page
+    browser_page.visit("/c/demo?metric=Q&metric=AP")
+    page.get_by_text("More columns").click()
+    page.get_by_label("Column 2").fill("P@5")
+    heads = page.locator("table.board thead .other")
+    expect(heads).to_have_text(["AP", "P@5"])
+    page.get_by_label("Column 1").fill("")
+    expect(heads).to_have_text(["P@5"])
+    assert browser_page.errors == []
