@@ -12,10 +12,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from gainboard.dashboard.schema_forms import fields_of
 from gainboard.settings import Settings
+from gainboard.work.job_kinds import JobKind, every_kind
+from gainboard.work.report_kinds import every_report_kind
 from tests.api.campaign import WORSE, judged
 from tests.conftest import ADMIN, Service, serving
 from tests.dashboard.conftest import Watched
+from tests.dashboard.test_signing_in import Person
 
 WITHOUT_CHART, WITH_CHART = 60_000, 230_000
 WITH_CHARTS = ("/c/demo/topics", "/c/demo/compare", "/c/demo/runs/otter-1", "/c/demo/pool")
@@ -89,7 +93,8 @@ def test_a_draft_is_looked_at_and_published(open_page: Any, sqlite_service: Serv
     watched.visit("/c/web/judgments")
     watched.page.get_by_role("link", name="Impact").click()
     expect(watched.page.locator("main")).to_contain_text("Judgments changed")
-    watched.page.get_by_role("button", name="Publish this version").click()
+    watched.page.get_by_text("Publish this version …").click()
+    watched.page.get_by_role("button", name="Publish version 2").click()
     expect(watched.page.locator("tbody tr").first).to_contain_text("in use")
     assert campaign.get("").json()["qrels_version"] == 2
 
@@ -114,10 +119,15 @@ def test_settings_and_tokens_are_changed_by_forms(open_page: Any, sqlite_service
     watched.page.get_by_label("Presets").fill("nDCG@10, Q(beta=10,gains=2:1)")
     watched.page.get_by_label("Decimals").fill("2")
     watched.page.get_by_role("button", name="Save").click()
+    expect(watched.page.get_by_role("status")).to_contain_text("saved")
     policy = campaign.get("").json()["policy"]
     assert (policy["presets"], policy["decimals"]) == (["nDCG@10", "Q(beta=10,gains=2:1)"], 2)
     watched.page.get_by_text("New token …").click()
-    watched.page.get_by_label("Role").select_option("participant")
+    expect(watched.page.get_by_label("Role")).to_have_value("participant")
+    watched.page.get_by_label("Team", exact=True).fill("the otters")
+    watched.page.get_by_role("button", name="Create the token").click()
+    expect(watched.page.locator(".faulty")).to_contain_text("Use letters")
+    expect(watched.page.get_by_label("Team", exact=True)).to_have_value("the otters")
     watched.page.get_by_label("Team", exact=True).fill("otter")
     watched.page.get_by_role("button", name="Create the token").click()
     token = watched.page.locator("#token").inner_text()
@@ -134,6 +144,73 @@ def test_a_wrong_setting_is_marked_and_nothing_is_changed(open_page: Any, sqlite
     watched.page.get_by_role("button", name="Save").click()
     expect(watched.page.locator(".faulty label")).to_have_text("Decimals")
     assert campaign.get("").json() == before
+
+
+def test_an_emptied_setting_is_marked(open_page: Any, sqlite_service: Service) -> None:
+    campaign = judged(sqlite_service, name="web")
+    watched = open_page(sqlite_service)
+    watched.sign_in(ADMIN)
+    watched.visit("/c/web/settings")
+    before = campaign.get("").json()
+    watched.page.get_by_label("Coverage").fill("")
+    watched.page.get_by_role("button", name="Save").click()
+    expect(watched.page.locator(".faulty label")).to_have_text("Coverage")
+    assert campaign.get("").json() == before
+
+
+def test_what_a_setting_changes_is_shown_under_that_setting(browser_page: Watched) -> None:
+    page = browser_page.page
+    browser_page.visit("/c/demo?metric=Q&gains=20:3:1&beta=100")
+    page.get_by_text("Which pairs").click()
+    page.locator(".pairs a").first.click()
+    expect(page.locator("main h2 code").first).to_have_text("Q(beta=100,gains=20:3:1)")
+    page.get_by_role("link", name="Topics", exact=True).click()
+    expect(page.locator("main code").first).to_have_text("Q(beta=100,gains=20:3:1)")
+    page.get_by_role("link", name="Board", exact=True).click()
+    page.locator("table.board tbody th a").first.click()
+    expect(page.locator("main th code").first).to_have_text("Q(beta=100,gains=20:3:1)")
+
+
+def test_a_faulty_list_is_told_beside_it(browser_page: Watched) -> None:
+    browser_page.visit("/help/metrics/nDCG")
+    browser_page.page.get_by_label("Levels by rank").fill("X Y Z")
+    expect(browser_page.page.get_by_role("alert")).to_contain_text("X")
+
+
+def test_an_analysis_that_is_not_there_is_a_page(open_page: Any, demo_service: Service) -> None:
+    watched = open_page(demo_service)
+    for noun in ("job", "report"):
+        assert watched.visit(f"/c/demo-small/analyses/{noun}/nope") == 404
+        expect(watched.page.locator("main")).to_contain_text("The page of analyses lists all")
+
+
+def test_every_analysis_starts_from_its_form_as_it_is(demo_service: Service) -> None:
+    person = Person(demo_service)
+    person.sign_in(ADMIN)
+    refused = {}
+    for kind in (*every_kind(), *every_report_kind()):
+        noun = "job" if isinstance(kind, JobKind) else "report"
+        page = person.get(f"/c/demo-small/analyses/{noun}/{kind.name}").text
+        fields = fields_of(kind.schema(), {"metrics": ["Q", "nDCG@10"]})
+        sent = {field.name: field.value for field in fields if field.widget != "check" or field.value == "true"}
+        answer = person.post(f"/c/demo-small/analyses/{noun}/{kind.name}", csrf=person.csrf, **sent)
+        assert all(f'name="{name}"' in page for name in sent)
+        if answer.status_code != 303:
+            refused[kind.name] = answer.text
+    person.client.close()
+    assert set(refused) <= {"rejudge"}  # whose order is that of the collection, so there is nothing to change
+
+
+def test_back_leads_to_the_metric_before(browser_page: Watched) -> None:
+    page = browser_page.page
+    browser_page.visit("/c/demo?metric=Q&gains=9:2:1")
+    box = page.get_by_label("Metric").first
+    box.fill("AP")
+    box.press("Tab")
+    expect(page.locator("#board .bar code").first).to_have_text("AP")
+    page.wait_for_load_state("networkidle")
+    page.go_back()
+    expect(page.locator("#board .bar code").first).to_have_text("Q(beta=1,gains=9:2:1)")
 
 
 @pytest.mark.parametrize(

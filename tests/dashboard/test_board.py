@@ -97,3 +97,28 @@ def test_columns_are_added_and_taken_away(browser_page: Watched, demo_service: S
     page.get_by_label("Column 1").fill("")
     expect(heads).to_have_text(["P@5"])
     assert browser_page.errors == []
+
+
+def test_a_parameter_that_the_expression_fixes_has_no_slider(browser_page: Watched) -> None:
+    browser_page.visit("/c/demo?metric=nDCG(base=10)@5")
+    expect(browser_page.page.locator(".slider", has_text="Gain of S")).to_be_visible()
+    expect(browser_page.page.locator(".slider", has_text="Log base")).to_have_count(0)
+
+
+def test_an_emptied_metric_stays_what_it_was(browser_page: Watched) -> None:
+    page = browser_page.page
+    browser_page.visit("/c/demo?metric=Q")
+    box = page.get_by_label("Metric").first
+    box.fill("")
+    box.press("Tab")
+    expect(box).to_have_value("Q")
+    expect(page.locator("#board .bar code").first).to_have_text("Q(beta=1,gains=3:2:1)")
+
+
+def test_filters_and_pins_outlive_the_return_to_the_official_setting(browser_page: Watched) -> None:
+    page = browser_page.page
+    browser_page.visit("/c/demo?metric=Q&beta=50&team=otter&pin=otter-3")
+    page.get_by_role("link", name="Official setting").click()
+    expect(page.locator("table.board tbody tr")).to_have_count(3)
+    assert "pin=otter-3" in page.url
+    assert "beta" not in page.url

@@ -56,3 +56,12 @@ def test_a_free_setting_is_applied_by_a_button_that_says_what_it_costs(open_page
     page.get_by_role("button", name="Apply").click()
     expect(page.locator("#board .bar code").first).to_have_text("Q(beta=7,gains=linear)")
     expect(page.locator("#effect")).to_contain_text("46 of 50 are left")
+
+
+def test_runs_are_found_without_another_score(open_page: Any, sqlite_service: Service) -> None:
+    campaign = rationed(sqlite_service, parameters="free", answers=50)
+    page = opened(open_page, campaign, "/c/web?metric=Q").page
+    page.get_by_label("Find").fill("worse")
+    page.get_by_label("Find").press("Tab")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("#effect")).to_contain_text("48 of 50 are left")

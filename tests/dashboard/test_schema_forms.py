@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ class Settings(BaseModel):
     presets: list[str] = []
     seeds: list[int] | None = None
     quotas: Quotas = Quotas()
+    opens_at: datetime | None = None
 
 
 def sent(fields: Sequence[Field], **changed: str) -> Form:
@@ -80,3 +82,15 @@ def test_a_wrong_value_is_marked_where_it_was_written() -> None:
         Settings.model_validate(read(fields, form))
     marked = {field.name: field.value for field in with_faults(fields, form, raised.value) if field.fault}
     assert marked == {"decimals": "many", "quotas.per_day": "none"}
+
+
+@pytest.mark.parametrize("text", ["2026-12-24", "2026-12-24T00:00", "2026-12-24T00:00Z", "2026-12-24 01:00+01:00"])
+def test_a_time_without_its_zone_is_in_utc_and_a_date_begins_at_midnight(text: str) -> None:
+    assert settings_of({"title": "Web"}, opens_at=text).opens_at == datetime(2026, 12, 24, tzinfo=UTC)
+
+
+def test_an_emptied_box_of_a_change_is_refused_and_not_left_out() -> None:
+    fields = fields_of(Settings.model_json_schema(), {"title": "Web"})
+    form = sent(fields, decimals="")
+    assert "decimals" not in read(fields, form)
+    assert read(fields, form, is_change=True)["decimals"] == ""

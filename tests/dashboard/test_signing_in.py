@@ -148,3 +148,17 @@ def test_nothing_secret_is_logged(person: Person, caplog: pytest.LogCaptureFixtu
     person.get("/")
     secrets = [ADMIN, *dict(person.client.cookies).values()]
     assert [secret for secret in secrets if secret in caplog.text] == []
+
+
+def test_signing_out_twice_is_no_fault(person: Person) -> None:
+    person.sign_in(ADMIN)
+    csrf = person.csrf
+    for _ in range(2):
+        answer = person.post("/signout", csrf=csrf)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_a_form_of_a_session_that_has_ended_leads_back_to_its_page(person: Person) -> None:
+    answer = person.post("/c/web/settings", csrf="0" * 64)
+    assert answer.status_code == 401
+    assert 'href="/signin?next=%2Fc%2Fweb"' in answer.text

@@ -132,3 +132,23 @@ def test_an_organiser_sees_what_each_team_has_left(open_page: Any, sqlite_servic
     watched.visit("/c/web/submissions")
     teams = watched.page.locator("tr.team").all_inner_texts()
     assert [(team.split()[0], team.rpartition(", ")[2]) for team in teams] == [("lemur", "2 left"), ("otter", "1 left")]
+
+
+def test_a_check_finds_what_is_wrong_with_the_name(participant: Watched, campaign: Campaign, tmp_path: Path) -> None:
+    campaign.submit(RUN, team="otter", name="taken")
+    choose(participant, tmp_path, run=RUN.replace(" tag\n", " a/b\n"))
+    button = participant.page.get_by_role("button", name="Check only")
+    button.click()
+    expect(participant.page.locator("#sent li").first).to_contain_text("cannot be used as a name")
+    choose(participant, tmp_path, run=WORSE)
+    participant.page.get_by_label("Name").fill("taken")
+    button.click()
+    expect(participant.page.locator("#sent li").first).to_contain_text("exists with other content")
+
+
+def test_several_files_have_the_names_in_their_tags(participant: Watched, tmp_path: Path) -> None:
+    participant.page.get_by_label("Name").fill("one-name")
+    choose(participant, tmp_path, first=RUN, second=WORSE)
+    expect(participant.page.get_by_label("Name")).to_be_disabled()
+    participant.page.get_by_role("button", name="Submit").click()
+    expect(participant.page.locator("#sent li.fine")).to_have_count(2)

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from gainboard import errors
 from gainboard.api.locations import BodySchema, described_body, location_of
 from gainboard.api.models.answers import Problem, ProblemPage
-from gainboard.api.models.texts import MEANINGS, TIME_EXAMPLES, TIME_FAULTS
+from gainboard.api.models.texts import message_of
 from gainboard.api.problem_pages import meaning_of
 from gainboard.errors import GainboardError
 
@@ -218,10 +218,7 @@ def _message(found: Mapping[str, Any], described: BodySchema) -> str:
         return f"There is no {found['loc'][-1]!r} here. Available: {known}"
     if found["type"].startswith("union_tag_"):
         return f"Must be one of: {', '.join(described.tags())}"
-    if found["type"].startswith(TIME_FAULTS):
-        why = "has no time zone" if found["type"] == "timezone_aware" else "is not a time"
-        return f"{found['input']!r} {why}. {TIME_EXAMPLES}"
-    return MEANINGS.get(found.get("ctx", {}).get("pattern", ""), str(found["msg"]))
+    return message_of(found)
 
 
 def _wrong_media_type(request: Request, error: RequestValidationError) -> bool:

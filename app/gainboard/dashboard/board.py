@@ -34,6 +34,7 @@ MOST_ROWS = 500
 DIGITS = 4
 OFTEN, SELDOM = 2, 30
 """Seconds between two looks at a board: while its groups are computed, and otherwise."""
+FILTERS = ("team", "find", "pin")
 UNDERWAY = ("queued", "running")
 
 
@@ -141,11 +142,11 @@ def _form(request: Request, place: Place, asked: AskedBoard, board: RankedRuns) 
     first = by_label[board.by]
     more = [expression for expression in by_label.values() if expression != first]
     given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top"})
-    shown = controls(collection, board, asked.given())
+    shown = controls(collection, board, first, asked.given())
+    filters = {name: value for name, value in given.items() if name in FILTERS}
     boxes = {"team", "find", *(each.name for each in shown)}
-    numbers = query_of(
-        {"metric": [first, *more]} | {k: v for k, v in given.items() if k not in ("team", "find", "pin")}
-    )
+    asking = {"metric": [first, *more]} | {k: v for k, v in given.items() if k not in FILTERS}
+    numbers = query_of(asking)
 
     def here(**changed: Any) -> str:
         query = query_of({"metric": asked.metric, "by": asked.by} | given | changed)
@@ -167,7 +168,9 @@ def _form(request: Request, place: Place, asked: AskedBoard, board: RankedRuns) 
         },
         "pin": here(pin=[*asked.pin, ""]),
         "unpin": {name: here(pin=[each for each in asked.pin if each != name]) for name in asked.pin},
+        "official_here": address(request, place.path) + (f"?{query_of(filters)}" if filters else ""),
         "numbers": numbers,
+        "whole": query_of(asking | filters),
         "asking": ShownRequest.of(request, "leaderboard", place.name, numbers),
     }
 

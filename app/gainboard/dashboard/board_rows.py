@@ -63,7 +63,10 @@ def rows_of(board: RankedRuns, wanted: Wanted, beside: Beside) -> list[BoardRow]
     """Return the rows in the order of the board, pinned ones first."""
     fitting = (row for row in board.rows if wanted.fits(row))
     kept = sorted(fitting, key=lambda row: row.run.name not in wanted.pinned)
-    lines = _lines([beside.letters.get(row.run.name, ()) for row in kept])
+    pinned = sum(row.run.name in wanted.pinned for row in kept)
+    # A line joins the rows that it runs through, and pinned rows are out of order: they have letters instead.
+    lines: list[list[str]] = [[]] * pinned
+    lines += _lines([beside.letters.get(row.run.name, ()) for row in kept[pinned:]])
     return [_row(board, row, through, wanted, beside) for row, through in zip(kept, lines, strict=True)]
 
 

@@ -9,8 +9,10 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import Look, PageRoute, page
-from gainboard.dashboard.sessions import visitor_of
+from gainboard.dashboard.sessions import Visitor, visitor_of
+from gainboard.errors import GainboardError
 
 Handler = Callable[[Request, Exception], Awaitable[Response]]
 KEPT = ("retry-after", "allow", "connection")
@@ -44,5 +46,14 @@ def show(request: Request, answer: Response) -> Response:
     """Return a problem document as a page, with the form to sign in if that may help."""
     problem = json.loads(bytes(answer.body))
     headers = {name: value for name, value in answer.headers.items() if name in KEPT}
-    look = Look(problem["title"], status=answer.status_code, headers=headers)
-    return page(request, visitor_of(request), "error.html", look, problem=problem)
+    visitor = visitor_of(request)
+    look = Look(problem["title"], _place_of(request, visitor), status=answer.status_code, headers=headers)
+    return page(request, visitor, "error.html", look, problem=problem)
+
+
+def _place_of(request: Request, visitor: Visitor) -> Place | None:
+    """Return the collection of the address, so that its pages are near; None if it is not for this visitor."""
+    try:
+        return enter(request.app.state.workspace, visitor, request.path_params["collection"])
+    except (KeyError, GainboardError):
+        return None

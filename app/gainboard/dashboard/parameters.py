@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,8 +39,9 @@ class Control:
     levels: Sequence[str] = ()
 
 
-def controls(collection: Collection, board: RankedRuns, given: Mapping[str, Any]) -> list[Control]:
-    """Return the controls of the metric that ranks."""
+def controls(collection: Collection, board: RankedRuns, expression: str, given: Mapping[str, Any]) -> list[Control]:
+    """Return the controls of the metric that ranks: of the parameters that its expression leaves open."""
+    fixed = set(re.findall(r"[(,]\s*(\w+)\s*=", expression))
     metric = board.scores.metrics[board.scores.labels().index(board.by)]
     described = query_parameters()
     own = {each.name: each for each in metric.metric.parameters}
@@ -55,7 +57,7 @@ def controls(collection: Collection, board: RankedRuns, given: Mapping[str, Any]
             names[::-1] if name == "gains" else (),
         )
         for name in SHOWN
-        if name in own and not (name == "rel" and collection.highest_level == 1)
+        if name in own.keys() - fixed and not (name == "rel" and collection.highest_level == 1)
     ]
 
 

@@ -17,6 +17,8 @@ class Entry(NamedTuple):
 
     title: str
     path: str
+    takes_setting: bool = False
+    """Whether its page shows scores under the metrics and parameters of the query."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class Place:
         view = self.view
         takes_part = view.principal.role in ("participant", "organiser")
         offered = (
-            (True, Entry("Board", "")),
-            (view.sees_free_scores, Entry("Topics", "/topics")),
-            (view.sees_free_scores, Entry("Compare", "/compare")),
+            (True, Entry("Board", "", takes_setting=True)),
+            (view.sees_free_scores, Entry("Topics", "/topics", takes_setting=True)),
+            (view.sees_free_scores, Entry("Compare", "/compare", takes_setting=True)),
             (view.organises or view.sees_judgments, Entry("Pool", "/pool")),
             (view.organises or view.sees_judgments, Entry("Judgments", "/judgments")),
             (view.sees_free_scores, Entry("Analyses", "/analyses")),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.utils import get_flat_params
@@ -23,6 +23,7 @@ from gainboard.api.answers import address
 from gainboard.dashboard import assets
 from gainboard.dashboard.places import Place
 from gainboard.dashboard.sessions import Visitor
+from gainboard.metrics import query_parameters
 
 PLOT_STYLE = "'sha256-+TfQir1nvDucAdvE6XUQBt4ayUjpAWkbw2kCdSfekHM='"
 """The style that Plot puts into each drawing: the browser says its hash where it refuses it."""
@@ -94,6 +95,9 @@ def page(request: Request, visitor: Visitor, template: str, look: Look, **values
         visitor=visitor,
         version=__version__,
         here=_here(request),
+        back=_here(request) if request.method in ("GET", "HEAD") else _place_of(request),
+        setting=urlencode(_setting(request)),
+        setting_pairs=_setting(request),
         to=to,
         asset=lambda name: address(request, assets.address_of(name)),
     )
@@ -112,6 +116,18 @@ def _here(request: Request) -> str:
     """Return the address of the page below the root path, with its query."""
     path: str = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
     return path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def _place_of(request: Request) -> str:
+    """Return the page to go on with where the address itself is that of a form."""
+    name = request.path_params.get("collection")
+    return f"/c/{name}" if name else "/"
+
+
+def _setting(request: Request) -> list[tuple[str, str]]:
+    """Return the part of the query that links to other pages carry: metrics, their parameters, and the judgments."""
+    known = {"metric", "qrels", "names", *query_parameters()}
+    return [(name, value) for name, value in parse_qsl(request.url.query) if name in known]
 
 
 class PageRoute(APIRoute):

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from gainboard.api.models.texts import message_of
 from gainboard.dashboard.sessions import Form
 
 Schema = Mapping[str, Any]
@@ -102,8 +103,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def read(fields: Sequence[Field], form: Form) -> dict[str, Any]:
-    """Return the JSON that a filled form means. A field that may be null is null if it is empty."""
+def read(fields: Sequence[Field], form: Form, *, is_change: bool = False) -> dict[str, Any]:
+    """Return the JSON that a filled form means. A field that may be null is null if it is empty.
+
+    Another empty field is left out, so that its default holds. In a change it is an empty text, which its model may
+    refuse, because a field that is left out would silently stay as it was.
+    """
     found: dict[str, Any] = {}
     for field in fields:
         *above, name = field.name.split(".")
@@ -119,6 +124,8 @@ def read(fields: Sequence[Field], form: Form) -> dict[str, Any]:
             place[name] = None
         elif field.schema.get("type") == "array" and not field.is_required and field.schema.get("minItems", 0) == 0:
             place[name] = []
+        elif is_change:
+            place[name] = ""
     return found
 
 
@@ -128,6 +135,8 @@ def _value(field: Field, text: str) -> Any:
     if field.schema.get("type") == "boolean" or field.choices == YES_OR_NO:
         return text == "true"
     if field.widget == "time":
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+            return f"{text}T00:00Z"
         return text if re.search(r"[zZ]|[+-]\d\d:?\d\d$", text) else f"{text}Z"
     if text.startswith(("{", "[")):
         with suppress(ValueError):
@@ -169,7 +178,7 @@ def with_faults(fields: Sequence[Field], form: Form, error: ValidationError | No
     for each in error.errors() if error else ():
         place = ".".join(part for part in each["loc"] if isinstance(part, str))
         name = next((field.name for field in fields if f"{place}.".startswith(f"{field.name}.")), "")
-        faults.setdefault(name, each["msg"])
+        faults.setdefault(name, message_of(each))
     return [
         replace(
             field,

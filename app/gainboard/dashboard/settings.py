@@ -37,10 +37,14 @@ OWN = ("title", "gains", "metrics", "public")
 
 @router.get("/c/{collection}/settings")
 def show_settings(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    saved: bool = False,
 ) -> Response:
     """Show all settings, with forms to change them."""
-    return _page(request, workspace, visitor, _opened(workspace, visitor, collection))
+    return _page(request, workspace, visitor, _opened(workspace, visitor, collection), is_saved=saved)
 
 
 def _opened(workspace: Workspace, visitor: Visitor, name: str) -> Place:
@@ -66,8 +70,10 @@ def _page(
     place: Place,
     *,
     fields: Sequence[Field] | None = None,
+    token_fields: Sequence[Field] | None = None,
     fault: str = "",
     issued: IssuedToken | None = None,
+    is_saved: bool = False,
     status: int = 200,
 ) -> Response:
     name, principal = place.name, place.view.principal
@@ -80,7 +86,9 @@ def _page(
         "settings.html",
         Look(f"Settings of {place.title}", place, "Settings", status=status),
         fields=[field for field in shown if field.name != "policy.phase"],
-        token_fields=fields_of(NewToken.model_json_schema(), {}),
+        token_fields=token_fields or _token_fields(),
+        is_making_token=token_fields is not None,
+        is_saved=is_saved,
         warnings=described.warnings,
         fault=fault,
         issued=issued,
@@ -113,18 +121,23 @@ def change_settings(
     fields = _fields(request, collections.described(workspace, visitor.principal, collection))
     editable = [field for field in fields if field.name != "policy.phase"]
     try:
-        sent = CollectionChange.model_validate(read(editable, form))
+        sent = CollectionChange.model_validate(read(editable, form, is_change=True))
         collections.change(workspace, visitor.principal, collection, values_of(sent))
     except ValidationError as error:
         return _refused(request, workspace, visitor, place, form, error)
     except GainboardError as error:
         faulty = with_faults(fields, form)
         return _page(request, workspace, visitor, place, fields=faulty, fault=error.message, status=422)
-    return _back(request, collection)
+    return _back(request, collection, "?saved=true")
 
 
-def _back(request: Request, collection: str) -> Response:
-    return RedirectResponse(address(request, f"/c/{collection}/settings"), 303)
+def _back(request: Request, collection: str, query: str = "") -> Response:
+    return RedirectResponse(address(request, f"/c/{collection}/settings{query}"), 303)
+
+
+def _token_fields() -> list[Field]:
+    """Return the form of a new token. Its first choice is the role that may do the least harm."""
+    return fields_of(NewToken.model_json_schema(), {"role": "participant"})
 
 
 @router.get("/c/{collection}/audit.ndjson")
@@ -150,15 +163,16 @@ def create_token(
 ) -> Response:
     """Create a token, and show it this once."""
     place = _opened(workspace, visitor, collection)
+    fields = _token_fields()
     try:
-        sent = NewToken.model_validate(read(fields_of(NewToken.model_json_schema(), {}), form))
+        sent = NewToken.model_validate(read(fields, form))
         issued = tokens.create(workspace, visitor.principal, collection, Wish(**sent.model_dump()))
     except ValidationError as error:
-        first = error.errors()[0]
-        fault = f"No token was made. {first['loc'][0]}: {first['msg']}."
-        return _page(request, workspace, visitor, place, fault=fault, status=422)
+        fault, faulty = "No token was made. Correct the marked fields.", with_faults(fields, form, error)
+        return _page(request, workspace, visitor, place, token_fields=faulty, fault=fault, status=422)
     except GainboardError as error:
-        return _page(request, workspace, visitor, place, fault=f"No token was made. {error.message}", status=422)
+        fault, faulty = f"No token was made. {error.message}", with_faults(fields, form)
+        return _page(request, workspace, visitor, place, token_fields=faulty, fault=fault, status=422)
     return _page(request, workspace, visitor, place, issued=issued)
 
 

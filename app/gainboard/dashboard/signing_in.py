@@ -9,11 +9,11 @@ from gainboard.api.answers import address
 from gainboard.api.dependencies import WorkspaceDep
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.sessions import (
-    FormDep,
     OpenFormDep,
     Visitor,
     VisitorDep,
     give_cookie,
+    require_csrf,
     require_safe_cookie,
     take_cookie,
 )
@@ -55,10 +55,11 @@ def begin(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: 
 
 
 @router.post("/signout")
-def end(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep) -> Response:
-    """End the session."""
-    assert visitor.session is not None  # the form is of a session
-    sign_out(workspace, visitor.session.secret)
+def end(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: OpenFormDep) -> Response:
+    """End the session. One that has ended already is no fault."""
+    if visitor.session is not None:
+        require_csrf(visitor, form.get("csrf"))
+        sign_out(workspace, visitor.session.secret)
     answer = RedirectResponse(address(request, "/"), 303)
     take_cookie(request, answer)
     return answer

@@ -20,7 +20,7 @@ from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
 from gainboard.errors import Refused
 from gainboard.evaluation import allowance, runs
-from gainboard.evaluation.runs import SeenRun
+from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.teams import list_teams, runs_left
 from gainboard.evaluation.visibility import require_participation
 
@@ -95,15 +95,21 @@ async def submit(
 
 @router.post("/c/{collection}/check")
 async def check(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: UploaderDep, readers: ReadersDep
+    collection: CollectionName,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: UploaderDep,
+    readers: ReadersDep,
+    asked: Annotated[AskedRun, Query()],
 ) -> Response:
     """Check a run file, and store nothing. Problems are the same as those of an upload."""
     principal = visitor.principal
     async with (
         readers.reading(principal),
-        uploads.received(request, workspace.limits.compressed_bytes, AskedRun()) as sent,
+        uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
     ):
-        return answer(asdict(await run_in_threadpool(runs.check, workspace, principal, collection, sent.body)))
+        details = RunDetails(**asked.model_dump())
+        return answer(asdict(await run_in_threadpool(runs.check, workspace, principal, collection, sent.body, details)))
 
 
 @router.post("/c/{collection}/runs/{run}/withdraw")

@@ -23,7 +23,8 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
-from gainboard.errors import GainboardError
+from gainboard.errors import GainboardError, NotFound
+from gainboard.evaluation.scoring import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.work import orders, outlines
@@ -89,7 +90,11 @@ def _opened(workspace: Workspace, visitor: Visitor, collection: str) -> Place:
 
 
 def _kind(noun: Noun, name: str) -> AnyKind[Any]:
-    return find_kind(name) if noun == "job" else find_report_kind(name)
+    kinds: Sequence[AnyKind[Any]] = every_kind() if noun == "job" else every_report_kind()
+    found = next((kind for kind in kinds if kind.name == name), None)
+    if found is None:
+        raise NotFound(f"There is no {noun} {name!r}. The page of analyses lists all.")
+    return found
 
 
 @router.get("/c/{collection}/analyses/{noun}/{kind}")
@@ -104,8 +109,15 @@ def show_form(
 
 def _fields(kind: AnyKind[Any], place: Place) -> list[Field]:
     schema = kind.schema()
-    known = {"metrics": place.view.collection.metrics} if "metrics" in schema.get("required", ()) else {}
-    return fields_of(schema, {name: value for name, value in known.items() if value})
+    known = _metrics(place, varies_gains="settings" in schema["properties"])
+    return fields_of(schema, {"metrics": known} if known and "metrics" in schema.get("required", ()) else {})
+
+
+def _metrics(place: Place, *, varies_gains: bool) -> list[str]:
+    """Return the collection's own metrics: those with gains where an analysis varies the gains."""
+    bound, asked = bind(place.view.collection, Question())
+    fitting = {each.label for each in bound if not varies_gains or "gains" in each.parameters}
+    return [expression for expression, label in asked.items() if label in fitting]
 
 
 def _form(

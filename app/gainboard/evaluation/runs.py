@@ -94,16 +94,21 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """A file as the run that it would be: its tag, counts after truncation, and warnings; nothing about judgments."""
+    """A file as the run that it would be: name, tag, counts after truncation, warnings; nothing about judgments."""
 
+    name: str
     tag: str
     topics: int
     retrieved: int
     warnings: Warnings
 
 
-def check(workspace: Workspace, principal: Principal, name: str, body: Body) -> CheckedRun:
-    """Read a run file as `submit` does, and store nothing. Raise FaultyFile with every fault."""
+def check(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> CheckedRun:
+    """Read a run file as `submit` does, and store nothing. Raise FaultyFile with every fault.
+
+    Raise also what `submit` raises for the run's name. Times and quotas do not count, because a file may be checked
+    before the submissions open.
+    """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         require_participation(view)
@@ -111,10 +116,15 @@ def check(workspace: Workspace, principal: Principal, name: str, body: Body) -> 
     with Intake(body, workspace.limits) as intake:
         upload = _Upload.read(workspace, view, intake, newest)
         upload.refuse_foreign(view)
+        named = details.name or name_from_tag(upload.file.tag)
+        with workspace.database.reading() as tx:
+            other = runs.find(tx, view.collection.id, named)
+        if other is not None and other.sha256 != upload.intake.sha256:
+            raise runs.taken(named)
     file, declared = upload.file, set(view.collection.topics or ())
     missing, unknown = len(declared - {*file.topics}), len({*file.topics} - declared) if declared else 0
     warnings = [*file.warnings, *topic_warnings(unknown, missing, "collection")]
-    return CheckedRun(file.tag, len(file.topics), file.retrieved, [warning.as_json() for warning in warnings])
+    return CheckedRun(named, file.tag, len(file.topics), file.retrieved, [warning.as_json() for warning in warnings])
 
 
 @dataclass(frozen=True)

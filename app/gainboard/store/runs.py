@@ -41,11 +41,16 @@ def add(tx: Transaction, **values: Any) -> Run:
     query = insert_for(tx)(table).values(**values).on_conflict_do_nothing()
     identity = tx.execute(query.returning(table.c.id)).scalar()
     if identity is None:
-        raise RunExists(
-            f"A run named {values['name']!r} exists with other content. Choose another `name`, for example one that "
-            "begins with your team's name."
-        )
+        raise taken(values["name"])
     return _record(tx.execute(_select().where(table.c.id == identity)).one())
+
+
+def taken(name: str) -> RunExists:
+    """Return the error for a name that a run with other content has."""
+    return RunExists(
+        f"A run named {name!r} exists with other content. Choose another `name`, for example one that begins with your "
+        "team's name."
+    )
 
 
 def find(tx: Transaction, collection_id: int, name: str) -> Run | None:

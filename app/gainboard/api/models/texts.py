@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import StringConstraints
 
@@ -21,11 +22,19 @@ MEANINGS: Final = {
     KEY_PATTERN: "Use printable ASCII characters without blanks",
 }
 """The message for each pattern."""
-TIME_FAULTS: Final = ("timezone_", "datetime_")
+_TIME_FAULTS: Final = ("timezone_", "datetime_")
 """The beginnings of the types of faults that Pydantic finds in times."""
-TIME_EXAMPLES: Final = (
+_TIME_EXAMPLES: Final = (
     "Write the date, the time and the zone: 2026-12-01T12:00:00Z is in UTC, 2026-12-01T12:00:00+09:00 in Japan's zone"
 )
+
+
+def message_of(found: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value, for people. `found` is a fault as Pydantic reports it."""
+    if found["type"].startswith(_TIME_FAULTS):
+        why = "has no time zone" if found["type"] == "timezone_aware" else "is not a time"
+        return f"{found['input']!r} {why}. {_TIME_EXAMPLES}"
+    return MEANINGS.get(found.get("ctx", {}).get("pattern", ""), str(found["msg"]))
 
 
 def in_utc(time: datetime | None) -> datetime | None:

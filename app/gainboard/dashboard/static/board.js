@@ -11,14 +11,50 @@ form.addEventListener("formdata", ({ formData }) => {
   for (const [name, value] of pairs) if (value !== "") formData.append(name, value);
 });
 // Filters are part of the form, but outside of its element.
-for (const box of document.querySelectorAll("[form=parameters]")) {
-  box.addEventListener("input", () => form.dispatchEvent(new Event("change")));
+for (const filter of document.querySelectorAll("[form=parameters]")) {
+  filter.addEventListener(isLive ? "input" : "change", () => {
+    if (isLive) form.dispatchEvent(new Event("change"));
+    else form.requestSubmit();
+  });
 }
-// Another metric has other parameters, so its page is opened.
-const box = isLive && form.querySelector("[data-cutoffs] input");
-const nameOf = (text) => text.match(/^[^(@]*/)[0].trim().toLowerCase();
-const first = box && nameOf(box.value);
-if (box) box.addEventListener("change", () => {
-  const known = [...box.list.options].map((option) => option.value.toLowerCase());
-  if (nameOf(box.value) !== first && known.includes(nameOf(box.value))) form.requestSubmit();
+
+const metric = form.querySelector("[data-cutoffs] input");
+if (isLive && metric) {
+  // A box that is empty while somebody types asks for nothing yet.
+  form.addEventListener(
+    "input",
+    (event) => {
+      if (event.target === metric && metric.value.trim() === "") event.stopPropagation();
+    },
+    true,
+  );
+  // Another metric has other parameters, so its page is opened. Going back leads to the metric before.
+  const nameOf = (text) => text.match(/^[^(@]*/)[0].trim().toLowerCase();
+  const first = nameOf(metric.value);
+  const before = { address: location.href, value: metric.value };
+  metric.addEventListener("focus", () => Object.assign(before, { address: location.href, value: metric.value }));
+  metric.addEventListener("change", () => {
+    const known = [...metric.list.options].map((option) => option.value.toLowerCase());
+    if (metric.value.trim() === "") metric.value = before.value;
+    else if (nameOf(metric.value) !== first && known.includes(nameOf(metric.value))) {
+      history.replaceState(history.state, "", before.address);
+      form.requestSubmit();
+    }
+  });
+}
+
+// There is always one more box for a column.
+const columns = form.querySelector("details");
+columns?.addEventListener("input", () => {
+  const last = columns.querySelector("input:last-of-type");
+  if (last.value === "") return;
+  const next = last.cloneNode();
+  next.value = "";
+  next.setAttribute("aria-label", `Column ${columns.querySelectorAll("input").length + 1}`);
+  columns.append(next);
+});
+
+// A page that the browser has kept shows what its last step left, and not what its address says.
+addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
 });

@@ -26,6 +26,8 @@ function send(address, file, onProgress) {
   });
 }
 
+const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
 function query() {
   const asked = new URLSearchParams();
   for (const name of ["team", "name", "description"]) {
@@ -39,7 +41,7 @@ function query() {
 function show(item, { status, body }, isCheck) {
   const isFine = status >= 200 && status < 300;
   item.classList.add(isFine ? "fine" : "bad");
-  const facts = isFine ? `${body.topics} topics, ${body.retrieved.toLocaleString("en")} documents` : "";
+  const facts = isFine ? `${count(body.topics, "topic")}, ${count(body.retrieved, "document")}` : "";
   const happened = isCheck ? "is fine; nothing was stored" : status === 200 ? "was here already" : "is stored";
   item.append(element("p", isFine ? `${happened}: ${facts}, tag ${body.tag}` : (body?.detail ?? "The connection was lost. Send the file again.")));
   const findings = [...(body?.errors ?? []), ...(body?.warnings ?? [])];
@@ -60,7 +62,7 @@ function show(item, { status, body }, isCheck) {
 
 async function sendAll(isCheck) {
   const address = isCheck ? form.dataset.check : form.dataset.submit;
-  const asked = isCheck ? "" : `?${query()}`;
+  const asked = `?${query()}`;
   let stored = 0;
   for (const file of [...box.files]) {
     const item = element("li");
@@ -95,11 +97,21 @@ form?.addEventListener("submit", async (event) => {
 });
 // A check stores nothing, so it needs no team.
 for (const button of form?.querySelectorAll("button") ?? []) button.formNoValidate = button.value === "check";
+// A name is for one file. Several have the names in their tags.
+box?.addEventListener("change", () => {
+  const isOne = box.files.length < 2;
+  form.elements.name.disabled = !isOne;
+  if (!isOne) form.elements.name.value = "";
+});
+// A file that is dropped beside the place for it must not replace the page.
+for (const name of ["dragover", "drop"]) document.addEventListener(name, (event) => event.preventDefault());
 const drop = form?.querySelector(".drop");
 for (const name of ["dragover", "dragleave", "drop"]) {
   drop?.addEventListener(name, (event) => {
     event.preventDefault();
     drop.classList.toggle("over", name === "dragover");
-    if (name === "drop") box.files = event.dataTransfer.files;
+    if (name !== "drop") return;
+    box.files = event.dataTransfer.files;
+    box.dispatchEvent(new Event("change"));
   });
 }
