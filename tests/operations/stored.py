@@ -46,6 +46,9 @@ def _leave_an_upload_and_a_file(url: str) -> None:
         team = tx.execute(select(tables.teams.c.id)).scalars().first()
         assert team is not None
         lease = {"owner": "0" * 32, "leased_until": datetime.now(UTC)}
+        at = datetime.now(UTC)
+        of_a_worker = {"host": "a host", "pid": 1, "release": "0.1.0", "slots": 1, "started_at": at}
+        tx.execute(job_tables.workers.insert().values(id=1, **of_a_worker))
         tx.execute(tables.uploads.insert().values(id="an upload", team_id=team, **lease))
         job = tx.execute(select(job_tables.jobs.c.number)).scalars().first()
         assert job is not None

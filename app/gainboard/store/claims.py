@@ -13,7 +13,22 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, Select, String, Subquery, bindparam, case, cast, delete, func, literal, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    String,
+    Subquery,
+    bindparam,
+    case,
+    cast,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import Claim
@@ -90,7 +105,9 @@ def _open_jobs() -> Select[Any]:
     counted = _counted()
     is_at_last = ((counted.c.undone == 1) & (counted.c.last_free == 1)).label("is_at_last")
     is_ready = or_(counted.c.free > 0, is_at_last).label("is_ready")
-    shown = (table.c.number, _PRINCIPAL.label("principal"), counted.c.begun, counted.c.running, is_ready, is_at_last)
+    startable = case((is_at_last, 1), else_=counted.c.free).label("startable")
+    counts = (counted.c.begun, counted.c.running, startable)
+    shown = (table.c.number, _PRINCIPAL.label("principal"), *counts, is_ready, is_at_last)
     joined = select(*shown).join(counted, counted.c.job_number == table.c.number)
     return joined.outerjoin(tokens, tokens.c.id == table.c.token_id)
 
@@ -107,9 +124,14 @@ def _next() -> Select[Any]:
 _OPEN_JOBS, _NEXT = _open_jobs(), _next()
 
 
+def ready(tx: Transaction) -> dict[int, int]:
+    """Return the number of chunks that can be started now, by number of the job, if there are any."""
+    return {row.number: row.startable for row in tx.execute(_OPEN_JOBS) if row.is_ready}
+
+
 def is_anything_ready(tx: Transaction) -> bool:
     """Return whether `claim` would find a chunk now, in a reading transaction, which blocks nobody."""
-    return any(row.is_ready for row in tx.execute(_OPEN_JOBS))
+    return bool(ready(tx))
 
 
 def claim(tx: Transaction, owner: str, now: datetime, turns: Turns | None = None) -> Claim | None:
@@ -245,10 +267,14 @@ def take_over(tx: Transaction, now: datetime, but: Container[str] = ()) -> None:
 
     Claims in `but` are those of the new owner. A chunk over which many owners died fails, because it may be the cause.
     """
-    theirs = chunks.c.claim.is_not(None) & chunks.c.claim.not_in(but)
+    free_dead(tx, now, chunks.c.claim.not_in(but))
+
+
+def free_dead(tx: Transaction, now: datetime, is_dead: ColumnElement[bool]) -> None:
+    """Return the chunks whose claims are those of dead processes (see `take_over`)."""
     _interrupt(
         tx,
-        theirs,
+        chunks.c.claim.is_not(None) & is_dead,
         now,
         f"The service died {INTERRUPTIONS} times during this job, perhaps because memory ran out. Ask for a smaller "
         "job.",

@@ -116,6 +116,11 @@ class Database:
         """The database's address, with its password. Pass it only to other processes of Gainboard, and never log it."""
         return self.engine.url.render_as_string(hide_password=False)
 
+    @property
+    def libpq_url(self) -> str:
+        """The address of a PostgreSQL database as other drivers and programs take it, with its password."""
+        return self.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+
     def _require_file(self) -> None:
         # A deleted file stays usable while it is open: the database would answer, but its data would be lost.
         if (path := self.path) is not None:

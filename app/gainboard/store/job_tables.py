@@ -65,6 +65,17 @@ job_file_parts = Table(  # parts written before their file is complete; large on
     Column("data", LargeBinary, nullable=False),
 )
 
+workers = Table(  # the workers of a fleet; whether one lives is known from its heartbeat (`fleet`)
+    "workers",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("release", String(64), nullable=False),
+    Column("slots", Integer, nullable=False),
+    Column("started_at", UtcTime, nullable=False),
+)
+
 reports = Table(
     "reports",
     metadata,

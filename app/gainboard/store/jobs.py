@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, case, func, insert, select, update
 
+from gainboard.store import tickets
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.job_records import CHORES, Claim, JobState, StoredJob
 from gainboard.store.job_tables import job_chunks as chunks
@@ -105,7 +106,10 @@ def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> 
         places = enumerate(zip(firsts, sizes, strict=False))
         tx.execute(insert(chunks), [new | {"position": p, "first_part": f, "parts": n} for p, (f, n) in places])
     is_queued = number is not None or _queue_again(tx, values["id"], values["token_id"])
-    return _record(tx.execute(_select().where(table.c.id == values["id"])).one()), is_queued
+    job = _record(tx.execute(_select().where(table.c.id == values["id"])).one())
+    if is_queued:
+        tickets.put_out(tx, job.number, len(sizes))
+    return job, is_queued
 
 
 def _queue_again(tx: Transaction, identity: str, token_id: str | None) -> bool:

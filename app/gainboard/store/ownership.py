@@ -25,12 +25,15 @@ _KEEPALIVE = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keep
 class Ownership:
     """Ownership, held by at most one object over the same database at any time. It ends when its process dies.
 
+    On PostgreSQL, the workers of a fleet share it (`shared`). Then there is no single owner beside them.
+
     On SQLite it is a lock of a file beside the database. On PostgreSQL it is a lock of a connection, and is lost with
     that connection, so call `holds` before acting on it.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, shared: bool = False) -> None:
         self._database = database
+        self._lock = "pg_try_advisory_lock_shared" if shared else "pg_try_advisory_lock"
         self._file: int | None = None
         self._connection: Connection | None = None
 
@@ -75,7 +78,7 @@ class Ownership:
                 connection.detach()
                 for setting, value in _KEEPALIVE.items():
                     connection.execute(text(f"SET {setting} = {value}"))
-                is_held = bool(connection.execute(text(f"SELECT pg_try_advisory_lock({LOCK_KEY})")).scalar())
+                is_held = bool(connection.execute(text(f"SELECT {self._lock}({LOCK_KEY})")).scalar())
             finally:
                 if not is_held:
                     connection.close()
