@@ -108,7 +108,19 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'gainboard.db'}"
         return
-    url = request.getfixturevalue("postgres_url")
+    yield request.getfixturevalue("postgres_schema_url")
+
+
+@pytest.fixture
+def postgres_schema_url(postgres_url: str) -> Iterator[str]:
+    """An empty PostgreSQL database."""
+    with new_schema(postgres_url) as url:
+        yield url
+
+
+@contextmanager
+def new_schema(url: str) -> Iterator[str]:
+    """A new schema of a PostgreSQL database, which serves as a database of its own."""
     schema = f"test_{uuid4().hex}"
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:

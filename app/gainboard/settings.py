@@ -41,6 +41,9 @@ class Settings(BaseModel):
     job_slots: Annotated[int, Field(ge=0, le=256)] | None = Field(
         None, description="Number of processes that run jobs; by default one less than there are cores, 0 for none"
     )
+    worker_timeout: Annotated[float, Field(ge=1, le=3600)] = Field(
+        30, description="Seconds without a sign of life after which a worker counts as dead, and its chunks start anew"
+    )
     fast: Literal["on", "off"] = Field("on", description="Whether compiled code of the fast extra is used")
     readers: Annotated[int, Field(ge=1, le=1024)] | None = Field(
         None, description="Number of uploads that are read at once; by default two for each core"

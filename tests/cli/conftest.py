@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sqlalchemy import create_engine, text
-from sqlalchemy.engine import make_url
+
+from tests.conftest import new_schema
 
 TOPICS = [str(number) for number in range(1, 13)]
 DOCUMENTS = [f"d{number:02}" for number in range(40)]
@@ -48,13 +47,8 @@ def folder(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def empty_postgres(postgres_url: str) -> Iterator[str]:
     """The address of an empty database on PostgreSQL."""
-    schema, engine = f"test_{uuid4().hex}", create_engine(postgres_url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    yield make_url(postgres_url).update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(False)
-    with engine.connect() as connection:
-        connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
-    engine.dispose()
+    with new_schema(postgres_url) as url:
+        yield url
 
 
 def _judged(topic: str, levels: NDArray[Any]) -> str:

@@ -28,14 +28,16 @@ from tests.test_readme import running
 
 pytestmark = pytest.mark.outer
 
+POSTGRES = "postgresql+psycopg://user@host/name"
+"""An address that examples give, in the place of which the tests have one that is there."""
 FOREVER = ("gainboard serve",)
 """How those begin that end when they are told to."""
 ELSEWHERE = {
     "gainboard demo": "tests/test_readme.py runs it and asks it what the README asks",
+    f"GAINBOARD_DATABASE_URL={POSTGRES} gainboard worker": "tests/jobs/test_fleet.py starts workers",
+    f"GAINBOARD_DATABASE_URL={POSTGRES} gainboard workers": "tests/jobs/test_fleet.py lists those that work",
     "gainboard warm": "it compiles, as tests/test_dockerfile.py does with the image's own command",
 }
-POSTGRES = "postgresql+psycopg://user@host/name"
-"""An address that examples give, in the place of which the tests have one that is there."""
 
 
 def commands() -> Iterator[Command]:

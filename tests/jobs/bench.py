@@ -46,6 +46,7 @@ class Bench:
     def __init__(self, url: str) -> None:
         # A name of its own, by which its connections are known to PostgreSQL.
         self.url = url if url.startswith("sqlite") else f"{url}&application_name={uuid4().hex}"
+        self.owner: int | None = None  # the process whose children compute; this one by default
         self.workspace, _ = open_workspace(Settings.read({}, database_url=self.url, admin_token=ADMIN))
         self.organiser = authenticate(self.workspace, Sender.of(ADMIN))
         if not collections.list_collections(self.workspace, self.organiser, None, 1):
@@ -127,6 +128,10 @@ class Bench:
         """The next chunk, if there is one."""
         with self.workspace.database.writing() as tx:
             return claims.claim(tx, owner, self.workspace.now(), turns)
+
+    def computing(self) -> list[int]:
+        """The processes that compute for whoever works the jobs here, oldest first."""
+        return computing(self.owner)
 
     def cancel_all(self) -> None:
         """Cancels every job that is not over."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from uuid import uuid4
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
-from sqlalchemy.engine import make_url
 
+from tests.conftest import new_schema
 from tests.jobs.bench import Bench
 
 
@@ -20,24 +20,25 @@ def bench(database_url: str) -> Iterator[Bench]:
     made.close()
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def shared_bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """A database for the tests of a file, of each kind."""
-    if request.param == "sqlite":
-        made = Bench(f"sqlite:///{tmp_path_factory.mktemp('data') / 'gainboard.db'}")
+@contextmanager
+def bench_of(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Bench]:
+    """A database for the tests of a file: `sqlite` or `postgresql`."""
+    if kind == "sqlite":
+        made = Bench(f"sqlite:///{folder / 'gainboard.db'}")
         yield made
         made.close()
         return
-    url, schema = request.getfixturevalue("postgres_url"), f"test_{uuid4().hex}"
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    made = Bench(make_url(url).update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(False))
-    yield made
-    made.close()
-    with engine.connect() as connection:
-        connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
-    engine.dispose()
+    with new_schema(request.getfixturevalue("postgres_url")) as url:
+        made = Bench(url)
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """A database for the tests of a file, of each kind."""
+    with bench_of(request.param, request, tmp_path_factory.mktemp("data")) as made:
+        yield made
 
 
 @pytest.fixture

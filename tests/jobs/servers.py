@@ -7,8 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from threading import Thread
+from typing import Any
 
 from gainboard.work.engine import Engine
 from tests.conftest import ADMIN
@@ -50,6 +52,54 @@ class Server:
 def server(database_url: str, slots: int = 1) -> Iterator[Server]:
     """A server that is killed in the end, and the processes that it leaves behind have ended."""
     running = Server(database_url, slots)
+    try:
+        yield running
+    finally:
+        left = running.computing()
+        running.kill()
+        all_end(left)
+
+
+class FleetWorker:
+    """`gainboard worker` over a database, from its start to its end."""
+
+    def __init__(self, database_url: str, slots: int = 1, dead_after: float = 30, prefix: Sequence[str] = ()) -> None:
+        settings = {"GAINBOARD_DATABASE_URL": database_url, "GAINBOARD_WORKER_TIMEOUT": str(dead_after)}
+        self.process = subprocess.Popen(
+            [*prefix, sys.executable, "-m", "gainboard", "worker", "--slots", str(slots)],
+            env=outside(**settings),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.said: list[str] = []
+        self._reading = Thread(target=self._read, daemon=True)
+        self._reading.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            self.said.extend(lines)
+
+    def computing(self) -> list[int]:
+        """The processes that compute for it."""
+        return computing(self.process.pid)
+
+    def kill(self) -> None:
+        """Ends it as a power cut would."""
+        self.process.kill()
+        self.process.wait()
+        self._reading.join()
+
+    def terminate(self) -> int:
+        """Asks it to end, and gives its exit code."""
+        self.process.terminate()
+        return self.process.wait(60)
+
+
+@contextmanager
+def fleet_worker(database_url: str, slots: int = 1, **given: Any) -> Iterator[FleetWorker]:
+    """A worker that is killed in the end, and the processes that it leaves behind have ended."""
+    running = FleetWorker(database_url, slots, **given)
     try:
         yield running
     finally:

@@ -1,4 +1,4 @@
-"""The embedded engine, in a thread of this process, with the processes that it starts."""
+"""Both engines: the embedded one in a thread of this process, and a worker of a fleet; with what they start."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from itertools import groupby
 
 import pytest
 
-from gainboard.work.engine import Engine
 from gainboard.work.job_kinds import find_kind
-from tests.jobs.bench import Bench, computing, is_there, is_zombie, undisturbed
-from tests.jobs.servers import kill, working
+from tests.jobs.bench import Bench, is_there, is_zombie, undisturbed
+from tests.jobs.conftest import bench_of
+from tests.jobs.servers import fleet_worker, kill, working
 from tests.waiting import until
 
 
-@pytest.fixture(scope="module")
-def engine(shared_bench: Bench) -> Iterator[Engine]:
-    """One engine of one slot for the tests of this file."""
-    with working(shared_bench) as engine:
-        yield engine
-
-
-@pytest.fixture
-def busy(shared_bench: Bench, engine: Engine) -> Bench:
-    """The shared database, its jobs worked."""
-    return shared_bench
+@pytest.fixture(scope="module", params=["sqlite", "postgresql", "fleet"])
+def busy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """A database for the tests of this file, whose jobs are worked in one slot: by an engine here, or by a worker."""
+    kind = "sqlite" if request.param == "sqlite" else "postgresql"
+    with bench_of(kind, request, tmp_path_factory.mktemp("data")) as bench:
+        if request.param == "fleet":
+            with fleet_worker(bench.url) as worker:
+                bench.owner = worker.process.pid
+                yield bench
+        else:
+            with working(bench):
+                yield bench
 
 
 def test_a_job_is_worked_with_progress_to_its_result(busy: Bench) -> None:
@@ -49,7 +50,7 @@ def test_an_equal_request_is_answered_by_the_job_that_is_there(busy: Bench) -> N
 
 def test_a_cancelled_job_frees_its_process(busy: Bench) -> None:
     job = busy.ask(metrics=[f"P@{cutoff}" for cutoff in range(1, 41)], chunk_seconds=60)
-    (pid,) = until(lambda: computing() if busy.is_worked(job) else [])
+    (pid,) = until(lambda: busy.computing() if busy.is_worked(job) else [])
     busy.cancel(job)
     until(lambda: not is_there(pid) and not is_zombie(pid), 2)
     assert busy.job(job).state == "cancelled"
@@ -68,11 +69,11 @@ def test_a_cancelled_job_succeeds_when_it_is_asked_for_again(busy: Bench) -> Non
 def test_a_chunk_whose_process_is_killed_is_worked_again_by_another(busy: Bench) -> None:
     job = busy.ask(seed=2)
     busy.begun(job)
-    (pid,) = computing()
+    (pid,) = busy.computing()
     kill(pid)
     until(lambda: any(chunk.attempts == 2 for chunk in busy.chunks(job)))
     assert busy.result(job) == undisturbed(2)
-    assert pid not in computing()
+    assert pid not in busy.computing()
     assert not is_zombie(pid)
 
 
@@ -81,7 +82,7 @@ def test_a_job_whose_processes_die_three_times_fails_and_may_be_asked_for_again(
 
     def killed_to_the_end() -> bool:
         if busy.is_worked(job):
-            list(map(kill, computing()))
+            list(map(kill, busy.computing()))
         return busy.job(job).is_over
 
     until(killed_to_the_end)

@@ -1,6 +1,7 @@
 """Kills a server and the processes that compute for it at random moments, while uploads and jobs go on.
 
     python -m tests.proofs.jobs --kills 50
+    python -m tests.proofs.jobs --kills 100 --workers 3 --database-url URL
 
 Afterwards no upload that was answered 201 may be missing or half there, every job must be over, every result must
 be the one of an undisturbed run, and none may be stored twice. What is wrong is said, and the exit code is 1.
@@ -27,12 +28,14 @@ from gainboard.store.tables import blob_parts, blobs
 from tests.api.campaign import run_text
 from tests.conftest import ADMIN
 from tests.jobs.bench import Bench, undisturbed
-from tests.jobs.servers import Server, kill
+from tests.jobs.servers import FleetWorker, Server, kill
 from tests.waiting import until
 
 SEEDS = 2
 """Different jobs that are asked for again and again."""
 OPEN_JOBS = 2
+DEAD_AFTER = 3.0
+"""Seconds after which a worker counts as dead."""
 
 
 class Uploads:
@@ -120,32 +123,41 @@ class Jobs:
         return [] if counts == (SEEDS, SEEDS, 0) else [f"results, their files, chunks left: {counts}"]
 
 
-def soak(database_url: str, kills: int, seed: int = 0) -> list[str]:
-    """What is wrong after so many kills; nothing, it is hoped."""
+def soak(database_url: str, kills: int, seed: int = 0, workers: int = 0) -> list[str]:
+    """What is wrong after so many kills; nothing, it is hoped. The server works the jobs, or so many workers do."""
     drawn = random.Random(seed)
     bench, uploads = Bench(database_url), Uploads()
     jobs = Jobs(bench, random.Random(seed + 1))
-    server = _started(bench, uploads)
+    slots = 0 if workers else 2
+    server = _started(bench, uploads, slots)
+    fleet = [FleetWorker(bench.url, 1, DEAD_AFTER) for _ in range(workers)]
     uploads.begin()
     try:
         with _again_and_again(uploads.go_on), _again_and_again(jobs.go_on):
             for _ in range(kills):
                 time.sleep(drawn.uniform(0.1, 1.5))
-                if drawn.random() < 0.5 and (pids := server.computing()):
+                pids = server.computing() + [pid for worker in fleet for pid in worker.computing()]
+                chance = drawn.random()
+                if chance < 0.5 and pids:
                     kill(drawn.choice(pids))
+                elif chance < 0.8 and fleet:
+                    fleet.pop(drawn.randrange(len(fleet))).kill()
+                    fleet.append(FleetWorker(bench.url, 1, DEAD_AFTER))
                 else:
                     server.kill()
-                    server = _started(bench, uploads)
+                    server = _started(bench, uploads, slots)
         print(f"{kills} kills, {len(uploads.answered)} uploads answered", flush=True)
         return ([] if uploads.answered else ["no upload was answered"]) + uploads.wrong() + jobs.wrong()
     finally:
         server.kill()
+        for worker in fleet:
+            worker.kill()
         uploads.close()
         bench.close()
 
 
-def _started(bench: Bench, uploads: Uploads) -> Server:
-    server = Server(bench.url, slots=2)
+def _started(bench: Bench, uploads: Uploads, slots: int) -> Server:
+    server = Server(bench.url, slots)
     until(lambda: _answers(server.url), 60)
     uploads.turn_to(server.url)
     return server
@@ -194,11 +206,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
+    parser.add_argument("--workers", type=int, default=0, help="workers of a fleet, which work the jobs (PostgreSQL)")
     parser.add_argument("--database-url", help="an empty database (default: SQLite in a temporary folder)")
     parsed = parser.parse_args()
     with TemporaryDirectory() as folder:
         url = parsed.database_url or f"sqlite:///{folder}/gainboard.db"
-        wrong = soak(url, parsed.kills, parsed.seed)
+        wrong = soak(url, parsed.kills, parsed.seed, parsed.workers)
     print("\n".join(wrong) or "nothing is wrong")
     return 1 if wrong else 0
 

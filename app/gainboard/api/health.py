@@ -8,6 +8,7 @@ from gainboard import compiled
 from gainboard.api.dependencies import EngineDep, WorkspaceDep
 from gainboard.api.models.health import Door, Health, Ready
 from gainboard.api.problems import documented
+from gainboard.store import fleet
 
 router = APIRouter(tags=["health"], responses=documented())
 
@@ -30,4 +31,13 @@ def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Respons
     """Return whether the database answers too; the status is 503 if it does not."""
     workspace.database.ping()
     response.headers["Cache-Control"] = "no-store"
-    return Ready(jobs=engine.works, job_slots=engine.slots, compiled=compiled.loaded())
+    with workspace.database.reading() as tx:
+        alive = [worker for worker in fleet.workers(tx) if worker.silent < fleet.DEAD_AFTER]
+    return Ready(
+        jobs=engine.works,
+        job_slots=engine.slots,
+        workers=len(alive),
+        worker_slots=sum(worker.slots for worker in alive),
+        worker_slots_busy=sum(worker.working for worker in alive),
+        compiled=compiled.loaded(),
+    )

@@ -10,9 +10,10 @@ from uuid import uuid4
 
 from gainboard.errors import Unavailable
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import claims, files, jobs
+from gainboard.store import claims
 from gainboard.store.job_records import Claim
 from gainboard.store.ownership import Ownership
+from gainboard.work.outcomes import drop_if_lost, settle
 from gainboard.work.process import Reply
 from gainboard.work.slot import Slot
 
@@ -96,7 +97,8 @@ class Engine:
         if not self._has_ownership():
             return
         self._collect()
-        self._drop_lost()
+        for slot in self._slots:
+            drop_if_lost(self._workspace, slot)
         self._put_back_doubtful()
         for slot in self._slots:
             if slot.claim is None and not self._begin(slot):
@@ -127,37 +129,9 @@ class Engine:
                 self._replies.append((claim, reply))
         while self._replies:
             # A reply is removed only when it is stored, so none is lost if the database fails.
-            self._settle(*self._replies[0])
-            del self._replies[0]
-
-    def _settle(self, claim: Claim, reply: Reply) -> None:
-        if reply.outcome == "done":
-            return
-        log.error("chunk %d of job %d failed: %s", claim.position, claim.job_number, reply.trace or reply.message)
-        with self._workspace.database.writing() as tx:
-            if reply.outcome == "unavailable":
+            if not settle(self._workspace, *self._replies[0]):
                 self._is_troubled = True
-                claims.put_back(tx, claim, self._workspace.now())
-            else:
-                is_final = reply.outcome == "refused"
-                claims.give_back(tx, claim, self._workspace.now(), reply.message, is_final)
-
-    def _drop_lost(self) -> None:
-        for slot in self._slots:
-            if slot.claim is None:
-                continue
-            with self._workspace.database.reading() as tx:
-                is_lost = claims.is_lost(tx, slot.claim)
-            if is_lost:
-                claim = slot.claim
-                slot.drop()
-                self._forget_files(claim)
-
-    def _forget_files(self, lost: Claim) -> None:
-        with self._workspace.database.writing() as tx:
-            # The job of these files is over; files of other jobs may be written at this moment.
-            if jobs.job_of(tx, lost).is_over:
-                files.clear_unfinished(tx, lost.job_number)
+            del self._replies[0]
 
     def _put_back_doubtful(self) -> None:
         if not self._is_in_doubt:

@@ -27,6 +27,9 @@ class Ready(Model):
         "server never does"
     )
     job_slots: int = Field(description="The number of processes in which this server may run jobs")
+    workers: int = Field(description="The number of workers of the fleet that are alive (`gainboard worker`)")
+    worker_slots: int = Field(description="The number of processes in which they may run jobs")
+    worker_slots_busy: int = Field(description="The number of these that work now")
     compiled: dict[str, bool] = Field(
         description="What the `fast` extra can compile, and whether it is loaded; plain code runs otherwise"
     )

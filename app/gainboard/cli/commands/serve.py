@@ -8,7 +8,7 @@ import sys
 
 from gainboard import logs
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.options import data_option, listening_options, read_settings
+from gainboard.cli.options import data_option, listening_options
 from gainboard.settings import Settings
 
 
@@ -19,7 +19,7 @@ def _serve(parsed: argparse.Namespace) -> int:
     from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import announce, create_app, open_workspace, start_compiled  # noqa: PLC0415
 
-    settings = read_settings(parsed)
+    settings = Settings.read(os.environ, data=parsed.data, job_slots=parsed.job_slots)
     for name in Settings.unknown(os.environ):
         print(f"gainboard: {name} is not a setting and is ignored. Check the spelling.", file=sys.stderr)
     logs.configure()
@@ -35,7 +35,13 @@ def _serve(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _behind_a_proxy(parser: argparse.ArgumentParser) -> None:
+def _own(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--job-slots",
+        type=int,
+        metavar="N",
+        help="number of processes that run jobs (GAINBOARD_JOB_SLOTS; 0: `gainboard worker` runs them elsewhere)",
+    )
     parser.add_argument(
         "--root-path", default="", metavar="PATH", help="the path under which a proxy offers the service"
     )
@@ -45,7 +51,7 @@ COMMAND = Command(
     "serve",
     __doc__,
     _serve,
-    together(data_option, listening_options, _behind_a_proxy),
+    together(data_option, listening_options, _own),
     [
         Example("gainboard serve", "only this machine, data in ./gainboard-data"),
         Example("gainboard serve --host 0.0.0.0 --data data", "for the network, data in another folder"),

@@ -1,0 +1,59 @@
+"""Run jobs on another host, beside servers on PostgreSQL."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from gainboard.cli.command import Command, Example
+
+
+def _worker(parsed: argparse.Namespace) -> int:
+    """Run jobs of the servers of a PostgreSQL database, on this host. Start the servers with --job-slots 0, and any
+    number of workers with the same GAINBOARD_DATABASE_URL. A worker that is stopped finishes its chunks first; a second
+    signal ends it at once. If a worker dies, another one does its chunks again.
+    """
+    from gainboard import logs  # noqa: PLC0415
+    from gainboard.errors import BadSetting  # noqa: PLC0415
+    from gainboard.evaluation.workspace import Workspace  # noqa: PLC0415
+    from gainboard.settings import Settings  # noqa: PLC0415
+    from gainboard.store.database import Database  # noqa: PLC0415
+    from gainboard.store.inspection import require_current  # noqa: PLC0415
+
+    try:
+        from gainboard.work.fleet import FleetEngine, Pace  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise BadSetting(
+            f"A worker needs more ({error}). Install it, in the folder of Gainboard's source: pip install '.[cluster]'"
+        ) from error
+    settings = Settings.read(os.environ)
+    logs.configure()
+    database = Database(settings.url)
+    try:
+        require_current(database)
+        pace = Pace(settings.worker_timeout, settings.worker_timeout)
+        FleetEngine(Workspace(database), parsed.slots or max(1, settings.slots), pace).run()
+    finally:
+        database.close()
+    return 0
+
+
+def _slots(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 256:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes from 1 to 256, such as 4")
+    return int(text)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--slots", type=_slots, help="number of processes that run jobs (default: one less than there are cores)"
+    )
+
+
+COMMAND = Command(
+    "worker",
+    __doc__,
+    _worker,
+    _options,
+    [Example("GAINBOARD_DATABASE_URL=postgresql+psycopg://user@host/name gainboard worker", "on a host of the fleet")],
+)

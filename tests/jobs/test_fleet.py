@@ -1,0 +1,245 @@
+"""Workers of a fleet: several, dead, stopped, of another release, without tickets, and beside an embedded engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text
+
+from gainboard.settings import Settings
+from gainboard.store import fleet
+from gainboard.store.job_records import StoredJob
+from gainboard.store.job_tables import job_chunks
+from tests import private_postgres
+from tests.conftest import ADMIN, serving
+from tests.jobs.bench import Bench, is_there, undisturbed
+from tests.jobs.conftest import bench_of
+from tests.jobs.servers import FleetWorker, all_end, fleet_worker, working
+from tests.outside import outside
+from tests.waiting import until
+
+DEAD_AFTER = 3.0
+FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+LONG: dict[str, Any] = {"metrics": [f"P@{cutoff}" for cutoff in range(1, 41)], "chunk_seconds": 0.05}
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    """A PostgreSQL database of its own."""
+    with bench_of("postgresql", request, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def workers(bench: Bench) -> Iterator[ExitStack]:
+    """Workers that are started here end with the test."""
+    with ExitStack() as started:
+        yield started
+
+
+def started(workers: ExitStack, bench: Bench, slots: int = 1) -> FleetWorker:
+    """A worker that is registered."""
+    before = len(known(bench))
+    worker = workers.enter_context(fleet_worker(bench.url, slots, dead_after=DEAD_AFTER))
+    until(lambda: worker.process.poll() is not None or len(known(bench)) > before)
+    assert worker.process.poll() is None, worker.said
+    return worker
+
+
+def known(bench: Bench) -> list[fleet.FleetWorker]:
+    """The workers that the database knows."""
+    with bench.workspace.database.reading() as tx:
+        return fleet.workers(tx)
+
+
+def interruptions(bench: Bench, job: StoredJob) -> int:
+    """How often chunks of a job that is not over were started again because a worker died."""
+    return sum(chunk.interruptions for chunk in bench.chunks(job))
+
+
+def worker_of(bench: Bench, job: StoredJob, *workers: FleetWorker) -> FleetWorker:
+    """The worker that works a chunk of the job."""
+    bench.begun(job)
+    claims = {chunk.claim.partition("/")[0] for chunk in bench.chunks(job) if chunk.claim}
+    pids = {each.pid for each in known(bench) if fleet.owner(each.id) in claims}
+    return next(worker for worker in workers if worker.process.pid in pids)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_any_number_of_workers_come_to_the_same_bytes(bench: Bench, workers: ExitStack, count: int) -> None:
+    for _ in range(count):
+        started(workers, bench, slots=2)
+    assert bench.result(bench.ask()) == undisturbed(0)
+
+
+def test_the_chunks_of_a_worker_that_is_killed_are_started_again_by_another(bench: Bench, workers: ExitStack) -> None:
+    first = started(workers, bench)
+    job = bench.ask()
+    bench.begun(job)
+    left = first.computing()
+    first.kill()
+    all_end(left, 5)
+    second = started(workers, bench)
+    assert bench.result(job) == undisturbed(0)
+    assert [each.pid for each in known(bench)] == [second.process.pid]
+
+
+def test_a_worker_that_was_taken_for_dead_is_refused_and_begins_anew(bench: Bench, workers: ExitStack) -> None:
+    pair = [started(workers, bench) for _ in range(2)]
+    job = bench.ask()
+    stopped = worker_of(bench, job, *pair)
+    frozen = [stopped.process.pid, *stopped.computing()]
+    for pid in frozen:
+        os.kill(pid, signal.SIGSTOP)
+    assert bench.result(job) == undisturbed(0)
+    for pid in frozen:
+        os.kill(pid, signal.SIGCONT)
+    until(lambda: stopped.process.pid in {each.pid for each in known(bench)})
+    assert bench.result(job) == undisturbed(0)
+    with bench.workspace.database.reading() as tx:
+        assert tx.execute(select(job_chunks.c.position).where(job_chunks.c.job_number == job.number)).all() == []
+    stopped_kept, other = (worker for worker in (stopped, *(each for each in pair if each is not stopped)))
+    other.kill()
+    assert bench.result(bench.ask(seed=1)) == undisturbed(1)
+    assert stopped_kept.process.poll() is None
+
+
+def test_a_worker_that_is_terminated_finishes_its_chunk_and_no_attempt_counts(bench: Bench, workers: ExitStack) -> None:
+    worker = started(workers, bench)
+    job = bench.ask(**LONG)
+    bench.begun(job)
+    left = worker.computing()
+    assert worker.terminate() == 0
+    all_end(left, 5)
+    undone = [chunk for chunk in bench.chunks(job) if not chunk.done]
+    assert {(chunk.claim, chunk.attempts, chunk.interruptions) for chunk in undone} == {(None, 0, 0)}
+    assert known(bench) == []
+    started(workers, bench, slots=2)
+    bench.result(job)
+
+
+def test_a_second_signal_ends_a_worker_at_once(bench: Bench, workers: ExitStack) -> None:
+    worker = started(workers, bench)
+    job = bench.ask(metrics=LONG["metrics"], chunk_seconds=60)
+    until(lambda: bench.is_worked(job))
+    left = until(worker.computing)
+    worker.process.terminate()
+    until(lambda: any("a second signal ends it" in line for line in worker.said))
+    worker.process.send_signal(signal.SIGTERM)
+    assert worker.process.wait(20) == 0
+    all_end(left, 5)
+    assert {(chunk.claim, chunk.attempts) for chunk in bench.chunks(job) if not chunk.done} == {(None, 0)}
+
+
+def test_the_database_may_restart_while_workers_work(tmp_path_factory: pytest.TempPathFactory) -> None:
+    if not private_postgres.is_installed():
+        pytest.skip("no PostgreSQL is installed")
+    with TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        with private_postgres.running(Path(folder)) as server, ExitStack() as workers:
+            bench = Bench(f"{server.url}?connect_timeout=5")
+            for _ in range(2):
+                started(workers, bench)
+            job = bench.ask()
+            bench.begun(job)
+            server.stop()
+            server.start()
+            assert bench.result(job) == undisturbed(0)
+            assert bench.result(bench.ask(seed=1)) == undisturbed(1)
+            bench.close()
+
+
+def test_tickets_that_are_lost_are_put_out_again(bench: Bench, workers: ExitStack) -> None:
+    started(workers, bench)
+    with bench.workspace.database.writing() as tx:
+        tx.execute(text("ALTER TABLE procrastinate_jobs DISABLE TRIGGER ALL"))
+    job = bench.ask()
+    with bench.workspace.database.writing() as tx:
+        tx.execute(text("DELETE FROM procrastinate_jobs"))
+        tx.execute(text("ALTER TABLE procrastinate_jobs ENABLE TRIGGER ALL"))
+    assert bench.result(job) == undisturbed(0)
+
+
+def test_a_worker_of_another_release_is_refused(bench: Bench, workers: ExitStack) -> None:
+    worker = started(workers, bench)
+    with bench.workspace.database.writing() as tx:
+        tx.execute(text("UPDATE workers SET release = '0.0.1'"))
+    refused = workers.enter_context(fleet_worker(bench.url))
+    assert refused.process.wait(30) == 1
+    refused.kill()
+    assert "has Gainboard 0.0.1" in refused.said[-1]
+    assert worker.process.poll() is None
+
+
+def test_an_embedded_engine_and_a_fleet_never_work_at_once(bench: Bench, workers: ExitStack) -> None:
+    with working(bench) as embedded:
+        until(lambda: embedded.works == "here")
+        waiting = workers.enter_context(fleet_worker(bench.url, dead_after=DEAD_AFTER))
+        until(lambda: any("--job-slots 0" in line for line in waiting.said))
+        assert bench.result(bench.ask()) == undisturbed(0)
+        assert known(bench) == []
+    until(lambda: len(known(bench)) == 1)
+    with working(bench) as embedded:
+        assert bench.result(bench.ask(seed=1)) == undisturbed(1)
+        assert embedded.works == "elsewhere"
+
+
+def test_who_works_what_is_shown(bench: Bench, workers: ExitStack) -> None:
+    worker = started(workers, bench, slots=2)
+    job = bench.ask(**LONG)
+    bench.begun(job)
+    command = [sys.executable, "-m", "gainboard", "workers", "--format", "json"]
+    done = subprocess.run(
+        command, env=outside(GAINBOARD_DATABASE_URL=bench.url), capture_output=True, text=True, check=True
+    )
+    (shown,) = json.loads(done.stdout)
+    assert (shown["pid"], shown["slots"], shown["jobs"]) == (worker.process.pid, 2, "swap-rate")
+    with serving(Settings.read({}, database_url=bench.url, admin_token=ADMIN, job_slots=0)) as service:
+        ready = service.anonymous.get("/readyz").json()
+    assert (ready["jobs"], ready["workers"], ready["worker_slots"]) == ("off", 1, 2)
+    assert ready["worker_slots_busy"] in (1, 2)
+    bench.cancel(job)
+
+
+@pytest.mark.skipif(FAKETIME is None, reason="no libfaketime: install `faketime`")
+def test_a_host_whose_clock_is_wrong_lives_and_works(bench: Bench, workers: ExitStack) -> None:
+    started(workers, bench)
+    shifted = ["env", f"LD_PRELOAD={FAKETIME}", "FAKETIME=-10m"]
+    workers.enter_context(fleet_worker(bench.url, dead_after=DEAD_AFTER, prefix=shifted))
+    until(lambda: len(known(bench)) == 2)
+    pids = {each.pid for each in known(bench)}
+    for seed in range(3):
+        assert bench.result(bench.ask(seed=seed)) == undisturbed(seed)
+    assert {each.pid for each in known(bench)} == pids
+    assert max(each.silent for each in known(bench)) < DEAD_AFTER
+
+
+def test_short_jobs_beside_a_long_one_start_after_one_chunk_each(bench: Bench, workers: ExitStack) -> None:
+    started(workers, bench, slots=2)
+    long = bench.ask(seed=9, **LONG)
+    bench.begun(long)
+    short = [bench.ask(seed=seed, trials=10) for seed in range(20)]
+    for job in short:
+        bench.result(job)
+    assert not bench.job(long).is_over
+    bench.cancel(long)
+
+
+def test_sqlite_is_refused(tmp_path: Path) -> None:
+    bench = Bench(f"sqlite:///{tmp_path / 'gainboard.db'}")
+    bench.close()
+    with fleet_worker(bench.url) as worker:
+        assert worker.process.wait(30) == 1
+        worker.kill()
+        assert "need a PostgreSQL database" in worker.said[-1]
+    assert not any(map(is_there, worker.computing()))

@@ -1,0 +1,80 @@
+"""Counts what an idle fleet asks of its database.
+
+    python -m tests.proofs.fleet --workers 20
+
+starts a PostgreSQL server of its own and so many workers, and counts the statements in the server's log. It says how
+many there are in a second, of each kind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sqlalchemy import create_engine, text
+
+from gainboard.store import fleet
+from tests import private_postgres
+from tests.jobs.bench import Bench
+from tests.jobs.servers import fleet_worker
+from tests.waiting import until
+
+MOST_A_SECOND = 1.0
+"""Statements that one idle worker may send in a second."""
+_STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): (\w+ ?\w*)")
+
+
+def idle(workers: int, seconds: float) -> Counter[str]:
+    """The statements of so many idle workers in so many seconds, by their first words."""
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        os.chmod(folder, 0o777)
+        server = stack.enter_context(private_postgres.running(Path(folder)))
+        bench = Bench(f"{server.url}?connect_timeout=30")
+        for _ in range(workers):
+            stack.enter_context(fleet_worker(bench.url))
+        until(lambda: _registered(bench) == workers, 300)
+        _log_statements(server.url, "all")
+        time.sleep(seconds)  # this is what is measured
+        _log_statements(server.url, "none")
+        log = (Path(folder) / "log").read_text(encoding="utf-8", errors="replace")
+        bench.close()
+    own = ("ALTER SYSTEM", "SELECT pg_reload_conf")
+    return Counter(found[1] for found in _STATEMENT.finditer(log) if found[1] not in own)
+
+
+def _registered(bench: Bench) -> int:
+    with bench.workspace.database.reading() as tx:
+        return len(fleet.workers(tx))
+
+
+def _log_statements(url: str, which: str) -> None:
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"ALTER SYSTEM SET log_statement = '{which}'"))
+        connection.execute(text("SELECT pg_reload_conf()"))
+    engine.dispose()
+
+
+def main() -> int:
+    """Counts, and says what was counted."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=120)
+    parsed = parser.parse_args()
+    counted = idle(parsed.workers, parsed.seconds)
+    for words, count in counted.most_common():
+        print(f"{words:30} {count / parsed.seconds:8.2f} a second")
+    rate = counted.total() / parsed.seconds
+    print(f"{parsed.workers} idle workers: {rate:.1f} statements a second")
+    return 0 if rate <= MOST_A_SECOND * parsed.workers else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
