@@ -9,7 +9,7 @@ RUN pip download --require-hashes --no-deps --only-binary :all: --dest wheels --
 # own, which stays cached while only the source changes.
 COPY pyproject.toml ./
 RUN python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-        print(*project['dependencies'], *(name for extra in ('fast', 'postgres', 'metrics', 'figures') \
+        print(*project['dependencies'], *(name for extra in ('cluster', 'fast', 'postgres', 'metrics', 'figures') \
               for name in project['optional-dependencies'][extra]), sep='\n')" > runtime.txt \
     && python -m venv --without-pip /opt/gainboard \
     && pip --python /opt/gainboard/bin/python install --no-index --find-links wheels --requirement runtime.txt

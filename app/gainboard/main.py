@@ -151,7 +151,9 @@ def announce(token: str | None) -> None:
 def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAPI:
     """Return the application over a workspace, which it closes when it ends."""
     settings = settings or Settings.read({})
-    engine, watch, pruner = Engine(workspace, settings.slots), Watch(workspace), Pruner(workspace)
+    measured = Telemetry() if IS_INSTALLED else None
+    engine = Engine(workspace, settings.slots, measured.work if measured else None)
+    watch, pruner = Watch(workspace), Pruner(workspace)
     standings = Standings(workspace.database)
     access = AccessLog() if settings.access_log == "on" else None
 
@@ -197,7 +199,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     application.state.watch = watch
     application.state.readers = Readers(settings.most_readers)
     application.state.query_names = {}
-    application.state.telemetry = Telemetry() if IS_INSTALLED else None
+    application.state.telemetry = measured
     application.state.telemetry_is_public = settings.metrics == "public"
     problems.install(application)
     dashboard.install(application)
@@ -215,9 +217,12 @@ def _surround(application: FastAPI, standings: Standings, access: AccessLog | No
     application.add_middleware(Conditional)
     application.add_middleware(BoundedBody, workspace=application.state.workspace)
     application.add_middleware(Attentive)
-    application.add_middleware(Remembering, workspace=application.state.workspace, standings=standings)
+    measured = application.state.telemetry
+    application.add_middleware(
+        Remembering, workspace=application.state.workspace, standings=standings, telemetry=measured
+    )
     application.add_middleware(BoundedAddress)
-    application.add_middleware(Observed, access=access, telemetry=application.state.telemetry)
+    application.add_middleware(Observed, access=access, telemetry=measured)
     if origins:
         # This is the outermost, so that scripts of other origins can read our own 500, too.
         application.add_middleware(

@@ -22,13 +22,13 @@ from tests.waiting import until
 class Server:
     """`gainboard serve` over a database, from its start to its end."""
 
-    def __init__(self, database_url: str, slots: int = 1) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
+    def __init__(self, database_url: str, slots: int = 1, host: str = "127.0.0.1") -> None:
+        with socket.create_server((host, 0)) as free:
             port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
+        self.url = f"http://{host}:{port}"
         settings = {"DATABASE_URL": database_url, "ADMIN_TOKEN": ADMIN, "JOB_SLOTS": str(slots)}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gainboard", "serve", "--port", str(port)],
+            [sys.executable, "-m", "gainboard", "serve", "--host", host, "--port", str(port)],
             env=outside(**{f"GAINBOARD_{name}": value for name, value in settings.items()}),
             stderr=subprocess.DEVNULL,
         )
@@ -49,9 +49,9 @@ class Server:
 
 
 @contextmanager
-def server(database_url: str, slots: int = 1) -> Iterator[Server]:
+def server(database_url: str, slots: int = 1, host: str = "127.0.0.1") -> Iterator[Server]:
     """A server that is killed in the end, and the processes that it leaves behind have ended."""
-    running = Server(database_url, slots)
+    running = Server(database_url, slots, host)
     try:
         yield running
     finally:
@@ -63,10 +63,17 @@ def server(database_url: str, slots: int = 1) -> Iterator[Server]:
 class FleetWorker:
     """`gainboard worker` over a database, from its start to its end."""
 
-    def __init__(self, database_url: str, slots: int = 1, dead_after: float = 30, prefix: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        database_url: str,
+        slots: int = 1,
+        dead_after: float = 30,
+        prefix: Sequence[str] = (),
+        options: Sequence[str] = (),
+    ) -> None:
         settings = {"GAINBOARD_DATABASE_URL": database_url, "GAINBOARD_WORKER_TIMEOUT": str(dead_after)}
         self.process = subprocess.Popen(
-            [*prefix, sys.executable, "-m", "gainboard", "worker", "--slots", str(slots)],
+            [*prefix, sys.executable, "-m", "gainboard", "worker", "--slots", str(slots), *options],
             env=outside(**settings),
             stderr=subprocess.PIPE,
             text=True,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import select, text
 
@@ -209,6 +212,18 @@ def test_who_works_what_is_shown(bench: Bench, workers: ExitStack) -> None:
     assert (ready["jobs"], ready["workers"], ready["worker_slots"]) == ("off", 1, 2)
     assert ready["worker_slots_busy"] in (1, 2)
     bench.cancel(job)
+
+
+def test_a_worker_measures_its_chunks(bench: Bench, workers: ExitStack) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    workers.enter_context(fleet_worker(bench.url, options=["--metrics-port", port]))
+    job = bench.ask()
+    bench.result(job)
+    until(lambda: 'count{outcome="done"}' in httpx.get(f"http://127.0.0.1:{port}").text)
+    measured = httpx.get(f"http://127.0.0.1:{port}").text
+    assert re.search(r'gainboard_chunk_seconds_count\{outcome="done"\} [1-9]', measured)
+    assert "gainboard_claims_freed_total 0.0" in measured
 
 
 @pytest.mark.skipif(FAKETIME is None, reason="no libfaketime: install `faketime`")

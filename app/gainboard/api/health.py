@@ -32,7 +32,7 @@ def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Respons
     workspace.database.ping()
     response.headers["Cache-Control"] = "no-store"
     with workspace.database.reading() as tx:
-        alive = [worker for worker in fleet.workers(tx) if worker.silent < fleet.DEAD_AFTER]
+        alive = fleet.living_workers(tx)
     return Ready(
         jobs=engine.works,
         job_slots=engine.slots,

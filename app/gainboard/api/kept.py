@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.api.answers import OF_THE_BODY, cache_control, has_already, takes_gzip
 from gainboard.api.dependencies import as_sent
+from gainboard.api.telemetry import Telemetry
 from gainboard.errors import GainboardError
 from gainboard.evaluation.origins import Origin, is_current
 from gainboard.evaluation.principals import Sender
@@ -108,8 +109,10 @@ class Remembering:
     right at once after a change, whichever process made it. A request that cannot be decided takes the normal way.
     """
 
-    def __init__(self, app: ASGIApp, workspace: Workspace, standings: Standings) -> None:
-        self.app = app
+    def __init__(
+        self, app: ASGIApp, workspace: Workspace, standings: Standings, telemetry: Telemetry | None = None
+    ) -> None:
+        self.app, self._telemetry = app, telemetry
         self._workspace, self._checks = workspace, Checks(standings)
         self._answers: Recent[Key, KeptAnswer] = Recent(MOST_BYTES, lambda kept: kept.size)
 
@@ -120,7 +123,10 @@ class Remembering:
         request = Headers(scope=scope)
         key = _key(scope, request)
         kept = self._answers.find(key)
-        if kept is not None and await self._is_current(kept.origin, request):
+        is_kept = kept is not None and await self._is_current(kept.origin, request)
+        if self._telemetry:
+            self._telemetry.note_kept(found=is_kept)
+        if kept is not None and is_kept:
             scope["route"] = kept.route  # telemetry and the access log read the route from the scope
             await kept.send(scope["method"], request, send)
             return

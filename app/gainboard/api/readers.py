@@ -20,9 +20,14 @@ class Readers:
     """The uploads under way in this process. Only the event loop uses it, so it needs no lock."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self.most = most
         self._of_a_team = max(1, min(MOST_OF_A_TEAM, most - 1))
         self._reading: Counter[tuple[str, object]] = Counter()
+
+    @property
+    def busy(self) -> int:
+        """The number of uploads under way."""
+        return self._reading.total()
 
     @asynccontextmanager
     async def reading(self, principal: Principal) -> AsyncIterator[None]:
@@ -32,8 +37,8 @@ class Readers:
         """
         # Nothing is awaited before the place is taken, so no other request comes in between.
         who = ("team", principal.team_id) if principal.team_id is not None else ("token", principal.require_token().id)
-        if self._reading.total() >= self._most:
-            raise _too_many("The server", self._most)
+        if self.busy >= self.most:
+            raise _too_many("The server", self.most)
         if self._reading[who] >= self._of_a_team:
             raise _too_many(f"This {who[0]}", self._of_a_team)
         self._reading[who] += 1

@@ -129,6 +129,12 @@ def ready(tx: Transaction) -> dict[int, int]:
     return {row.number: row.startable for row in tx.execute(_OPEN_JOBS) if row.is_ready}
 
 
+def count(tx: Transaction) -> tuple[int, int]:
+    """Return how many chunks can be started now, and how many are running."""
+    opened = list(tx.execute(_OPEN_JOBS))
+    return sum(job.startable for job in opened if job.is_ready), sum(job.running for job in opened)
+
+
 def is_anything_ready(tx: Transaction) -> bool:
     """Return whether `claim` would find a chunk now, in a reading transaction, which blocks nobody."""
     return bool(ready(tx))
@@ -262,17 +268,18 @@ def put_back_all(tx: Transaction, owner: str, but: Container[str] = ()) -> None:
     _free(tx, chunks.c.claim.startswith(f"{owner}/", autoescape=True) & chunks.c.claim.not_in(but))
 
 
-def take_over(tx: Transaction, now: datetime, but: Container[str] = ()) -> None:
+def take_over(tx: Transaction, now: datetime, but: Container[str] = ()) -> int:
     """Return the chunks of all other owners, who are known to be dead. This does not count as a failed attempt.
 
-    Claims in `but` are those of the new owner. A chunk over which many owners died fails, because it may be the cause.
+    Return their number. Claims in `but` are those of the new owner. A chunk over which many owners died fails, because
+    it may be the cause.
     """
-    free_dead(tx, now, chunks.c.claim.not_in(but))
+    return free_dead(tx, now, chunks.c.claim.not_in(but))
 
 
-def free_dead(tx: Transaction, now: datetime, is_dead: ColumnElement[bool]) -> None:
+def free_dead(tx: Transaction, now: datetime, is_dead: ColumnElement[bool]) -> int:
     """Return the chunks whose claims are those of dead processes (see `take_over`)."""
-    _interrupt(
+    return _interrupt(
         tx,
         chunks.c.claim.is_not(None) & is_dead,
         now,
@@ -281,13 +288,14 @@ def free_dead(tx: Transaction, now: datetime, is_dead: ColumnElement[bool]) -> N
     )
 
 
-def _interrupt(tx: Transaction, which: Any, now: datetime, error: str) -> None:
-    _free(tx, which, interruptions=chunks.c.interruptions + 1)
+def _interrupt(tx: Transaction, which: Any, now: datetime, error: str) -> int:
+    freed = _free(tx, which, interruptions=chunks.c.interruptions + 1)
     worn = select(chunks.c.job_number).where(chunks.c.interruptions >= INTERRUPTIONS, ~chunks.c.done)
     if numbers := list(tx.execute(worn).scalars()):
         _fail(tx, numbers, now, error)
+    return freed
 
 
-def _free(tx: Transaction, which: Any, **also: Any) -> None:
+def _free(tx: Transaction, which: Any, **also: Any) -> int:
     freed = {"claim": None, "attempts": chunks.c.attempts - 1, "parts_done": 0}
-    tx.execute(update(chunks).where(which).values(**freed, **also))
+    return tx.execute(update(chunks).where(which).values(**freed, **also)).rowcount

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import delete, func, insert, select, text
 
@@ -74,8 +75,15 @@ def living(tx: Transaction, seconds: float) -> list[int]:
     return list(tx.execute(_LIVING, {"seconds": seconds}).scalars())
 
 
-def sweep(tx: Transaction, now: datetime, seconds: float) -> Sequence[int]:
-    """Delete dead workers, start their chunks again, and return their ids.
+class Swept(NamedTuple):
+    """The findings of a sweep: the ids of dead workers, and the number of their chunks."""
+
+    died: Sequence[int]
+    freed: int
+
+
+def sweep(tx: Transaction, now: datetime, seconds: float) -> Swept:
+    """Delete dead workers, and start their chunks again.
 
     A worker is dead if its heartbeat is older than `seconds`. Its chunks are started again, and a late result of it is
     refused, because its claims are gone. Jobs with chunks to start get tickets.
@@ -85,9 +93,14 @@ def sweep(tx: Transaction, now: datetime, seconds: float) -> Sequence[int]:
     # Each of these is one statement, so that a worker which registers meanwhile is not taken for dead.
     tx.execute(_FORGET_DEAD)
     lives = chunks.c.claim.startswith(func.concat("worker-", table.c.id, "/"))
-    claims.free_dead(tx, now, ~select(table.c.id).where(lives).exists())
+    freed = claims.free_dead(tx, now, ~select(table.c.id).where(lives).exists())
     _call_for(tx)
-    return died
+    return Swept(died, freed)
+
+
+def living_workers(tx: Transaction) -> list[FleetWorker]:
+    """Return the workers of whom something was heard lately, by id."""
+    return [worker for worker in workers(tx) if worker.silent < DEAD_AFTER]
 
 
 def workers(tx: Transaction) -> list[FleetWorker]:

@@ -85,6 +85,13 @@ def count_open(tx: Transaction, token_id: str) -> dict[int, int]:
     return {row.collection_id: row.jobs for row in tx.execute(own.group_by(table.c.collection_id))}
 
 
+def oldest_open(tx: Transaction) -> datetime | None:
+    """Return when the oldest job was asked for that is not over; None if all are."""
+    query = select(table.c.created_at).where(OPEN).order_by(table.c.created_at).limit(1)
+    found: datetime | None = tx.execute(query).scalar()
+    return found
+
+
 def count_by_state(tx: Transaction) -> dict[JobState, int]:
     """Count the jobs in each state that any job has."""
     query = select(table.c.state, func.count().label("jobs")).where(table.c.kind.not_in(CHORES)).group_by(table.c.state)

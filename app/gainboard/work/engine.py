@@ -13,6 +13,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import claims
 from gainboard.store.job_records import Claim
 from gainboard.store.ownership import Ownership
+from gainboard.work.measures import Measures
 from gainboard.work.outcomes import drop_if_lost, settle
 from gainboard.work.process import Reply
 from gainboard.work.slot import Slot
@@ -34,8 +35,9 @@ class Engine:
     owner returns the chunks that its processes had begun.
     """
 
-    def __init__(self, workspace: Workspace, slots: int) -> None:
+    def __init__(self, workspace: Workspace, slots: int, measures: Measures | None = None) -> None:
         self._workspace = workspace
+        self._measures = measures or Measures()
         self._name = uuid4().hex
         self._ownership = Ownership(workspace.database)
         self._news = Event()
@@ -115,7 +117,8 @@ class Engine:
         # Ownership was lost and won again. Another server may have owned the jobs in between, so only its chunks are
         # returned.
         with self._workspace.database.writing() as tx:
-            claims.take_over(tx, self._workspace.now(), self._working())
+            freed = claims.take_over(tx, self._workspace.now(), self._working())
+        self._measures.note_freed(freed)
         self._owns = True
         return True
 
@@ -126,6 +129,7 @@ class Engine:
         for slot in self._slots:
             claim = slot.claim
             if claim is not None and (reply := slot.reply()) is not None:
+                self._measures.note_chunk(reply.outcome, slot.seconds)
                 self._replies.append((claim, reply))
         while self._replies:
             # A reply is removed only when it is stored, so none is lost if the database fails.

@@ -32,6 +32,7 @@ from gainboard.store import claims, fleet, tickets
 from gainboard.store.fleet import FleetWorker
 from gainboard.store.job_records import Claim
 from gainboard.store.ownership import Ownership
+from gainboard.work.measures import Measures
 from gainboard.work.outcomes import drop_if_lost, settle
 from gainboard.work.process import Reply
 from gainboard.work.slot import Slot
@@ -92,8 +93,11 @@ class _Round(Dispatcher):
 class FleetEngine:
     """A worker of the fleet, with some slots. It runs in the main thread of its process until it is told to stop."""
 
-    def __init__(self, workspace: Workspace, slots: int, pace: Pace | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, slots: int, pace: Pace | None = None, measures: Measures | None = None
+    ) -> None:
         self._workspace = workspace
+        self._measures = measures or Measures()
         self._pace = pace or Pace()
         self._ownership = Ownership(workspace.database, shared=True)
         news = [Event() for _ in range(slots)]
@@ -233,8 +237,9 @@ class FleetEngine:
             return False
         if number == living[0]:
             with self._workspace.database.writing() as tx:
-                died = fleet.sweep(tx, self._workspace.now(), self._pace.dead_after)
-            for each in died:
+                swept = fleet.sweep(tx, self._workspace.now(), self._pace.dead_after)
+            self._measures.note_freed(swept.freed)
+            for each in swept.died:
                 log.warning("worker %d has died; its chunks are started again", each)
         return True
 
@@ -276,6 +281,7 @@ class FleetEngine:
         """Wait until the slot is free: its chunk is done, has failed, or is not wanted any more."""
         while (claim := slot.claim) is not None:
             if (reply := slot.reply()) is not None:
+                self._measures.note_chunk(reply.outcome, slot.seconds)
                 self._settle(claim, reply)
                 return
             if time.monotonic() > self._deadline:

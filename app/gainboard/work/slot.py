@@ -33,11 +33,12 @@ class Slot:
         self._ended = Event()
         self._reply: Reply | None = None
         self._idle_since = time.monotonic()
+        self._began = time.monotonic()
         self.claim: Claim | None = None
 
     def give(self, claim: Claim) -> None:
         """Give a claim to the process; start a new process if there is none."""
-        self.claim, self._reply = claim, None
+        self.claim, self._reply, self._began = claim, None, time.monotonic()
         try:
             try:
                 self._hand_over(claim)
@@ -66,6 +67,11 @@ class Slot:
             self.claim, self._reply = None, None
             self._idle_since = time.monotonic()
         return reply
+
+    @property
+    def seconds(self) -> float:
+        """The time since the last claim was given."""
+        return time.monotonic() - self._began
 
     def kill(self) -> None:
         """Kill the process, whatever it is doing."""

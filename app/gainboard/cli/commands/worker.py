@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import TYPE_CHECKING
 
 from gainboard.cli.command import Command, Example
+from gainboard.cli.options import HOST
+
+if TYPE_CHECKING:
+    from gainboard.work.measures import Measures
 
 
 def _worker(parsed: argparse.Namespace) -> int:
@@ -32,10 +37,31 @@ def _worker(parsed: argparse.Namespace) -> int:
     try:
         require_current(database)
         pace = Pace(settings.worker_timeout, settings.worker_timeout)
-        FleetEngine(Workspace(database), parsed.slots or max(1, settings.slots), pace).run()
+        measures = _measured(parsed.metrics_host, parsed.metrics_port) if parsed.metrics_port else None
+        FleetEngine(Workspace(database), parsed.slots or max(1, settings.slots), pace, measures).run()
     finally:
         database.close()
     return 0
+
+
+def _measured(host: str, port: int) -> Measures:
+    """Return measurements that Prometheus can read at an address of this host."""
+    from gainboard.errors import BadSetting  # noqa: PLC0415
+    from gainboard.work.measures import Measures  # noqa: PLC0415
+
+    try:
+        from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise BadSetting(
+            f"--metrics-port needs more ({error}). Install it, in the folder of Gainboard's source: pip install "
+            "'.[metrics]'"
+        ) from error
+    registry = CollectorRegistry()
+    try:
+        start_http_server(port, host, registry)
+    except OSError as error:
+        raise BadSetting(f"Cannot listen on {host}:{port}: {error.strerror}. Choose another --metrics-port.") from error
+    return Measures(registry)
 
 
 def _slots(text: str) -> int:
@@ -48,6 +74,8 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slots", type=_slots, help="number of processes that run jobs (default: one less than there are cores)"
     )
+    parser.add_argument("--metrics-port", type=int, metavar="PORT", help="show measurements to Prometheus on this port")
+    parser.add_argument("--metrics-host", default=HOST, help="address for it (default: only this machine)")
 
 
 COMMAND = Command(

@@ -1,0 +1,116 @@
+"""The files of `deploy`: measurements that are shown exist, and the composed service works as processes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from gainboard.cli import parser
+from gainboard.settings import Settings
+from gainboard.store.database import Database
+from gainboard.store.schema import migrate
+from tests.api.laboratory import SHORT, Laboratory
+from tests.conftest import ADMIN, Service, serving
+from tests.jobs.servers import fleet_worker, server
+from tests.outside import ROOT
+from tests.test_nginx import NGINX, OPENSSL, Proxy, certificate
+from tests.waiting import until
+
+DEPLOY = ROOT / "deploy"
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+ALERTS = yaml.safe_load((DEPLOY / "alerts.yaml").read_text(encoding="utf-8"))
+DASHBOARD = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))
+MEASURED = re.compile(r"\bgainboard_\w+")
+__all__ = ["certificate"]  # a fixture
+
+
+def expressions() -> list[str]:
+    """What the dashboard shows, and what the alerts watch."""
+    shown = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+    return shown + [rule["expr"] for group in ALERTS["groups"] for rule in group["rules"]]
+
+
+def test_every_measurement_that_is_shown_or_watched_is_one(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        lab = Laboratory(service)
+        lab.finished(lab.ask(**SHORT))
+        service.organiser.get(f"{lab.path}/scores")
+        text = service.organiser.get("/metrics").text
+    there = set(re.findall(r"^(gainboard_\w+)", text, re.MULTILINE))
+    wanted = {name for expression in expressions() for name in MEASURED.findall(expression)}
+    assert wanted - there == set()
+    # The other way round, too: what is measured can be seen.
+    assert {re.sub(r"_(bucket|count|sum|created|total)$", "", name) for name in there} <= {
+        re.sub(r"_(bucket|count|sum|created|total)$", "", name) for name in wanted
+    }
+
+
+def test_the_labels_of_expressions_are_those_of_the_measurements(tmp_path: Path) -> None:
+    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+        Laboratory(service)
+        text = service.organiser.get("/metrics").text
+    route = "/v1/collections/{collection}/runs"
+    assert f'route="{route}"' in text
+    assert any(route in expression for expression in expressions())
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """The commands of Gainboard that are composed."""
+    for name, service in COMPOSE["services"].items():
+        for found in re.findall(r"gainboard (?:serve|worker|migrate|backup)[^;&\"]*", str(service.get("command", ""))):
+            yield name, shlex.split(found.replace("$$(date +%A)", "monday"))[1:]
+
+
+def test_what_is_composed_are_commands_and_settings() -> None:
+    found = dict(commands())
+    assert set(found) == {"migrate", "server-1", "server-2", "worker", "backup"}
+    for line in found.values():
+        parser(line[:1]).parse_args(line)
+    given = {name for service in COMPOSE["services"].values() for name in service.get("environment", {})}
+    assert Settings.unknown(dict.fromkeys(given, "")) == []
+
+
+@pytest.mark.outer
+@pytest.mark.skipif(NGINX is None or OPENSSL is None, reason="no nginx or no openssl: install them")
+def test_the_composed_service_works_as_processes(postgres_schema_url: str, certificate: Path, tmp_path: Path) -> None:
+    with closing(Database(postgres_schema_url)) as database:
+        migrate(database)
+    with ExitStack() as stack:
+        first, second = (
+            stack.enter_context(server(postgres_schema_url, slots=0, host=host)) for host in ("127.0.0.2", "127.0.0.3")
+        )
+        for _ in range(COMPOSE["services"]["worker"]["deploy"]["replicas"]):
+            stack.enter_context(fleet_worker(postgres_schema_url))
+        both = Service("; server ".join(server.url.removeprefix("http://") for server in (first, second)))
+        stack.callback(both.close)
+        client = stack.enter_context(Proxy(both, certificate, tmp_path).running()).client()
+        until(lambda: (ready := client.get("/readyz")).status_code == 200 and ready.json()["workers"] == 2)
+        works(client)
+        first.kill()
+        assert {client.get("/readyz").status_code for _ in range(6)} == {200}
+
+
+def works(client: httpx.Client) -> None:
+    """Judges a run and has a job done, through the proxy."""
+    assert client.post("/v1/collections", json={"name": "web", "levels": 1}).status_code == 201
+    qrels = "".join(f"{topic} 0 d{topic} 1\n" for topic in range(1, 6))
+    assert client.put("/v1/collections/web/qrels", content=qrels).status_code == 201
+    for name in ("a", "b"):
+        run = "".join(f"{topic} Q0 d{topic + (name == 'b' and topic > 2)} 1 1 {name}\n" for topic in range(1, 6))
+        assert client.post("/v1/collections/web/runs", params={"team": "t"}, content=run).status_code == 201
+    # Whichever of the two servers answers, it knows what the other one was told.
+    means = [client.get("/v1/collections/web/scores", params={"metric": "AP"}).json()["runs"] for _ in range(6)]
+    assert all(each == means[0] for each in means)
+    asked = client.post(
+        "/v1/collections/web/jobs", json={"kind": "rank-correlation", "params": {"metrics": ["AP", "P@1"]}}
+    )
+    assert asked.status_code == 202, asked.text
+    until(lambda: client.get(asked.headers["location"]).json()["state"] == "succeeded")
