@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import re
+import shlex
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -23,6 +27,8 @@ OF_API = {
     "/c/web/judgments/1": "/qrels/1/impact",
     "/c/web/analyses": "/compare?run=tag&run=worse",
     "/c/web/analyses/job/stability": "/compare?run=tag&run=worse",
+    "/c/web/rankings.json?topic=1": "/topics/1/rankings",
+    "/c/web/qrels.json": "/qrels",
     "/c/web/settings": "/audit",
     "/c/web/board.json": "/leaderboard",
     "/c/web/scores.json?topics=all": "/scores?topics=all",
@@ -95,3 +101,18 @@ def test_an_embedded_board_is_for_what_everybody_may_see(campaign: Campaign, sql
     assert answer.status_code == (200 if is_public else 401)
     frames = "frame-ancestors *" if is_public else "frame-ancestors 'none'"
     assert frames in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "page", ["/c/demo-small", "/c/demo-small/topics/001", "/c/demo-small/compare", "/c/demo-small/judgments"]
+)
+def test_the_request_that_a_page_shows_is_answered(demo_service: Service, page: str) -> None:
+    person = Person(demo_service)
+    text = person.get(page).text
+    person.client.close()
+    curl, python = (html.unescape(found) for found in re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL))
+    answer = httpx.get(shlex.split(curl)[1])
+    assert answer.status_code == 200
+    names: dict[str, Any] = {}
+    exec(python, names)
+    assert names["answer"] is not None

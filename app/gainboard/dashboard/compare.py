@@ -60,7 +60,7 @@ def show_comparison(
         comparison=comparison,
         compared=[_shown(each, pair) for each in comparison.metrics],
         numbers=query,
-        asking=ShownRequest.of(request, "compare", collection, query),
+        asking=ShownRequest.of(request, "compare", collection, query, names=pair),
     )
 
 

@@ -7,9 +7,13 @@ from fastapi.responses import RedirectResponse
 
 from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
-from gainboard.api.qrels import Version
+from gainboard.api.models.answers import Page
+from gainboard.api.models.qrels import ShownQrels
+from gainboard.api.pages import PagingDep
+from gainboard.api.qrels import Version, list_qrels
 from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import Look, page, pages
+from gainboard.dashboard.requests import ShownRequest
 from gainboard.dashboard.sessions import FormDep, VisitorDep
 from gainboard.evaluation import publication
 from gainboard.evaluation.impact import impact
@@ -29,7 +33,16 @@ def show_judgments(
     place = enter(workspace, visitor, collection)
     found = versions(workspace, place.view.principal, collection, None, MOST)
     look = Look(f"Judgments of {place.title}", place, "Judgments")
-    return page(request, visitor, "judgments.html", look, versions=found[::-1])
+    asking = ShownRequest.of(request, "qrels", collection, "")
+    return page(request, visitor, "judgments.html", look, versions=found[::-1], asking=asking)
+
+
+@router.get("/c/{collection}/qrels.json")
+def read_versions(
+    collection: CollectionName, workspace: WorkspaceDep, visitor: VisitorDep, paging: PagingDep
+) -> Page[ShownQrels]:
+    """Return the versions, as the API does."""
+    return list_qrels(collection, workspace, visitor.principal, paging)
 
 
 @router.get("/c/{collection}/judgments/{version}")

@@ -38,12 +38,20 @@ class ShownRequest:
     python: str
 
     @classmethod
-    def of(cls, request: Request, resource: str, collection: str, query: str) -> ShownRequest:
-        """Return the request for a resource of a collection, such as `leaderboard`."""
+    def of(
+        cls, request: Request, resource: str, collection: str, query: str, method: str = "", names: Sequence[str] = ()
+    ) -> ShownRequest:
+        """Return the request for a resource of a collection, such as `leaderboard`.
+
+        The client's method has the same name, unless it is given. It takes `names` after the collection, in place of
+        the parts of the query that have them.
+        """
         server = str(request.base_url).rstrip("/")
         path = f"{server}/v1/collections/{collection}/{resource}"
         given: dict[str, Any] = {}
         for name, value in parse_qsl(query):
+            if value in names:
+                continue
             if name in SEVERAL:
                 given.setdefault(SEVERAL[name], []).append(value)
             else:
@@ -52,6 +60,6 @@ class ShownRequest:
         python = (
             "from gainboard.client import Gainboard\n\n"
             f"with Gainboard({server!r}) as gainboard:\n"
-            f"    answer = gainboard.{resource}({collection!r}{arguments})\n"
+            f"    answer = gainboard.{method or resource}({', '.join(map(repr, (collection, *names)))}{arguments})\n"
         )
         return cls(f"curl {quote(f'{path}?{query}' if query else path)}", python)

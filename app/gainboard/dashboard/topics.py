@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 from fastapi import Path, Query, Request, Response
@@ -13,6 +14,7 @@ from pydantic import Field
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import AskedLeaderboard
 from gainboard.api.scores import AskedScores, read_scores
+from gainboard.api.topic_rankings import AskedTopicRankings, read_topic_rankings
 from gainboard.dashboard.charts import Scale
 from gainboard.dashboard.figures import ShownFigure
 from gainboard.dashboard.places import enter
@@ -41,6 +43,12 @@ class AskedTopics(FromForm, AskedLeaderboard):
     def numbers(self, **more: Any) -> str:
         """Return the query of the API for the numbers."""
         return query_of(self.model_dump(exclude_unset=True, exclude={"sort", "all", "by"}) | more)
+
+
+class AskedRankings(AskedTopicRankings):
+    """The query of the numbers of a topic: that of the API, and the topic, whose name may have slashes."""
+
+    topic: str
 
 
 class TopicRow(NamedTuple):
@@ -169,12 +177,31 @@ def show_topic(
         before=topics[number - 1] if number else None,
         after=topics[number + 1] if number + 1 < len(topics) else None,
         query=query,
+        asking=ShownRequest.of(
+            request,
+            f"topics/{quote(topic, safe='')}/rankings",
+            collection,
+            query_of({"qrels": asked.qrels}),
+            method="topic_rankings",
+            names=[topic],
+        ),
     )
 
 
 def _steps(highest: int) -> list[int]:
     """Return the step of colour of each level: 0 for level 0, and up to 6 for the highest."""
     return [0, *(1 + round(5 * level / max(highest - 1, 1)) if highest > 1 else 6 for level in range(highest))]
+
+
+@router.get("/c/{collection}/rankings.json")
+def read_rankings(
+    collection: CollectionName,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    asked: Annotated[AskedRankings, Query()],
+) -> Response:
+    """Return the rankings of a topic, as the API does."""
+    return read_topic_rankings(collection, asked.topic, workspace, visitor.principal, asked)
 
 
 @router.get("/c/{collection}/scores.{form}")
