@@ -1,0 +1,12 @@
+"""The short form: some changes through two servers, on each kind of database."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proofs.coherence import check
+
+
+@pytest.mark.outer
+def test_no_server_gives_an_answer_that_is_out_of_date(database_url: str) -> None:
+    assert check(database_url, changes=40, checks=3, servers=2) == []
