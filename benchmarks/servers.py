@@ -43,19 +43,23 @@ class Server:
 
 
 @contextmanager
-def gainboard(data: Path, column: str = PLAIN, database: str | None = None) -> Iterator[Server]:
+def gainboard(
+    data: Path, column: str = PLAIN, database: str | None = None, job_slots: int | None = None
+) -> Iterator[Server]:
     """Run Gainboard over the database in the folder `data`, or over another, with an organiser's client.
 
     Both end on leaving. On entry, the compiled code is loaded, if the column has any.
     """
-    with gainboard_at_once(data, column, database) as server:
+    with gainboard_at_once(data, column, database, job_slots) as server:
         if column == FAST:
             server.wait_for_compiled()
         yield server
 
 
 @contextmanager
-def gainboard_at_once(data: Path, column: str = PLAIN, database: str | None = None) -> Iterator[Server]:
+def gainboard_at_once(
+    data: Path, column: str = PLAIN, database: str | None = None, job_slots: int | None = None
+) -> Iterator[Server]:
     """Run the same, which has compiled and loaded nothing yet."""
     # Settings of whoever runs this must not lead to a database that is theirs.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
@@ -64,6 +68,8 @@ def gainboard_at_once(data: Path, column: str = PLAIN, database: str | None = No
     environment["GAINBOARD_FAST"] = "on" if column == FAST else "off"
     if database:
         environment["GAINBOARD_DATABASE_URL"] = database
+    if job_slots is not None:
+        environment["GAINBOARD_JOB_SLOTS"] = str(job_slots)
     arguments = [*_GAINBOARD, "serve", "--data", str(data)]
     with _running(arguments, environment, data / "server.log", "/healthz", token) as server:
         yield server
