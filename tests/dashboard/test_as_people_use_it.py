@@ -171,6 +171,14 @@ def test_what_a_setting_changes_is_shown_under_that_setting(browser_page: Watche
     expect(page.locator("main th code").first).to_have_text("Q(beta=100,gains=20:3:1)")
 
 
+def test_a_run_is_not_compared_with_itself(browser_page: Watched) -> None:
+    page = browser_page.page
+    assert browser_page.visit("/c/demo-small/compare?run=otter-1&run=otter-1") == 200
+    expect(page.get_by_label("First")).to_have_value("otter-1")
+    expect(page.get_by_label("Second")).not_to_have_value("otter-1")
+    expect(page.locator("main")).to_contain_text("Choose two different runs")
+
+
 def test_a_faulty_list_is_told_beside_it(browser_page: Watched) -> None:
     browser_page.visit("/help/metrics/nDCG")
     browser_page.page.get_by_label("Levels by rank").fill("X Y Z")

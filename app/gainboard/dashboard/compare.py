@@ -43,6 +43,9 @@ def show_comparison(
     if len(names) < 2:
         return page(request, visitor, "compare.html", look, names=names, comparison=None)
     pair = asked.run or names[:2]
+    if len(pair) == 2 and pair[0] == pair[1]:
+        # Nothing to compare: the form is shown with another second run.
+        pair = [pair[0], next(name for name in names if name != pair[0])]
     question = asked.model_copy(update={"run": pair}).question()
     comparison = compare(workspace, visitor.sender, collection, question)
     given = asked.model_dump(exclude_unset=True)
@@ -54,7 +57,7 @@ def show_comparison(
         look,
         names=names,
         pair=pair,
-        is_chosen=bool(asked.run),
+        is_chosen=asked.run == pair,
         kept=[(name, value) for name, value in given.items() if name not in ("run", "metric")],
         metrics=asked.metric,
         comparison=comparison,
