@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml  # type: ignore[import-untyped] # uvicorn brings it
 
 from gainboard.cli import parser
 from gainboard.settings import Settings
