@@ -143,7 +143,9 @@ class Service:
     def client(self, token: str | None) -> httpx.Client:
         """A client with this token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        client = httpx.Client(base_url=self.url, headers=headers, timeout=60)
+        # All connections are kept. To keep few, httpx may close one that another thread has just been given.
+        limits = httpx.Limits(max_connections=100, max_keepalive_connections=100)
+        client = httpx.Client(base_url=self.url, headers=headers, timeout=60, limits=limits)
         self._clients.append(client)
         return client
 
