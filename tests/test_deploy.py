@@ -38,6 +38,7 @@ def expressions() -> list[str]:
     return shown + [rule["expr"] for group in ALERTS["groups"] for rule in group["rules"]]
 
 
+@pytest.mark.outer
 def test_every_measurement_that_is_shown_or_watched_is_one(tmp_path: Path) -> None:
     with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
         lab = Laboratory(service)
