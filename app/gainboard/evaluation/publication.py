@@ -21,6 +21,8 @@ from gainboard.store.records import Collection, OrderBy, Qrels, Run
 Rows = dict[int, dict[str, Any]]
 """The joins of runs with a qrels version, as rows for the store, by the run's id."""
 T = TypeVar("T")
+JUDGED_AT_ONCE = 256 << 20
+"""The most bytes of stored runs that a request judges. More of them are judged by a job."""
 
 
 def with_all_judged(
@@ -77,6 +79,31 @@ def set_order(tx: Transaction, principal: Principal, collection: Collection, ord
         audit.record(tx, principal, "collection-changed", changed.name, changed, settings=differences)
 
 
+def takes_job(workspace: Workspace, principal: Principal, name: str, number: int) -> bool:
+    """Return whether the runs that this version has not judged yet take longer than a request may.
+
+    Raise NotFound if there is no such version.
+    """
+    with workspace.database.reading() as tx:
+        view = open_collection(tx, principal, name)
+        view.require_organiser()
+        return is_long(tx, view.collection, select(tx, view, number))
+
+
+def is_long(tx: Transaction, collection: Collection, version: Qrels | None = None) -> bool:
+    """Return whether judging the stored runs takes a job: those that the version has not judged, or all runs."""
+    return runs.unjudged_bytes(tx, collection.id, version.id if version else None) > JUDGED_AT_ONCE
+
+
+def publish_judged(
+    tx: Transaction, principal: Principal, collection: Collection, version: Qrels, now: datetime
+) -> Qrels:
+    """Publish a version that has judged all runs, in a transaction that has locked the collection."""
+    set_order(tx, principal, collection, version.order_by)
+    audit.record(tx, principal, "qrels-published", str(version.version), collection, sha256=version.sha256)
+    return qrels.publish(tx, version.id, after_all(tx, collection, now))
+
+
 def publish(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:
     """Publish a draft, or a version that was replaced; its order becomes the collection's.
 
@@ -101,9 +128,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, number: int) 
             if unjudged(tx, collection, judged, version.id):
                 return None
             store_judged(tx, collection, judged, version.id)
-            set_order(tx, principal, view.collection, version.order_by)
-            audit.record(tx, principal, "qrels-published", str(number), collection, sha256=version.sha256)
-            return qrels.publish(tx, version.id, after_all(tx, collection, workspace.now()))
+            return publish_judged(tx, principal, view.collection, version, workspace.now())
 
     return with_all_judged(
         workspace,

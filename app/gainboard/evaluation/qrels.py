@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from gainboard.evaluation import audit
+from gainboard.evaluation import audit, publication
 from gainboard.evaluation.intake import Body, Intake
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.policy import CollectionPolicy, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
-from gainboard.evaluation.reading import no_common_topics
+from gainboard.evaluation.reading import Chunks, no_common_topics
 from gainboard.evaluation.versions import INDEXES, select
 from gainboard.evaluation.visibility import open_collection, open_locked, require_unchanged
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.records import Action, Collection, Qrels
-from gainboard.trec import FileWarning, QrelsFile, read_qrels
+from gainboard.trec import FileWarning, Limits, QrelsFile, read_qrels
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Published:
 
     qrels: Qrels
     created: bool
+    takes_job: bool = False
+    """Whether the stored runs are still to be judged by it, which takes longer than a request may."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,16 @@ def publish(
     """
     collection = admit(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
-        file = read_qrels(intake.chunks(), levels=collection.levels, columns=columns, limits=workspace.limits)
+        read = partial(_read, levels=collection.levels, columns=columns, limits=workspace.limits)
+        file = intake.read(read)
         with workspace.database.reading() as tx:
             if same := _same(tx, collection, intake, file, draft):
                 return Published(same, created=False)
+            is_long = publication.is_long(tx, collection)
         _refuse_foreign(collection, file)
         index = QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, collection.highest_level))
+        if is_long:
+            return replace(_add_unjudged(workspace, principal, collection, intake, file, index), takes_job=True)
         return with_all_judged(
             workspace,
             collection,
@@ -78,11 +85,32 @@ def publish(
         )
 
 
+def _read(chunks: Chunks, *, levels: Sequence[str] | int, columns: str | None, limits: Limits) -> QrelsFile:
+    return read_qrels(chunks(), levels=levels, columns=columns, limits=limits)
+
+
 def _same(tx: Transaction, collection: Collection, intake: Intake, file: QrelsFile, draft: bool) -> Qrels | None:
     newest = qrels.find(tx, collection.id)
     if newest is not None and newest.sha256 == intake.sha256 and newest.columns == file.columns:
         return newest
     return qrels.find_draft(tx, collection.id, intake.sha256, file.columns, collection.order_by) if draft else None
+
+
+def _add_unjudged(
+    workspace: Workspace,
+    principal: Principal,
+    collection: Collection,
+    intake: Intake,
+    file: QrelsFile,
+    index: QrelsIndex,
+) -> Published:
+    """Store the version as a draft by which no run is judged yet. An equal draft is used again."""
+    with workspace.database.reading() as tx:
+        if same := _same(tx, collection, intake, file, draft=True):
+            return Published(same, created=False)
+    added = _add(workspace, principal, collection, intake, file, index, None, draft=True)
+    assert added is not None, "nothing waits for runs to be judged"
+    return added
 
 
 def _add(
@@ -92,24 +120,25 @@ def _add(
     intake: Intake,
     file: QrelsFile,
     index: QrelsIndex,
-    judged: Rows,
+    judged: Rows | None,
     draft: bool,
 ) -> Published | None:
-    with workspace.database.writing() as tx:
+    with intake.prepared(workspace.database) as content, workspace.database.writing() as tx:
         view = open_locked(tx, principal, collection.name)
         view.require_organiser()
         require_unchanged(collection, view.collection, "order_by")
         # Another request may have stored the same file since the first check.
         if same := _same(tx, collection, intake, file, draft):
             return Published(same, created=False)
-        if unjudged(tx, collection, judged):
+        if judged is not None and unjudged(tx, collection, judged):
             return None
-        intake.store(tx)
+        blobs.put(tx, content)
         now = workspace.now()
         published_at = None if draft else after_all(tx, collection, now)
         values = _values(collection, intake, file, index, now)
         added = qrels.add(tx, collection.id, created_at=now, published_at=published_at, **values)
-        store_judged(tx, collection, judged, added.id)
+        if judged is not None:
+            store_judged(tx, collection, judged, added.id)
         if not draft:  # no answer uses a draft
             collections.touch(tx, collection.id)
         action: Action = "qrels-drafted" if draft else "qrels-published"

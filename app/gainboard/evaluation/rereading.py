@@ -18,14 +18,22 @@ T = TypeVar("T")
 
 
 def reread(
-    workspace: Workspace, collection: Collection, run: Run, order_by: OrderBy, consume: Callable[[Iterable[Ranking]], T]
+    workspace: Workspace,
+    collection: Collection,
+    run: Run,
+    order_by: OrderBy,
+    consume: Callable[[Iterable[Ranking]], T],
+    *,
+    further: int = 0,
 ) -> T:
     """Pass the rankings of a stored run, in this order, to `consume`. The file is read as it was uploaded.
+
+    `further` is a number of documents that are read beyond the collection's depth.
 
     Raise Conflict if the file cannot be read in this order, which may differ from the order at its upload.
     """
     with _naming(run, order_by):
-        _, result = read_run(_content(workspace, run), order_by, collection.depth, NO_LIMITS, consume)
+        _, result = read_run(_content(workspace, run), order_by, collection.depth + further, NO_LIMITS, consume)
     return result
 
 

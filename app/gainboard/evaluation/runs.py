@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from gainboard.errors import Forbidden, NotFound, TeamRequired, WithdrawalAfterRelease
@@ -20,6 +21,7 @@ from gainboard.evaluation.visibility import View, open_collection, open_locked, 
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, qrels, runs
 from gainboard.store.arrays import pack_names, unpack_names
+from gainboard.store.blobs import Content
 from gainboard.store.database import Transaction
 from gainboard.store.records import Judging, LateShown, OrderBy, Qrels, Run, Warnings
 from gainboard.trec import FileWarning, Limits
@@ -82,10 +84,10 @@ def submit(workspace: Workspace, principal: Principal, name: str, body: Body, de
         while True:
             # Outside of the write transaction, because reading and judging a large file would block all other writers.
             upload = _Upload.read(workspace, view, intake, newest)
-            with workspace.database.writing() as tx:
+            with intake.prepared(workspace.database) as content, workspace.database.writing() as tx:
                 now = open_locked(tx, principal, name)
                 require_unchanged(view.collection, now.collection)
-                stored = _store(workspace, tx, now, upload, team, details, arrived)
+                stored = _store(workspace, tx, now, upload, content, team, details, arrived)
                 if stored is not None:
                     return stored
                 # Other qrels or another order came while the file was read, so the run is judged again by these.
@@ -139,7 +141,8 @@ class _Upload:
     def read(cls, workspace: Workspace, view: View, intake: Intake, newest: Qrels | None) -> _Upload:
         collection, limits = view.collection, _limits(workspace, view)
         index = index_of(workspace, collection, newest) if newest else None
-        file = read_run_file(intake.chunks, collection.order_by, collection.depth, limits, index)
+        read = partial(read_run_file, order_by=collection.order_by, depth=collection.depth, limits=limits, index=index)
+        file = intake.read(read)
         return cls(intake, file, collection.order_by, newest, index)
 
     def refuse_foreign(self, view: View) -> None:
@@ -168,6 +171,7 @@ def _store(
     tx: Transaction,
     view: View,
     upload: _Upload,
+    content: Content,
     team: str,
     details: RunDetails,
     arrived: datetime,
@@ -185,7 +189,7 @@ def _store(
     if (newest and newest.id) != (upload.newest and upload.newest.id) or collection.order_by != upload.order_by:
         return None
     name = details.name or name_from_tag(upload.file.tag)
-    upload.intake.store(tx)
+    blobs.put(tx, content)
     now = workspace.now()
     owner = teams.ensure(tx, view, team, now)
     # The time of its arrival decides whether the run is late, whatever happens while it is read.

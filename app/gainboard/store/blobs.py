@@ -1,32 +1,115 @@
-"""Files as they were uploaded, compressed, under the SHA-256 of their content."""
+"""Files as they were uploaded, and results: compressed, under the SHA-256 of their content.
+
+The compressed content is in the database, or outside of it in an object (`Database.objects`). An object is written
+before the transaction that refers to it, and its name is recorded before it is written. Objects without a reference
+are therefore known, and `delete_orphans` deletes them.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection as Container
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import IO, NamedTuple
+from uuid import uuid4
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, select
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 
+from gainboard.errors import BadInput, DatabaseBusy, ObjectsUnreachable, Refused
 from gainboard.store.database import Database, Transaction, insert_for
 from gainboard.store.job_tables import jobs
-from gainboard.store.tables import blob_parts, blobs, qrels, runs
-from gainboard.trec.zstd import ZstdDecompressor
+from gainboard.store.objects import Objects
+from gainboard.store.tables import blob_parts, blobs, objects, qrels, runs
+from gainboard.trec.zstd import ZstdDecompressor, ZstdError
 
 PART_BYTES = 4 << 20
 """Databases copy a value as a whole. Parts keep this copy small, whatever the size of the file."""
-HAS_CONTENT = select(blob_parts.c.sha256).where(blob_parts.c.sha256 == blobs.c.sha256).exists()
+IS_INSIDE = select(blob_parts.c.sha256).where(blob_parts.c.sha256 == blobs.c.sha256).exists()
+IS_OUTSIDE = blobs.c.object_name.is_not(None)
+HAS_CONTENT = or_(IS_OUTSIDE, IS_INSIDE)
 """True for a row of `blobs` whose content is stored. `delete_unneeded` keeps the row."""
+ORPHAN_AFTER = timedelta(days=1)
+"""The age at which an object without a reference is deleted: the transaction that would refer to it is long over."""
 
 
-def put(tx: Transaction, sha256: str, size: int, compressed: Iterable[bytes]) -> None:
-    """Store a zstd stream whose decompressed content has this hash and size. Equal content is stored only once."""
+@dataclass
+class Content:
+    """The content of a file, as a zstd stream, on its way into the store."""
+
+    sha256: str
+    size: int
+    compressed: IO[bytes] | bytes
+    object_name: str | None = None
+    is_used: bool = field(default=False, init=False)
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield the stream in parts for the database."""
+        if isinstance(self.compressed, bytes):
+            whole = self.compressed
+            yield from (whole[start : start + PART_BYTES] for start in range(0, len(whole), PART_BYTES))
+            return
+        self.compressed.seek(0)
+        while part := self.compressed.read(PART_BYTES):
+            yield part
+
+
+@contextmanager
+def prepared(database: Database, sha256: str, size: int, compressed: IO[bytes] | bytes) -> Iterator[Content]:
+    """Yield content for `put`, in a transaction inside of this context.
+
+    If files are kept outside of the database, the object is written now, before the transaction. At the end it is
+    deleted unless a row may refer to it.
+    """
+    content = Content(sha256, size, compressed)
+    if database.objects is not None:
+        content.object_name = _write(database, database.objects, content)
+    try:
+        yield content
+    except (BadInput, Refused):
+        content.is_used = False  # the transaction was rolled back; after other errors it may have been committed
+        raise
+    finally:
+        if content.object_name is not None and not content.is_used:
+            _delete_objects(database, [content.object_name])
+
+
+def _write(database: Database, store: Objects, content: Content) -> str:
+    # A name is never used twice, so whoever deletes an object cannot delete what somebody else has just written.
+    name = f"{content.sha256[:2]}/{content.sha256}.{uuid4().hex}.zst"
+    with database.writing() as tx:
+        tx.execute(insert(objects).values(name=name, created_at=datetime.now(UTC)))
+    if not isinstance(content.compressed, bytes):
+        content.compressed.seek(0)
+    store.put(name, content.compressed)
+    return name
+
+
+def put(tx: Transaction, content: Content) -> None:
+    """Store the content. Equal content is stored only once."""
     # Two collections may store the same file at the same time, and only this statement makes one wait for the other.
-    insert_new = insert_for(tx)(blobs).values(sha256=sha256, size=size).on_conflict_do_nothing()
-    if tx.execute(insert_new.returning(blobs.c.sha256)).first() is None and _lock(tx, [sha256], HAS_CONTENT):
+    row = {"sha256": content.sha256, "size": content.size}
+    insert_new = insert_for(tx)(blobs).values(row).on_conflict_do_nothing()
+    is_new = tx.execute(insert_new.returning(blobs.c.sha256)).first() is not None
+    if not is_new and lock(tx, [content.sha256], HAS_CONTENT):
         return
-    for position, part in enumerate(compressed):
-        tx.execute(insert(blob_parts).values(sha256=sha256, position=position, data=part))
+    set_content(tx, content)
+
+
+def set_content(tx: Transaction, content: Content) -> int:
+    """Store the content of an existing row of `blobs`. Return the number of parts in the database."""
+    tx.execute(update(blobs).where(blobs.c.sha256 == content.sha256).values(object_name=content.object_name))
+    if content.object_name is not None:
+        content.is_used = True
+        return 0
+    number = 0
+    for position, part in enumerate(content.parts()):
+        tx.execute(insert(blob_parts).values(sha256=content.sha256, position=position, data=part))
+        number += 1
+    return number
 
 
 def is_needed(unless: ColumnElement[bool] | None = None) -> ColumnElement[bool]:
@@ -52,7 +135,7 @@ def _size(tx: Transaction, which: ColumnElement[bool]) -> int:
     return int(tx.execute(select(func.coalesce(func.sum(blobs.c.size), 0)).where(which)).scalar_one())
 
 
-def _lock(tx: Transaction, hashes: Container[str], which: ColumnElement[bool]) -> list[str]:
+def lock(tx: Transaction, hashes: Container[str], which: ColumnElement[bool]) -> list[str]:
     """Lock the rows of these files, so that nobody else stores or deletes their content. Return those that match."""
     these = blobs.c.sha256.in_(hashes)
     tx.execute(select(blobs.c.sha256).where(these).order_by(blobs.c.sha256).with_for_update(key_share=True)).all()
@@ -60,41 +143,109 @@ def _lock(tx: Transaction, hashes: Container[str], which: ColumnElement[bool]) -
     return list(tx.execute(select(blobs.c.sha256).where(these, which)).scalars())
 
 
-def delete_unneeded(tx: Transaction, hashes: Container[str]) -> int:
-    """Delete the content of those of the files that nothing needs. Return its size in bytes, decompressed.
+def delete_unneeded(tx: Transaction, hashes: Container[str]) -> Deleted:
+    """Delete the content of those of the files that nothing needs.
 
-    The rows of `blobs` stay, because rows of pruned runs refer to them. `put` stores the content again.
+    The rows of `blobs` stay, because rows of pruned runs refer to them. `put` stores the content again. Content outside
+    of the database is only forgotten: pass the answer to `delete_forgotten` after the transaction.
     """
-    unneeded = _lock(tx, hashes, ~is_needed() & HAS_CONTENT)
+    unneeded = lock(tx, hashes, ~is_needed() & HAS_CONTENT)
+    these = blobs.c.sha256.in_(unneeded)
+    names = list(tx.execute(select(blobs.c.object_name).where(these, IS_OUTSIDE)).scalars())
     tx.execute(delete(blob_parts).where(blob_parts.c.sha256.in_(unneeded)))
-    return _size(tx, blobs.c.sha256.in_(unneeded))
+    tx.execute(update(blobs).where(these).values(object_name=None))
+    return Deleted(_size(tx, these), names)
 
 
-def cut(compressed: bytes) -> Iterator[bytes]:
-    """Yield a stream that is in memory in the parts that `put` takes."""
-    return (compressed[start : start + PART_BYTES] for start in range(0, len(compressed), PART_BYTES))
+class Deleted(NamedTuple):
+    """The decompressed bytes of deleted content, and the names of objects that nothing refers to any more."""
+
+    bytes: int
+    forgotten: Sequence[str]
+
+
+def delete_forgotten(database: Database, deleted: Deleted) -> None:
+    """Delete the objects of deleted content. Those that cannot be deleted now are orphans."""
+    _delete_objects(database, deleted.forgotten)
+
+
+def delete_orphans(database: Database) -> int:
+    """Delete the objects that nothing refers to, from uploads that failed long ago. Return their number."""
+    old = objects.c.created_at < datetime.now(UTC) - ORPHAN_AFTER
+    unused = ~select(blobs.c.sha256).where(blobs.c.object_name == objects.c.name).exists()
+    with database.reading() as tx:
+        names = list(tx.execute(select(objects.c.name).where(old, unused)).scalars())
+    return _delete_objects(database, names)
+
+
+def _delete_objects(database: Database, names: Sequence[str]) -> int:
+    """Delete the objects, and then their names. Return how many were deleted; the others stay known as orphans."""
+    if not names or database.objects is None:
+        return 0
+    try:
+        database.objects.delete(names)
+        with database.writing() as tx:
+            tx.execute(delete(objects).where(objects.c.name.in_(names)))
+    except (ObjectsUnreachable, DatabaseBusy):
+        return 0  # the reason is in the log
+    return len(names)
 
 
 def get(database: Database, sha256: str) -> Iterator[bytes]:
     """Yield the decompressed content, in pieces of at most a few MiB.
 
     Each part is read in a transaction of its own, because the reader may be slow and content never changes. A download
-    therefore holds no connection and no snapshot.
+    therefore holds no connection and no snapshot. Raise ObjectsUnreachable.
     """
+    with database.reading() as tx:
+        name = tx.execute(select(blobs.c.object_name).where(blobs.c.sha256 == sha256)).scalar()
+    stream = parts_of(database, sha256) if name is None else require_objects(database).get(name)
+    try:
+        yield from decompressed(stream)
+    except EOFError as error:
+        raise DatabaseBusy("The file was moved or deleted while it was read. Try again shortly.") from error
+
+
+def decompressed(stream: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the content of a zstd stream. Raise ZstdError if it is damaged, and EOFError if its end is missing."""
     decompressor = ZstdDecompressor()
-    for part in _parts(database, sha256):
+    for part in stream:
         data = part
         # A part may decompress to much more than its size, so the content is read in pieces of limited size.
-        while True:
+        while not decompressor.eof:
             piece = decompressor.decompress(data, PART_BYTES)
             if piece:
                 yield piece
-            if decompressor.eof or decompressor.needs_input:
+            if decompressor.needs_input:
                 break
             data = b""
+    if not decompressor.eof:
+        raise EOFError
 
 
-def _parts(database: Database, sha256: str) -> Iterator[bytes]:
+def is_whole(stream: Iterable[bytes], sha256: str, size: int) -> bool:
+    """Return whether this is the zstd stream of the content with this hash and size."""
+    digest, length = hashlib.sha256(), 0
+    try:
+        for piece in decompressed(stream):
+            digest.update(piece)
+            length += len(piece)
+    except (ZstdError, EOFError):
+        return False
+    return (digest.hexdigest(), length) == (sha256, size)
+
+
+def require_objects(database: Database) -> Objects:
+    """Return the store of the files outside of the database. Raise ObjectsUnreachable if none is configured."""
+    if database.objects is None:
+        raise ObjectsUnreachable(
+            "This file is kept outside of the database, but this server does not know where. Set GAINBOARD_OBJECTS."
+        )
+    return database.objects
+
+
+def parts_of(database: Database, sha256: str) -> Iterator[bytes]:
+    """Yield the compressed content that is in the database, each part in a transaction of its own."""
     for position in count():
         query = select(blob_parts.c.data).where(blob_parts.c.sha256 == sha256, blob_parts.c.position == position)
         with database.reading() as tx:

@@ -18,7 +18,7 @@ from sqlalchemy.pool import NullPool
 
 from gainboard.errors import DatabaseUnusable
 from gainboard.store.backup.copying import in_words
-from gainboard.store.blobs import HAS_CONTENT, PART_BYTES, is_needed
+from gainboard.store.blobs import HAS_CONTENT, IS_OUTSIDE, is_needed, is_whole, require_objects
 from gainboard.store.database import Database
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import CHORES
@@ -26,7 +26,6 @@ from gainboard.store.job_tables import job_chunks, job_file_parts, job_files, jo
 from gainboard.store.ownership import LOCK_KEY, is_locked
 from gainboard.store.schema import configuration, revision_of
 from gainboard.store.tables import audit, blob_parts, blobs, collections, qrels, runs
-from gainboard.trec.zstd import ZstdDecompressor, ZstdError
 
 
 @contextmanager
@@ -174,12 +173,21 @@ def owner(database: Database, tx: Connection) -> str | None:
     return f"a server at {row[1]}, process {row[0]} of PostgreSQL" if row is not None else None
 
 
-def broken_files(tx: Connection) -> Iterator[str]:
-    """Read every stored file, and yield the hashes of those whose content has changed."""
+def broken_files(database: Database, tx: Connection) -> Iterator[str]:
+    """Read every stored file, and yield the hashes of those whose content is missing or has changed.
+
+    Raise ObjectsUnreachable if files are outside of the database and cannot be read.
+    """
     # The content of pruned runs was deleted on purpose.
-    for sha256, length in tx.execute(select(blobs.c.sha256, blobs.c.size).where(HAS_CONTENT | is_needed())).all():
-        if _measured(tx, sha256) != (sha256, length):
-            yield sha256
+    for row in tx.execute(select(blobs).where(HAS_CONTENT | is_needed())).all():
+        stream = _parts(tx, row.sha256) if row.object_name is None else require_objects(database).get(row.object_name)
+        if not is_whole(stream, row.sha256, row.size):
+            yield row.sha256
+
+
+def files_outside(tx: Connection) -> int:
+    """Return the number of files whose content is outside of the database."""
+    return tx.execute(select(func.count()).select_from(blobs).where(IS_OUTSIDE)).scalar_one()
 
 
 def broken_exhibits(tx: Connection) -> Iterator[str]:
@@ -199,21 +207,8 @@ def broken_exhibits(tx: Connection) -> Iterator[str]:
             yield f"{file.path} of job number {file.job_number}"
 
 
-def _measured(tx: Connection, sha256: str) -> tuple[str, int] | None:
+def _parts(tx: Connection, sha256: str) -> Iterator[bytes]:
     positions = select(blob_parts.c.position).where(blob_parts.c.sha256 == sha256).order_by(blob_parts.c.position)
-    decompressor, digest, length = ZstdDecompressor(), hashlib.sha256(), 0
     for position in tx.execute(positions).scalars().all():
         this = (blob_parts.c.sha256 == sha256) & (blob_parts.c.position == position)
-        data = tx.execute(select(blob_parts.c.data).where(this)).scalar_one()
-        try:
-            # A small part may decompress to gigabytes, so its content is read in pieces of limited size.
-            while not decompressor.eof:
-                piece = decompressor.decompress(data, PART_BYTES)
-                digest.update(piece)
-                length += len(piece)
-                if decompressor.needs_input:
-                    break
-                data = b""
-        except ZstdError:
-            return None
-    return digest.hexdigest(), length
+        yield tx.execute(select(blob_parts.c.data).where(this)).scalar_one()

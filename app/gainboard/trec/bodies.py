@@ -90,6 +90,11 @@ def decompressed(source: BinaryIO, encoding: str | None, limits: Limits) -> Iter
     return body.guarded(body.pieces(CHUNK) if codec is None else _inflated(body.compressed_pieces(), codec))
 
 
+def is_compressed(head: bytes, encoding: str | None) -> bool:
+    """Return whether a body with these first bytes is compressed in a supported format."""
+    return (encoding or "").strip().lower() in ENCODINGS or head.startswith((*GZIP.magic, *ZSTD.magic))
+
+
 class _Body:
     """The source, with counts of the bytes read from it and of the bytes that were decompressed."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -98,15 +99,19 @@ def do_chore(workspace: Workspace, claim: Claim, chore: StoredJob) -> None:
     """Do the chore that a worker has claimed, and end its job. Raise ClaimLost."""
     writer = FileWriter(workspace, claim)
     made = _CHORES[chore.kind](workspace, writer, _subject(workspace, chore))
-    sha256 = hashlib.sha256(made.result).hexdigest() if made.result is not None else None
-    compressed = compress(made.result) if made.result is not None else b""
-    with workspace.database.writing() as tx:
+    with _prepared(workspace, made.result) as content, workspace.database.writing() as tx:
         if not claims.holds(tx, claim):
             return
-        if made.result is not None and sha256 is not None:
-            blobs.put(tx, sha256, len(made.result), blobs.cut(compressed))
+        if content is not None:
+            blobs.put(tx, content)
         writer.keep(tx)
-        claims.finish(tx, claim, sha256, workspace.now(), made.exhibits)
+        claims.finish(tx, claim, content.sha256 if content else None, workspace.now(), made.exhibits)
+
+
+def _prepared(workspace: Workspace, result: bytes | None) -> AbstractContextManager[blobs.Content | None]:
+    if result is None:
+        return nullcontext()
+    return blobs.prepared(workspace.database, hashlib.sha256(result).hexdigest(), len(result), compress(result))
 
 
 def _subject(workspace: Workspace, chore: StoredJob) -> StoredWork:

@@ -46,7 +46,7 @@ class Engine:
         self._turns = claims.Turns()
         self._replies: list[tuple[Claim, Reply]] = []
         self._thread: Thread | None = None
-        self._slots = [Slot(workspace.database.url, self._news.set) for _ in range(slots)]
+        self._slots = [Slot(workspace.database, self._news.set) for _ in range(slots)]
 
     @property
     def works(self) -> Literal["here", "elsewhere", "off"]:

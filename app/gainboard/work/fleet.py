@@ -101,7 +101,7 @@ class FleetEngine:
         self._pace = pace or Pace()
         self._ownership = Ownership(workspace.database, shared=True)
         news = [Event() for _ in range(slots)]
-        self._news = {Slot(workspace.database.url, event.set): event for event in news}
+        self._news = {Slot(workspace.database, event.set): event for event in news}
         self._slots = list(self._news)
         self._free = deque(self._slots)
         self._threads = ThreadPoolExecutor(slots + 2, thread_name_prefix="fleet")

@@ -2,9 +2,10 @@
 
     python -m gainboard.work.process
 
-It reads lines of JSON from standard input: first the address of the database (not an argument, which every user of
-the machine could read), then claims. It answers each claim with one line, a `Reply`. The end of standard input means
-that the owner has ended, for any reason. Then this process ends at once, even in the middle of a computation.
+It reads lines of JSON from standard input: first the addresses of the database and of files outside of it (not as
+arguments, which every user of the machine could read), then claims. It answers each claim with one line, a `Reply`. The
+end of standard input means that the owner has ended, for any reason. Then this process ends at once, even in the middle
+of a computation.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def main() -> None:
     Thread(target=_read, args=(sys.stdin, lines), daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    worker = Worker(Workspace(Database(json.loads(lines.get())["url"])))
+    stored = json.loads(lines.get())
+    worker = Worker(Workspace(Database(stored["url"], objects=stored["objects"])))
     while True:
         reply = _answer(worker, Claim(**json.loads(lines.get())))
         fields = {"claim": reply.claim, "outcome": reply.outcome, "message": reply.message, "trace": reply.trace}

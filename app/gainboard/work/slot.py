@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 import gainboard
+from gainboard.store.database import Database
 from gainboard.store.job_records import Claim
 from gainboard.work.process import Reply
 
@@ -26,8 +27,8 @@ _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", 
 class Slot:
     """A slot, idle at first. `wake` is called from another thread whenever there may be news."""
 
-    def __init__(self, url: str, wake: Callable[[], None]) -> None:
-        self._url = url
+    def __init__(self, database: Database, wake: Callable[[], None]) -> None:
+        self._database = database
         self._wake = wake
         self._process: subprocess.Popen[str] | None = None
         self._ended = Event()
@@ -120,7 +121,8 @@ class Slot:
                 start_new_session=True,
             )
         Thread(target=self._listen, args=(self._process, self._ended), daemon=True).start()
-        self._send({"url": self._url})
+        objects = self._database.objects
+        self._send({"url": self._database.url, "objects": objects.address if objects else None})
 
     def _send(self, message: dict[str, object]) -> None:
         assert self._process is not None

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from gainboard.errors import InvalidRequest, Unavailable
 from gainboard.evaluation.analyses import Analysis, Arrays, Change
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
 from gainboard.evaluation.identical import near_duplicates
 from gainboard.evaluation.principals import Principal, holder
 from gainboard.evaluation.versions import JudgedVersion, published_versions
@@ -25,7 +26,7 @@ from gainboard.trec.zstd import compress
 from gainboard.work.chores import do_chore, enqueue_layouts
 from gainboard.work.files import ClaimLost, FileWriter
 from gainboard.work.job_kinds import find_kind
-from gainboard.work.orders import matrices_of
+from gainboard.work.orders import matrices_of, narrowed
 from gainboard.work.pairs import list_pairs, write_pairs
 from gainboard.work.results import exhibits_of, names_of, parse, with_pairs, write_summary, write_tables
 
@@ -79,8 +80,10 @@ def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis:
         collection, version = collections.of_id(tx, job.collection_id), qrels.of_id(tx, job.qrels_id)
         candidates = runs.of_ids(tx, job.run_ids)
         own = JudgedVersion.of(workspace, tx, version)
+        custom = stored_custom_metrics(tx, collection) if names_custom(job.params) else NO_CUSTOM
         others = published_versions(workspace, tx, collection, params.versions())
-    analysis: Analysis = kind.analysis(matrices_of(workspace, collection, own, others, candidates, params), params)
+    data = narrowed(collection, own, others, candidates, params)
+    analysis: Analysis = kind.analysis(matrices_of(workspace, data, params, custom), params)
     return analysis
 
 
@@ -118,13 +121,14 @@ def _is_ended(workspace: Workspace, claim: Claim, job: StoredJob, analysis: Anal
     write_tables(writer, made.tables)
     write_pairs(writer, tested)
     write_summary(writer, body, tested)
-    with workspace.database.writing() as tx:
+    stored = blobs.prepared(workspace.database, sha256, len(body), compressed)
+    with stored as content, workspace.database.writing() as tx:
         asker = _lock_for_change(workspace, tx, job, analysis)
         if not claims.holds(tx, claim):
             return True
         if isinstance(analysis, Change) and not analysis.apply(tx, asker):
             return False
-        blobs.put(tx, sha256, len(body), blobs.cut(compressed))
+        blobs.put(tx, content)
         writer.keep(tx)
         claims.finish(tx, claim, sha256, workspace.now(), names_of(made, tested))
         enqueue_layouts(tx, workspace.now(), job.number)
@@ -155,10 +159,13 @@ def _headed(job: StoredJob, analysis: Analysis, result: dict[str, Any]) -> dict[
         "runs": [run.name for run in matrices.runs],
         "engine_version": find_kind(job.kind).engine_version,
     }
+    chosen = {"topic_group": matrices.chosen.described()} if matrices.chosen else {}
+    labels = custom_labels(job.params)
+    uploaded = {"uploaded_scores": [matrices.custom.resolve(label).described() for label in labels]} if labels else {}
     left_out = [{"run": name, "identical_to": kept} for name, kept in matrices.left_out.items()]
     dropped = {"runs_left_out": left_out} if job.params.get("drop_identical") else {}
     near = {"near_duplicates": near_duplicates(matrices)} if analysis.compares_pairs else {}
-    return head | dropped | near | result
+    return head | chosen | uploaded | dropped | near | result
 
 
 class _Progress:

@@ -18,7 +18,8 @@ def _backup(parsed: argparse.Namespace) -> int:
     from gainboard.store.backup import take  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
 
-    database = Database(read_settings(parsed).url)
+    settings = read_settings(parsed)
+    database = Database(settings.url, objects=settings.objects)
     try:
         with interruptible(), table_progress("backup") as told:
             taken = take(database, parsed.file, told, force=parsed.force)

@@ -20,7 +20,8 @@ def _prune(parsed: argparse.Namespace) -> int:
     from gainboard.store.database import Database  # noqa: PLC0415
     from gainboard.store.inspection import require_current  # noqa: PLC0415
 
-    database = Database(read_settings(parsed).url)
+    settings = read_settings(parsed)
+    database = Database(settings.url, objects=settings.objects)
     try:
         require_current(database)
         act = find_prunable if parsed.dry_run else prune

@@ -33,12 +33,12 @@ def _worker(parsed: argparse.Namespace) -> int:
         ) from error
     settings = Settings.read(os.environ)
     logs.configure()
-    database = Database(settings.url)
+    database = Database(settings.url, objects=settings.objects)
     try:
         require_current(database)
         pace = Pace(settings.worker_timeout, settings.worker_timeout)
         measures = _measured(parsed.metrics_host, parsed.metrics_port) if parsed.metrics_port else None
-        FleetEngine(Workspace(database), parsed.slots or max(1, settings.slots), pace, measures).run()
+        FleetEngine(Workspace(database), parsed.job_slots or max(1, settings.slots), pace, measures).run()
     finally:
         database.close()
     return 0
@@ -72,7 +72,10 @@ def _slots(text: str) -> int:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--slots", type=_slots, help="number of processes that run jobs (default: one less than there are cores)"
+        "--job-slots",
+        type=_slots,
+        metavar="N",
+        help="number of processes that run jobs (default: one less than there are cores)",
     )
     parser.add_argument("--metrics-port", type=int, metavar="PORT", help="show measurements to Prometheus on this port")
     parser.add_argument("--metrics-host", default=HOST, help="address for it (default: only this machine)")

@@ -97,7 +97,7 @@ def _open_database(open_things: ExitStack, subject: Subject) -> Subject:
         return replace(subject, refused=error.message)
     subject = replace(subject, settings=settings)
     try:
-        database = Database(settings.url)
+        database = Database(settings.url, objects=settings.objects)
         open_things.callback(database.close)
         subject = replace(subject, database=database)
         tx = open_things.enter_context(looking(database))

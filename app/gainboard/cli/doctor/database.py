@@ -99,9 +99,19 @@ def contents(subject: Subject) -> Iterator[Finding]:
 @check
 def files(subject: Subject) -> Iterator[Finding]:
     """Check that every stored file still has the content that was uploaded or made."""
-    if subject.current is None or not subject.thorough:
+    if subject.current is None or subject.database is None:
         return
-    broken = list(inspection.broken_files(subject.current))
+    outside = inspection.files_outside(subject.current)
+    if outside and subject.database.objects is None:
+        yield Finding(
+            "problem",
+            f"{outside:,} files are kept outside of the database, but GAINBOARD_OBJECTS is not set",
+            "Set it to their place, as on the servers.",
+        )
+        return
+    if not subject.thorough:
+        return
+    broken = list(inspection.broken_files(subject.database, subject.current))
     for name in broken:
         yield Finding(
             "problem",

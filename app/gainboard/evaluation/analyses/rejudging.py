@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,28 @@ from gainboard.evaluation.rejudging import OrderChange, Plan, Rejoined, lock_for
 from gainboard.metrics import JudgedRun
 from gainboard.store import runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import OrderBy
+from gainboard.store.records import OrderBy, Run
 
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 COUNTS = ("retrieved", "unjudged", "topics_missing", "topics_unknown")
 PACKED = ("rankings", "retrieval_scores")
+
+
+def cost_of(run: Run) -> float:
+    """Return the estimated seconds that it takes to read a run and to join it."""
+    return SECONDS_A_RUN + SECONDS_A_LINE * run.retrieved
+
+
+def as_arrays(row: Mapping[str, Any]) -> Arrays:
+    """Return the columns of a join as findings of a part; `as_row` reads them."""
+    packed = {name: _as_array(row[name]) for name in PACKED}
+    return {"counts": np.array([row[name] for name in COUNTS], np.int64), **packed}
+
+
+def as_row(arrays: Arrays) -> dict[str, Any]:
+    """Return the columns of a join from the findings that `as_arrays` returned."""
+    counts = dict(zip(COUNTS, arrays["counts"].tolist(), strict=True))
+    return {name: arrays[name].tobytes() for name in PACKED} | counts
 
 
 class Rejudging(Change):
@@ -30,14 +47,13 @@ class Rejudging(Change):
         self._change = OrderChange(matrices.workspace, matrices.collection, order_by)
 
     def parts(self) -> list[float]:
-        return [SECONDS_A_RUN + SECONDS_A_LINE * run.retrieved for run in self.matrices.runs]
+        return [cost_of(run) for run in self.matrices.runs]
 
     def work(self, part: int) -> Arrays:
         joined = self._change.join(self.matrices.qrels, self.matrices.runs[part])
         if joined.fault is not None:
             return {"fault": _as_array(joined.fault.encode())}
-        packed = {name: _as_array(joined.row[name]) for name in PACKED}
-        return {"counts": np.array([joined.row[name] for name in COUNTS], np.int64), **packed}
+        return as_arrays(joined.row)
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
         for run, arrays in zip(self.matrices.runs, found, strict=True):
@@ -77,8 +93,7 @@ def _as_array(data: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:
 def _rejoined(arrays: Arrays) -> Rejoined:
     if "fault" in arrays:
         return Rejoined(fault=arrays["fault"].tobytes().decode())
-    counts = dict(zip(COUNTS, arrays["counts"].tolist(), strict=True))
-    return Rejoined({name: arrays[name].tobytes() for name in PACKED} | counts)
+    return Rejoined(as_row(arrays))
 
 
 def _topics_that_differ(before: JudgedRun, after: JudgedRun) -> int:

@@ -11,6 +11,7 @@ from gainboard.store.backup import files
 from gainboard.store.backup.copying import Told, copy, counted, in_words, tables
 from gainboard.store.backup.revisions import known_revision, upgrade
 from gainboard.store.database import Database
+from gainboard.store.moving import include
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,9 @@ class Taken:
 def take(database: Database, file: Path, told: Told, *, force: bool = False) -> Taken:
     """Write everything that was committed at the start into a new file, and nothing later.
 
-    Nobody waits for it, and the schema keeps its revision. Raise BadSetting if the file cannot be written,
-    DatabaseUnusable if the database is missing or cannot be read, and DatabaseNewer.
+    Nobody waits for it, and the schema keeps its revision. Files outside of the database are part of it. Raise
+    BadSetting if the file cannot be written, DatabaseUnusable if the database is missing or cannot be read,
+    DatabaseNewer, and ObjectsUnreachable.
     """
     _require_apart(database, file)
     with files.placed(file, force=force) as temporary:
@@ -35,6 +37,8 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
             with files.writing(temporary) as target:
                 upgrade(target, revision)
                 rows = copy(source, target, told)
+                if rows.get("objects"):
+                    rows |= {"blob_parts": rows["blob_parts"] + include(database, target), "objects": 0}
         _require_copy(temporary, rows)
         return Taken(revision, rows, temporary.stat().st_size)
 

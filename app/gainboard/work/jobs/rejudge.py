@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
@@ -53,8 +54,9 @@ def _find_same(tx: Transaction, collection: Collection, asked: RejudgeParams) ->
             f'PATCH /v1/collections/{collection.name} {{"order_by": "{asked.order_by}"}}.'
         )
     if not is_in_order(tx, collection, asked.order_by):
-        return _newest_job(tx, collection, asked, "running") or _newest_job(tx, collection, asked, "queued")
-    if (done := _newest_job(tx, collection, asked, "succeeded")) is not None:
+        is_open = newest_job(tx, collection, REJUDGE, asked, "running")
+        return is_open or newest_job(tx, collection, REJUDGE, asked, "queued")
+    if (done := newest_job(tx, collection, REJUDGE, asked, "succeeded")) is not None:
         return done
     raise Conflict(
         f"The runs of {collection.name!r} are already ordered by {asked.order_by}, under qrels version "
@@ -62,10 +64,11 @@ def _find_same(tx: Transaction, collection: Collection, asked: RejudgeParams) ->
     )
 
 
-def _newest_job(tx: Transaction, collection: Collection, asked: RejudgeParams, state: JobState) -> StoredJob | None:
-    found = jobs.page(
-        tx, before=None, limit=MOST_LOOKED_AT, collection_id=collection.id, kind=REJUDGE.name, state=state
-    )
+def newest_job(
+    tx: Transaction, collection: Collection, kind: JobKind[Any], asked: AnyParams, state: JobState
+) -> StoredJob | None:
+    """Return the newest job of this state that makes, or has made, this change of the collection."""
+    found = jobs.page(tx, before=None, limit=MOST_LOOKED_AT, collection_id=collection.id, kind=kind.name, state=state)
     return next((job for job in found if job.params == asked.shown()), None)
 
 

@@ -1,0 +1,116 @@
+"""Objects: the content of files, kept outside of the database in a folder or in an S3-compatible store."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from gainboard.errors import BadSetting, ObjectsUnreachable
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig
+
+EXAMPLES: Final = "s3://bucket/gainboard or file:///srv/gainboard-files"
+_PIECE_BYTES = 4 << 20
+# Whoever gives an address without TLS wants it, and a bucket in the same network often has no other.
+_PATIENCE: ClientConfig = {"connect_timeout": "5s", "timeout": "60s", "allow_http": True}
+_TRIES: RetryConfig = {"max_retries": 3}
+
+log = logging.getLogger("gainboard")
+
+
+class Objects:
+    """A folder or a bucket. Each object is written once, under a name that is never used again.
+
+    Its methods raise ObjectsUnreachable. The credentials of a bucket come from the usual `AWS_...` variables.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._folder = _folder(address)
+        try:
+            from obstore.store import LocalStore, S3Store  # noqa: PLC0415 (an optional extra)
+        except ModuleNotFoundError as error:
+            raise BadSetting(
+                f"The extra for files outside of the database is missing ({error}). Install it, in the folder of "
+                "Gainboard's source: pip install '.[objects]'"
+            ) from error
+        with _unusable(address):
+            self._store: LocalStore | S3Store = (
+                LocalStore(self._folder, mkdir=True)
+                if self._folder
+                else S3Store.from_url(address, client_options=_PATIENCE, retry_config=_TRIES)
+            )
+
+    def put(self, name: str, content: IO[bytes] | bytes) -> None:
+        """Write an object. It is there as a whole, and on the disk, or not at all."""
+        from obstore import put  # noqa: PLC0415
+
+        with _translated(name):
+            put(self._store, name, content, max_concurrency=2)
+            if self._folder:
+                _sync(self._folder / name)
+
+    def get(self, name: str) -> Iterator[bytes]:
+        """Yield the content, in pieces of a few MiB."""
+        from obstore import get  # noqa: PLC0415
+
+        with _translated(name):
+            for piece in get(self._store, name).stream(_PIECE_BYTES):
+                yield bytes(piece)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete these objects; an object that does not exist is deleted already."""
+        from obstore import delete  # noqa: PLC0415
+
+        for name in names:
+            with _translated(name), suppress(FileNotFoundError):
+                delete(self._store, name)
+
+
+def _folder(address: str) -> Path | None:
+    """Return the folder of an address, or None for a bucket. Raise BadSetting for any other address."""
+    parts = urlsplit(address)
+    if parts.scheme == "s3" and parts.netloc:
+        return None
+    if parts.scheme == "file" and not parts.netloc and len(parts.path) > 1:
+        return Path(unquote(parts.path))
+    raise BadSetting(f"The address of files outside of the database is invalid. Valid ones are {EXAMPLES}")
+
+
+@contextmanager
+def _unusable(address: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # a wrong address or configuration has several classes, and some are built-in
+        raise BadSetting(f"Cannot keep files in {address}: {error}") from error
+
+
+@contextmanager
+def _translated(name: str) -> Iterator[None]:
+    from obstore.exceptions import BaseError  # noqa: PLC0415
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        log.error("the object %s is missing in the store of files", name)
+        raise ObjectsUnreachable("The content of this file is missing in the store of files.") from error
+    except (BaseError, OSError) as error:
+        # The message may contain hosts and keys. It belongs into the log, not into an answer.
+        log.warning("the store of files did not answer: %s", str(error).partition("\n")[0])
+        raise ObjectsUnreachable("The store of files did not answer. Nothing was stored. Try again shortly.") from error
+
+
+def _sync(path: Path) -> None:
+    # Otherwise, after a power failure, the database might refer to a file whose content was never written.
+    for each in (path, path.parent):
+        descriptor = os.open(each, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

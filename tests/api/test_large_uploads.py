@@ -1,0 +1,132 @@
+"""Large files are read in a process of their own, and answered as all others."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import pickle
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from gainboard.evaluation import apart, intake
+from tests.api.campaign import QRELS, RUN, Campaign, refused
+from tests.conftest import Service
+from tests.waiting import until
+
+pytestmark = pytest.mark.outer
+LINES = "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 400_000))
+LARGE = RUN + LINES
+"""A run of 17 MB, of which two topics are judged."""
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the processes that were started for reading."""
+    found: list[int] = []
+    start = apart._started
+
+    def noted(files: Any) -> Any:
+        process = start(files)
+        found.append(process.pid)
+        return process
+
+    monkeypatch.setattr(apart, "_started", noted)
+    return found
+
+
+@pytest.fixture
+def campaign(service: Service) -> Campaign:
+    """A collection with qrels."""
+    found = Campaign(service, depth=500_000)
+    found.put_qrels()
+    return found
+
+
+def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign: Campaign, started: list[int]) -> None:
+    assert len(LARGE) > intake.LARGE_BYTES
+    answer = campaign.submit(LARGE)
+    assert (answer.status_code, len(started)) == (201, 1), answer.text
+    small = campaign.submit(RUN.replace("tag", "small"))
+    assert (small.status_code, len(started)) == (201, 1)
+    assert answer.json()["retrieved"] == small.json()["retrieved"] + 399_999
+    rows = {row["name"]: row["mean"] for row in campaign.scores("AP", "nDCG@10")["runs"]}
+    assert rows["tag"] == rows["small"]
+    found = campaign.organiser.get(f"{campaign.path}/runs/tag", headers={"Accept": "text/plain"})
+    assert found.text == LARGE
+
+
+def test_a_compressed_run_and_a_form_are_read_there_as_well(
+    campaign: Campaign, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "LARGE_COMPRESSED_BYTES", 1 << 20)
+    packed = gzip.compress(LARGE.encode(), 1)
+    assert campaign.submit(packed).status_code == 201
+    files = {"file": ("a.run", gzip.compress(LARGE.replace("tag", "other").encode(), 1))}
+    answer = campaign.organiser.post(f"{campaign.path}/runs", params={"team": "lemur"}, files=files)
+    assert (answer.status_code, len(started)) == (201, 2), answer.text
+    assert campaign.get("/runs/other").json()["retrieved"] == campaign.get("/runs/tag").json()["retrieved"]
+
+
+def test_faults_of_a_large_run_are_listed_with_their_lines(campaign: Campaign, started: list[int]) -> None:
+    answer = campaign.submit(LARGE + "3 Q0 one-more 1\n")
+    assert (refused(answer), len(started)) == ((422, "faulty-file"), 1)
+    assert answer.json()["errors"][0]["line"] == LARGE.count("\n") + 1
+    assert campaign.get("/runs").json()["items"] == []
+
+
+def test_large_qrels_are_published(campaign: Campaign, started: list[int]) -> None:
+    campaign.submit(RUN)
+    large = QRELS + "".join(f"9 0 document-{number:09} 0\n" for number in range(800_000))
+    answer = campaign.put_qrels(large)
+    assert (answer.status_code, len(started)) == (201, 1), answer.text
+    assert answer.json()["judged"] == QRELS.count("\n") + 800_000
+    assert refused(campaign.put_qrels(large + "9 0 document-000000000 1\n")) == (422, "faulty-file")
+
+
+def test_a_reader_that_is_killed_is_answered_and_stores_nothing(campaign: Campaign, started: list[int]) -> None:
+    with submitting(campaign, LARGE) as answers:
+        until(lambda: started)
+        os.kill(started[0], signal.SIGKILL)
+    assert refused(answers[0]) == (503, "out-of-memory")
+    assert campaign.get("/runs").json()["items"] == []
+    assert campaign.submit(LARGE).status_code == 201
+
+
+def test_other_requests_are_answered_while_it_reads(campaign: Campaign, started: list[int]) -> None:
+    with submitting(campaign, LARGE) as answers:
+        until(lambda: started)
+        os.kill(started[0], signal.SIGSTOP)
+        try:
+            assert campaign.get("/runs").status_code == 200
+            assert answers == []
+        finally:
+            os.kill(started[0], signal.SIGCONT)
+    assert answers[0].status_code == 201
+
+
+@contextmanager
+def submitting(campaign: Campaign, text: str) -> Iterator[list[httpx.Response]]:
+    """Submits a run beside the block, and yields the list into which its answer comes."""
+    answers: list[httpx.Response] = []
+    client = campaign.service.client(campaign.organiser.headers["Authorization"].removeprefix("Bearer "))
+    thread = Thread(target=lambda: answers.append(campaign.submit(text, client, team="lemur")))
+    thread.start()
+    yield answers
+    thread.join()
+
+
+def test_the_reader_ends_when_the_server_ends(started: list[int]) -> None:
+    process = apart._started(())
+    assert process.stdin is not None
+    process.stdin.write(pickle.dumps(apart.Task(time.sleep, [600], compiled=False)))
+    process.stdin.close()  # the system does it for a server that is killed
+    assert process.wait(60) == 1
+    assert process.stdout is not None
+    process.stdout.close()
