@@ -15,6 +15,7 @@ from gainboard.api import (
     audit,
     collections,
     compare,
+    design,
     health,
     impact,
     jobs,
@@ -28,11 +29,13 @@ from gainboard.api import (
     results,
     run_profile,
     runs,
+    score_matrices,
     scores,
     sweep,
     teams,
     telemetry,
     tokens,
+    topic_groups,
     topic_rankings,
 )
 from gainboard.api.access_log import AccessLog
@@ -59,10 +62,12 @@ ROUTERS = (
     health,
     telemetry,
     metrics,
+    design,
     collections,
     qrels,
     impact,
     runs,
+    score_matrices,
     scores,
     sweep,
     leaderboard,
@@ -72,6 +77,7 @@ ROUTERS = (
     jobs,
     reports,
     teams,
+    topic_groups,
     tokens,
     organisers,
     limits,
@@ -104,7 +110,7 @@ def open_database(settings: Settings) -> Database:
     """Return the database of these settings."""
     if settings.database_url is None:
         make_folder(settings)
-    return Database(settings.url)
+    return Database(settings.url, objects=settings.objects)
 
 
 def make_folder(settings: Settings) -> None:
@@ -190,6 +196,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
         lifespan=lifespan,
         dependencies=[Depends(known_query)],
         license_info={"name": "MIT", "identifier": "MIT"},
+        telemetry={"auto_configure": True, "logs": False, "operation_spans": False, "exclude": telemetry.is_probe},
         docs_url=None,  # the dashboard has this page, without another origin
         redoc_url=None,
         redirect_slashes=False,

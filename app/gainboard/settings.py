@@ -29,6 +29,11 @@ class Settings(BaseModel):
     database_url: str | None = Field(
         None, description="Another database, for example postgresql+psycopg://user@host/gainboard"
     )
+    objects: str | None = Field(
+        None,
+        description="Where files are kept instead of in the database, for example s3://bucket/gainboard or "
+        "file:///srv/gainboard-files",
+    )
     admin_token: Annotated[SecretStr, Field(min_length=20)] | None = Field(
         None, description="This text, of at least 20 characters, becomes an organiser's token"
     )

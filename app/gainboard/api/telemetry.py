@@ -35,7 +35,15 @@ GAUGES = {
 }
 """Numbers of now, with their meanings. The first five are those of the database."""
 
+PROBES = ("/healthz", "/readyz", "/metrics")
+"""The addresses that machines ask for all the time."""
+
 router = APIRouter(tags=["health"], responses=documented())
+
+
+def is_probe(scope: Scope) -> bool:
+    """Return whether a request is a probe, which is left out of traces."""
+    return scope["type"] == "http" and scope["path"] in PROBES
 
 
 class Telemetry:
