@@ -138,9 +138,11 @@ def measure_jobs(client: httpx.Client, runs: int) -> Iterator[Row]:
         "judgments": {},
         "gain-robustness": {"metrics": ["Q", "Rmeasure", *GRADED]},
         "rank-correlation": {"metrics": PAPER, "accuracy": True},
+        "leave-one-team-out": {"metrics": GRADED, "pool_depth": 100},
     }
-    # To rejudge is not to analyse: it would change the collection that the next rows are about.
-    kinds = [kind["name"] for kind in client.get("/v1/job-kinds").json()["items"] if kind["name"] != "rejudge"]
+    # To judge is not to analyse: it would change the collection that the next rows are about.
+    changes = ("judge", "rejudge")
+    kinds = [kind["name"] for kind in client.get("/v1/job-kinds").json()["items"] if kind["name"] not in changes]
     for kind in kinds:
         params = asked.get(kind, {"metrics": PAPER})
         metrics = f" x {len(params['metrics'])} metrics" if "metrics" in params else ""

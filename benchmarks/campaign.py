@@ -34,7 +34,7 @@ DASHBOARDS, LOOKS, PAUSE = 200, 5, 2.0
 @contextmanager
 def _worker(database: str) -> Iterator[None]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GAINBOARD_")}
-    command = [sys.executable, "-m", "gainboard", "worker", "--slots", "1"]
+    command = [sys.executable, "-m", "gainboard", "worker", "--job-slots", "1"]
     process = subprocess.Popen(
         command, env=environment | {"GAINBOARD_DATABASE_URL": database}, stderr=subprocess.DEVNULL
     )

@@ -39,7 +39,7 @@ def create_collection(client: httpx.Client, levels: int, qrels: Path) -> None:
 
 def upload(client: httpx.Client, run: Path) -> str:
     """Submit a run file, and return the name of the run."""
-    answer = _checked(client.post(f"{COLLECTION}/runs", params={"team": "benchmark"}, content=run.read_bytes()))
+    answer = _checked(client.post(f"{COLLECTION}/runs", params={"team": run.stem}, content=run.read_bytes()))
     name: str = answer.json()["name"]
     return name
 

@@ -80,12 +80,23 @@ def world(folder: Path) -> Iterator[World]:
         assert over(lab.organiser, f"/v1/reports/{report}")["state"] == "succeeded"
         # A figure is drawn when it is first asked for. The second server would let each such request wait for it.
         assert lab.organiser.get(f"/v1/jobs/{job}/figures/curves.svg").status_code == 200
+        assert lab.organiser.put(f"{lab.path}/topic-groups/half", json=["1", "2"]).status_code == 201
+        matrix = "run,1,2\nrun-0,0.5,1\nrun-1,0.25,0\n"
+        assert lab.organiser.put(f"{lab.path}/score-matrices/nuggets", content=matrix).status_code == 201
         token = service.organiser.post(f"{lab.path}/tokens", json={"role": "reader"}).json()["id"]
         tokens = {"anonymous": "", "admin": ADMIN}
         for role in ("reader", "participant", "organiser"):
             client = lab.client(role, "team-0" if role == "participant" else None)
             tokens[role] = client.headers["authorization"].removeprefix("Bearer ")
-    names = {"collection": lab.name, "version": "1", "run": "run-0", "team": "team-0", "token": token}
+    names = {
+        "collection": lab.name,
+        "version": "1",
+        "run": "run-0",
+        "team": "team-0",
+        "token": token,
+        "group": "half",
+        "matrix": "nuggets",
+    }
     names |= {"job": job, "report": report, "slug": "not-found", "topic": "1", "table": "curves", "figure": "curves"}
     with serving(Settings.read({}, data=folder, admin_token=ADMIN, job_slots=0)) as service:
         yield World(service, tokens, names)

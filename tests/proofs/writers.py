@@ -141,7 +141,9 @@ class Runs(Writer):
             self.sent[name].there = None if done is None else not done
             return done
         done, _ = self.send("scores", "GET", f"{self.path}/scores", 200, params={"run": name, "metric": PRESETS})
-        self.sent[name].scored = done or self.sent[name].scored or (None if done is None else False)
+        if done is not False:
+            # What is unknown stays so, even if a later request is refused because the server is busy.
+            self.sent[name].scored = self.sent[name].scored or done
         return done
 
     def _upload(self) -> Done:
@@ -157,10 +159,11 @@ class Runs(Writer):
 
     def check(self) -> None:
         listed = {run["name"] for run in self.items(f"{self.path}/runs")}
-        scores = self._scores() if listed else {}
         for name, run in self.sent.items():
             if run.there is None:
                 run.there = name in listed
+        scores = self._scores() if listed else {}
+        for name, run in self.sent.items():
             self.want(f"run {name} is there", name in listed, run.there)
             if name in listed:
                 found = self.get(f"{self.path}/runs/{name}", headers=FILE).text

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.draws import Draws, Floats, Indices
+from gainboard.statistics.pairs import pair_blocks
 from gainboard.statistics.stability import shared_rate, stability_counts, ties_at
 
 from .reliability import GOLDEN, HALVES, discrete_scores, example
@@ -60,6 +61,10 @@ def test_trials_and_pairs_may_be_split_in_any_way_and_added() -> None:
     np.testing.assert_array_equal(whole.equal, parts.equal)
     np.testing.assert_array_equal(whole.less[:, :1], few.less)
     assert whole.trials == parts.trials == 700
+    blocks = [stability_counts(scores, subsets, FUZZINESS, block) for block in pair_blocks(60, 3.5, 1)]
+    assert len(blocks) == 4
+    np.testing.assert_array_equal(whole.greater, np.concatenate([each.greater for each in blocks], axis=1))
+    np.testing.assert_array_equal(whole.less, np.concatenate([each.less for each in blocks], axis=1))
 
 
 def test_exchanging_two_runs_exchanges_their_counts() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.statistics.draws import Draws, Floats, Indices
+from gainboard.statistics.pairs import pair_blocks
 from gainboard.statistics.swap_rates import BIN_EDGES, RULES, Rule, SwapCounts, isotonic_rates, swap_counts
 
 from .plain_swaps import plain_bin, plain_isotonic
@@ -70,6 +71,12 @@ def test_trials_and_pairs_may_be_split_in_any_way_and_added() -> None:
     np.testing.assert_array_equal(whole.by_pair, parts.by_pair)
     assert whole.maximum == pytest.approx(parts.maximum, abs=1e-15)
     assert whole.by_pair[:1].tolist() == few.by_pair.tolist()
+    blocks = [swap_counts(scores, first, second, pairs=block) for block in pair_blocks(60, 3.5, 1)]
+    assert len(blocks) == 4
+    np.testing.assert_array_equal(whole.by_pair, np.concatenate([each.by_pair for each in blocks]))
+    np.testing.assert_array_equal(whole.comparisons, np.sum([each.comparisons for each in blocks], axis=0))
+    np.testing.assert_array_equal(whole.swaps, np.sum([each.swaps for each in blocks], axis=0))
+    assert {each.maximum for each in blocks} == {whole.maximum}
 
 
 @pytest.mark.parametrize("place", range(21))

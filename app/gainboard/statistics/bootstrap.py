@@ -12,7 +12,14 @@ from gainboard.statistics.draws import BlockResult, Draws, Floats, Indices, resa
 from gainboard.statistics.effects import TINY
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pair_indices, pieces
 from gainboard.statistics.resampled import outcome_fields
-from gainboard.statistics.significance import PairwiseTest, SignificanceSettings, join_fields, register_test
+from gainboard.statistics.significance import (
+    Outcome,
+    PairedTest,
+    PairwiseTest,
+    SignificanceSettings,
+    join_fields,
+    register_test,
+)
 
 NO_SQUARES = 1e-18
 """A resample whose squares add up to at most this is all zeros, except for rounding."""
@@ -135,7 +142,7 @@ def _counts(seed: int, purpose: str, resamples: int, topics: int) -> Floats:
 
 
 @register_test
-class PairedBootstrap(PairwiseTest):
+class PairedBootstrap(PairwiseTest, PairedTest):
     """The test draws topics with replacement, and counts how often shifted differences have at least the same |t|.
 
     One set of resamples serves all pairs. The ASL is that count over the number of resamples. A pair without any
@@ -153,6 +160,12 @@ class PairedBootstrap(PairwiseTest):
 
     def seconds(self, topics: int, resamples: int) -> float:
         return resamples * (topics * 1.5e-10 + 1.5e-8) + topics * 1.5e-8
+
+    def decide_differences(self, differences: Floats, settings: SignificanceSettings) -> Outcome:
+        resamples = self.drawn(settings.resamples)
+        counts = _counts(settings.seed, self.name, resamples, differences.shape[1])
+        fields = paired_bootstrap(differences, counts, settings.alphas, largest=settings.largest)
+        return Outcome(**fields, resamples=resamples)
 
     def decide_pairs(self, scores: Floats, pairs: slice, settings: SignificanceSettings) -> BlockResult:
         counts = _counts(settings.seed, self.name, self.drawn(settings.resamples), scores.shape[1])

@@ -86,26 +86,27 @@ class StabilityCounts:
         return self.trials * self.greater.shape[1] or np.nan
 
 
-def stability_counts(scores: Floats, subsets: Indices, fuzziness: Sequence[float]) -> StabilityCounts:
-    """Compare all pairs of runs on each subset of the topics, at each fuzziness.
+def stability_counts(
+    scores: Floats, subsets: Indices, fuzziness: Sequence[float], pairs: slice = slice(None)
+) -> StabilityCounts:
+    """Compare pairs of runs, by default all, on each subset of the topics, at each fuzziness.
 
     `scores` float64 [runs, topics] is at least 0, without NaN; `subsets` is intp [trials, c]. Two means are not tied if
     they differ by more than the tolerance, and by at least the fuzziness times the larger mean.
     """
-    return reduce(
-        add, (_compare(subset_means(scores, subsets[piece]), fuzziness) for piece in trial_pieces(len(subsets)))
-    )
+    means = (subset_means(scores, subsets[piece]) for piece in trial_pieces(len(subsets)))
+    return reduce(add, (_compare(each, fuzziness, pairs) for each in means))
 
 
-def _compare(means: Floats, fuzziness: Sequence[float]) -> StabilityCounts:
+def _compare(means: Floats, fuzziness: Sequence[float], pairs: slice) -> StabilityCounts:
     runs, trials = means.shape
-    first, second = pair_indices(runs)
+    first, second = pair_indices(runs, pairs)
     greater, less = np.zeros((2, len(fuzziness), len(first)), dtype=np.int64)
-    for pairs in pair_pieces(runs, trials):
-        limit = _tie_limit(means[first[pairs]], means[second[pairs]])
+    for piece in pair_pieces(runs, trials, pairs):
+        limit = _tie_limit(means[first[piece]], means[second[piece]])
         for row, fuzzy in enumerate(fuzziness):
-            greater[row, pairs] = count_trials(limit >= fuzzy)
-            less[row, pairs] = count_trials(limit <= -fuzzy)
+            greater[row, piece] = count_trials(limit >= fuzzy)
+            less[row, piece] = count_trials(limit <= -fuzzy)
     return StabilityCounts(greater, less, trials)
 
 

@@ -154,8 +154,10 @@ def isotonic_rates(swaps: Counts, comparisons: Counts) -> Floats:
     return np.repeat(np.array(rates, dtype=np.float64), [size for *_, size in blocks])
 
 
-def swap_counts(scores: Floats, first: Indices, second: Indices, strict: bool = True) -> SwapCounts:
-    """Compare all pairs of runs on two sets of topics in each trial.
+def swap_counts(
+    scores: Floats, first: Indices, second: Indices, strict: bool = True, pairs: slice = slice(None)
+) -> SwapCounts:
+    """Compare pairs of runs, by default all, on two sets of topics in each trial.
 
     `scores` is float64 [runs, topics] without NaN; `first` and `second` are intp [trials, c]. The first set's
     difference chooses the bin. It is a swap if the second's has the opposite sign or, if `strict`, if only one of them
@@ -164,21 +166,21 @@ def swap_counts(scores: Floats, first: Indices, second: Indices, strict: bool = 
     return reduce(
         add,
         (
-            _compare(subset_means(scores, first[piece]), subset_means(scores, second[piece]), strict)
+            _compare(subset_means(scores, first[piece]), subset_means(scores, second[piece]), strict, pairs)
             for piece in trial_pieces(len(first))
         ),
     )
 
 
-def _compare(means: Floats, others: Floats, strict: bool) -> SwapCounts:
+def _compare(means: Floats, others: Floats, strict: bool, pairs: slice) -> SwapCounts:
     runs, trials = means.shape
-    x, y = pair_indices(runs)
+    x, y = pair_indices(runs, pairs)
     by_bin = np.zeros((2, BINS), dtype=np.int64)
     by_pair = np.zeros(len(x), dtype=np.int64)
-    for pairs in pair_pieces(runs, trials):
-        difference = means[x[pairs]] - means[y[pairs]]
-        swapped = _swapped(_signs(difference), _signs(others[x[pairs]] - others[y[pairs]]), strict)
-        by_pair[pairs] = count_trials(swapped)
+    for piece in pair_pieces(runs, trials, pairs):
+        difference = means[x[piece]] - means[y[piece]]
+        swapped = _swapped(_signs(difference), _signs(others[x[piece]] - others[y[piece]]), strict)
+        by_pair[piece] = count_trials(swapped)
         places = _bins(difference) + BINS * swapped
         by_bin += np.bincount(places.ravel(), minlength=2 * BINS).reshape(2, BINS)
     return SwapCounts(by_bin.sum(axis=0), by_bin[1], by_pair, float(max(means.max(), others.max())))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
-
-import numpy as np
 
 from gainboard.evaluation.analyses.analysis import Analysis, Arrays
 from gainboard.evaluation.analyses.common import refuse, topics_for_halves
@@ -47,20 +46,30 @@ class Agreement(Analysis):
         self._swaps = SwapRate(matrices, metrics, **sizes)
         self._minority = Stability(matrices, metrics, fuzziness=[fuzziness], **sizes)
 
+        self._ends = list(accumulate(len(member.parts()) for member in (self._swaps, self._minority)))
+
     def parts(self) -> list[float]:
         test = find_test(SIGN)
         sizes = (self.matrices.run_count, self.topics.count)
         sign = test.blocks(*sizes) * test.seconds_of_block(*sizes)
-        return [sum(each) + sign for each in zip(self._swaps.parts(), self._minority.parts(), strict=True)]
+        return [*self._swaps.parts(), *self._minority.parts(), *([sign] * len(self.metrics))]
 
     def work(self, part: int) -> Arrays:
-        outcome = find_test(SIGN).decide(self.topics.scores(self.metrics[part]), SignificanceSettings())
-        counts = self._minority.work(part)
-        minority = np.minimum(counts["greater"], counts["less"])[0]
-        found = agreements(outcome.asl, minority, self._swaps.work(part)["by_pair"])
-        return {name: np.array(tau) for name, tau in found.items()}
+        swaps, minority = self._ends
+        if part < swaps:
+            return self._swaps.work(part)
+        if part < minority:
+            return self._minority.work(part - swaps)
+        scores = self.topics.scores(self.metrics[part - minority])
+        return {"asl": find_test(SIGN).decide(scores, SignificanceSettings()).asl}
 
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        swaps, minority = self._ends
+        columns = (self._swaps.counts(found[:swaps]), self._minority.counts(found[swaps:minority]), found[minority:])
+        taus = [
+            agreements(signs["asl"], stable.minority[0], swapped.by_pair)
+            for swapped, stable, signs in zip(*columns, strict=True)
+        ]
         return {
             **self.topics.described(),
             "seed": self.seed,
@@ -68,7 +77,7 @@ class Agreement(Analysis):
             "subset_size": self._swaps.subset_size,
             "fuzziness": self.fuzziness,
             "metrics": [
-                {"metric": label, "kendall": {name: float(tau) for name, tau in taus.items()}}
-                for label, taus in zip(self.metrics, found, strict=True)
+                {"metric": label, "kendall": {name: float(tau) for name, tau in each.items()}}
+                for label, each in zip(self.metrics, taus, strict=True)
             ],
         }

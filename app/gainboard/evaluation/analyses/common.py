@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.draws import Draws, Indices
+from gainboard.statistics.pairs import pair_blocks, pieces
 
 LEAST_TO_HALVE = 4
 """The least number of topics from which two halves tell anything."""
@@ -24,6 +25,8 @@ MOST_PAIRS = 1_000_000
 MOST_TESTED_PAIRS = 12_000_000
 """The most pairs x metrics that one job tests, two bytes each: 1,000 runs under 24 metrics."""
 PAIRS = "pairs of runs over all metrics"
+PART_SECONDS = 2.0
+"""About the most seconds of a part: a chunk, after which others have their turn, has whole parts."""
 
 
 def refuse(field: str, code: str, message: str) -> InvalidRequest:
@@ -59,6 +62,8 @@ class CommonTopics:
 
     matrices: Scored
     defined: NDArray[np.bool_]
+    in_unit: bool = False
+    """Whether scores are mapped to [0, 1]: all are in it but uploaded ones."""
 
     @cached_property
     def count(self) -> int:
@@ -67,12 +72,15 @@ class CommonTopics:
 
     def scores(self, label: str) -> Floats:
         """Return the scores without NaN: float64 [runs, count]."""
-        return np.ascontiguousarray(self.matrices.scores(label)[:, self.defined])
+        scores = self.matrices.scores(label)[:, self.defined]
+        return np.ascontiguousarray(self.matrices.metric(label).in_unit(scores) if self.in_unit else scores)
 
     def described(self) -> dict[str, Any]:
         """Return what a result says of its topics: how many count, and which do not, and why."""
         missing = [self.matrices.topics[topic] for topic in np.flatnonzero(~self.defined)]
         why = "not every metric is defined for them: nothing relevant, or an ideal ranking that is worth nothing"
+        if isinstance(self.matrices, Matrices) and self.matrices.custom.stored:
+            why += ", or no uploaded scores"
         return {"topics": self.count, "topics_left_out": missing, "left_out_because": why if missing else None}
 
     def require_drawable(self, draws: int, field: str) -> None:
@@ -124,16 +132,26 @@ def topics_for_halves(matrices: Matrices, labels: Sequence[str]) -> CommonTopics
         if not matrices.metric(label).is_bounded:
             message = (
                 f"{label} has scores outside [0, 1], but differences are counted in hundredths of that range. Choose "
-                "a normalised metric, for example nCG or nDCG."
+                "a normalised metric, for example nCG or nDCG, or upload scores with their range."
             )
             raise refuse("metrics", "unbounded-metric", message)
-    return common_topics(matrices, labels, LEAST_TO_HALVE)
+    return replace(common_topics(matrices, labels, LEAST_TO_HALVE), in_unit=True)
 
 
 def named_pairs(matrices: Matrices) -> list[tuple[str, str]]:
     """Return all pairs of runs in the order of every list of pairs: the first run with each later one, and so on."""
     names = [run.name for run in matrices.runs]
     return [(first, second) for place, first in enumerate(names) for second in names[place + 1 :]]
+
+
+def blocks_of_pairs(runs: int, seconds: float) -> list[slice]:
+    """Return the pairs of runs in blocks of at most `PART_SECONDS`, if all of them together take so many seconds."""
+    return pair_blocks(runs, seconds, PART_SECONDS)
+
+
+def blocks_of_trials(trials: int, seconds: float) -> list[slice]:
+    """Return the trials in blocks of at most `PART_SECONDS`, if all of them together take so many seconds."""
+    return list(pieces(slice(0, trials), int(trials * PART_SECONDS / seconds)))
 
 
 @lru_cache(maxsize=2)

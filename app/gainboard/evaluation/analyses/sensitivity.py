@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -153,6 +153,11 @@ class Sensitivity(Analysis):
                 label for label in self.metrics if len({label in under_seed for under_seed in beating}) > 1
             ],
         }
+
+    def decisions(self, found: Sequence[Arrays]) -> Iterator[Decision]:
+        """Yield the findings about each metric under the first seed, from the findings of all parts."""
+        for row, label in enumerate(self.metrics):
+            yield self._decide(label, self._found(found, 0, row), self.settings)
 
     def _found(self, found: Sequence[Arrays], seed: int, metric: int) -> Sequence[Arrays]:
         """Return the findings about a metric under one of the seeds, block by block."""

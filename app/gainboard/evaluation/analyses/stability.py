@@ -13,6 +13,7 @@ from gainboard.evaluation.analyses.common import (
     MOST_KEPT,
     MOST_PAIRS,
     PAIRS,
+    blocks_of_pairs,
     named_pairs,
     require_at_most,
     subsets,
@@ -54,19 +55,29 @@ class Stability(Analysis):
         require_at_most(MOST_PAIRS if per_pair else MOST_KEPT // 2, counted, f"{PAIRS} and fuzziness values", "runs")
         self.subset_size = self.topics.subset_size(subset_size, most=self.topics.count)
 
+        a_pair = self.trials * (len(self.fuzziness) + 3) * SECONDS_A_COMPARISON
+        self.blocks = blocks_of_pairs(matrices.run_count, pair_count(matrices.run_count) * a_pair)
+        self._seconds_a_pair = a_pair
+
     def parts(self) -> list[float]:
-        comparisons = pair_count(self.matrices.run_count) * self.trials
-        each = comparisons * (len(self.fuzziness) + 3) * SECONDS_A_COMPARISON
         means = self.matrices.run_count * self.trials * self.topics.count * SECONDS_A_COMPARISON
-        return [each + means] * len(self.metrics)
+        each = [means + (block.stop - block.start) * self._seconds_a_pair for block in self.blocks]
+        return each * len(self.metrics)
 
     def work(self, part: int) -> Arrays:
+        metric, block = divmod(part, len(self.blocks))
         drawn = subsets(self.seed, PURPOSE, self.trials, self.topics.count, self.subset_size)
-        counts = stability_counts(self.topics.scores(self.metrics[part]), drawn, self.fuzziness)
+        scores = self.topics.scores(self.metrics[metric])
+        counts = stability_counts(scores, drawn, self.fuzziness, self.blocks[block])
         return {"greater": counts.greater, "less": counts.less}
 
+    def counts(self, found: Sequence[Arrays]) -> list[StabilityCounts]:
+        """Return the counts under each metric, from the findings of all parts."""
+        each = len(self.blocks)
+        return [self._joined(found[first : first + each]) for first in range(0, len(found), each)]
+
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
-        counts = [StabilityCounts(each["greater"], each["less"], self.trials) for each in found]
+        counts = self.counts(found)
         equal = shared_rate(np.array([each.minority_rate for each in counts]))
         metrics = [self._metric(label, each, equal) for label, each in zip(self.metrics, counts, strict=True)]
         crossed, others = _parted(metrics, lambda metric: metric["crossed"])
@@ -83,6 +94,10 @@ class Stability(Analysis):
             "equal_minority_rate": equal,
             "by_ties_at_equal_rate": _sorted(metrics, "ties_at_equal_rate"),
         }
+
+    def _joined(self, blocks: Sequence[Arrays]) -> StabilityCounts:
+        greater, less = (np.concatenate([each[name] for each in blocks], axis=1) for name in ("greater", "less"))
+        return StabilityCounts(greater, less, self.trials)
 
     def _metric(self, label: str, counts: StabilityCounts, equal: float) -> dict[str, Any]:
         rates, ties = counts.minority_rate, counts.proportion_of_ties

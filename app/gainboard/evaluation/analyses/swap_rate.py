@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from gainboard.evaluation.analyses.analysis import Analysis, Arrays
-from gainboard.evaluation.analyses.common import MOST_KEPT, PAIRS, require_at_most, subsets, topics_for_halves
+from gainboard.evaluation.analyses.common import (
+    MOST_KEPT,
+    PAIRS,
+    blocks_of_pairs,
+    require_at_most,
+    subsets,
+    topics_for_halves,
+)
 from gainboard.evaluation.matrices import Matrices
 from gainboard.statistics.draws import Draws, Indices, successive_seeds
 from gainboard.statistics.pairs import pair_count
@@ -52,14 +59,18 @@ class SwapRate(Analysis):
         require_at_most(MOST_KEPT, pair_count(matrices.run_count) * len(metrics) * seeds, PAIRS, "runs")
         most = self.topics.count if replacement else self.topics.count // 2
         self.subset_size = self.topics.subset_size(subset_size, most)
+        self._seconds_a_pair = trials * SECONDS_A_COMPARISON
+        self.blocks = blocks_of_pairs(matrices.run_count, pair_count(matrices.run_count) * self._seconds_a_pair)
 
     def parts(self) -> list[float]:
-        comparisons = pair_count(self.matrices.run_count) * self.trials
-        return [comparisons * SECONDS_A_COMPARISON] * (len(self.seeds) * len(self.metrics))
+        each = [(block.stop - block.start) * self._seconds_a_pair for block in self.blocks]
+        return each * (len(self.seeds) * len(self.metrics))
 
     def work(self, part: int) -> Arrays:
-        seed, metric = divmod(part, len(self.metrics))
-        counts = swap_counts(self.topics.scores(self.metrics[metric]), *self._halves(self.seeds[seed]), self.strict)
+        place, block = divmod(part, len(self.blocks))
+        seed, metric = divmod(place, len(self.metrics))
+        scores, halves = self.topics.scores(self.metrics[metric]), self._halves(self.seeds[seed])
+        counts = swap_counts(scores, *halves, self.strict, self.blocks[block])
         return {
             "comparisons": counts.comparisons,
             "swaps": counts.swaps,
@@ -75,7 +86,13 @@ class SwapRate(Analysis):
         both = subsets(seed, PURPOSE, self.trials, topics, 2 * size)
         return both[:, :size], both[:, size:]
 
+    def counts(self, found: Sequence[Arrays]) -> list[SwapCounts]:
+        """Return the counts of all metrics under each seed in turn, from the findings of all parts."""
+        each = len(self.blocks)
+        return [_joined(found[first : first + each]) for first in range(0, len(found), each)]
+
     def result(self, found: Sequence[Arrays]) -> dict[str, Any]:
+        counts = self.counts(found)
         return {
             **self.topics.described(),
             "seed": self.seeds[0],
@@ -86,8 +103,7 @@ class SwapRate(Analysis):
             "strict": self.strict,
             "rule": self.rule,
             "metrics": [
-                self._metric(label, [_counts(each) for each in found[place :: len(self.metrics)]])
-                for place, label in enumerate(self.metrics)
+                self._metric(label, counts[place :: len(self.metrics)]) for place, label in enumerate(self.metrics)
             ],
         }
 
@@ -100,8 +116,10 @@ class SwapRate(Analysis):
         return {"metric": label, "bins": bins, **chosen, "by_rule": by_rule, "by_seed": by_seed}
 
 
-def _counts(found: Arrays) -> SwapCounts:
-    return SwapCounts(found["comparisons"], found["swaps"], found["by_pair"], float(found["maximum"]))
+def _joined(blocks: Sequence[Arrays]) -> SwapCounts:
+    comparisons, swaps = (np.sum([each[name] for each in blocks], axis=0) for name in ("comparisons", "swaps"))
+    by_pair = np.concatenate([each["by_pair"] for each in blocks])
+    return SwapCounts(comparisons, swaps, by_pair, max(float(each["maximum"]) for each in blocks))
 
 
 def _bins(counts: SwapCounts) -> list[dict[str, Any]]:

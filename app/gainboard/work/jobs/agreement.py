@@ -48,7 +48,7 @@ def figures(result: Result) -> Sequence[Figure]:
 TEST_AGREEMENT = enter(
     JobKind(
         name="test-agreement",
-        changes=1,  # near-duplicates are named
+        changes=2,  # near-duplicates are named; parts have blocks of pairs
         params=AgreementParams,
         analysis=lambda matrices, asked: Agreement(
             matrices,

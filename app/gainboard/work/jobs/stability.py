@@ -156,7 +156,9 @@ def figures(result: Result) -> Sequence[Figure]:
 STABILITY = enter(
     JobKind(
         name="stability",
-        changes=1,  # metrics that do not cross 5 % are groups of their own, and all are compared at an equal rate
+        # metrics that do not cross 5 % are groups of their own, all are compared at an equal rate; parts have blocks of
+        # pairs
+        changes=2,
         params=StabilityParams,
         analysis=lambda matrices, asked: Stability(
             matrices,

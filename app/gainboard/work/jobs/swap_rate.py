@@ -162,7 +162,8 @@ def figures(result: Result) -> Sequence[Figure]:
 SWAP_RATE = enter(
     JobKind(
         name="swap-rate",
-        changes=1,  # the first bin at or below 5 % decides, and bins with few comparisons do not
+        # the first bin at or below 5 % decides, and bins with few comparisons do not; parts have blocks of pairs
+        changes=2,
         params=SwapRateParams,
         analysis=lambda matrices, asked: SwapRate(
             matrices,
