@@ -1,4 +1,4 @@
-"""Two runs compared topic by topic: the statistics are those of SciPy, and only who sees free scores sees them."""
+"""Runs compared topic by topic: the statistics are those of SciPy, and only who sees free scores sees them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import binomtest, permutation_test, ttest_rel, wilcoxon
+from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel, wilcoxon
 
 from gainboard.evaluation import compare
 from tests.api.campaign import Campaign, codes, judged, refused, run_text
@@ -60,7 +60,7 @@ def test_levels_interval_and_effect_size_are_those_of_scipy(lab: Laboratory, met
     peer = ttest_rel(a, b)
     flips = permutation_test((a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf)
     signs = np.sign(np.round(a - b, 12))
-    assert levels(found) == pytest.approx(
+    assert {name: asl for name, asl in levels(found).items() if name != "paired-bootstrap"} == pytest.approx(
         {
             "t-test": peer.pvalue,
             "randomisation": flips.pvalue,
@@ -106,6 +106,7 @@ def test_a_drawn_level_states_its_resamples_and_seed_and_an_exact_one_has_no_see
 
     few, many = drawn(compared(lab, "AP")[0]), drawn(compared(clear, "AP", run=["best", "rest"])[0])
     assert (few["randomisation"], many["randomisation"]) == ((2**6, None), (10_000, 0))
+    assert (few["paired-bootstrap"], many["paired-bootstrap"]) == ((1000, 0), (1000, 0))
     assert few["t-test"] == many["wilcoxon"] == (None, None)
     assert compared(clear, "AP", run=["best", "rest"]) == compared(clear, "AP", run=["best", "rest"])
 
@@ -140,6 +141,76 @@ def test_a_geometric_mean_and_a_single_topic_have_no_tests(lab: Laboratory, shar
         assert (each["difference"], each["interval"], each["effect_size"]) == (None, None, None)
         assert (each["tests"], each["deciding_topics"]) == ([], [])
     assert [(each["won"], each["topics_scored"]) for each in found][1] == (1, 1)
+
+
+def test_equivalence_is_two_one_sided_tests_and_needs_a_margin(lab: Laboratory) -> None:
+    (found,) = compared(lab, "AP", margin=0.4)
+    a, b = scores_of(found)
+    above = ttest_1samp(a - b, -0.4, alternative="greater")
+    below = ttest_1samp(a - b, 0.4, alternative="less")
+    asl = max(above.pvalue, below.pvalue)
+    assert found["equivalence"] == {
+        "margin": 0.4,
+        "asl": pytest.approx(asl),
+        "asl_holm": pytest.approx(asl),
+        "interval": pytest.approx(list(ttest_rel(a, b).confidence_interval(0.9))),
+        "is_equivalent": asl < 0.05,
+    }
+    assert compared(lab, "AP")[0]["equivalence"] is None
+    for margin in (0, -1, "inf", "nan"):
+        assert refused(lab.get("/compare", run=PAIR, margin=margin)) == (422, "invalid-request")
+
+
+def test_a_topic_that_turns_or_tips_the_difference_alone_is_named(clear: Campaign) -> None:
+    (found,) = compared(clear, "AP", run=["best", "rest"])
+    a, b = scores_of(found)
+    z, topics = a - b, [row["topic"] for row in found["topics"]]
+    others = [np.delete(z, place) for place in range(len(z))]
+    turning = [topic for topic, rest in zip(topics, others, strict=True) if np.sign(rest.mean()) != np.sign(z.mean())]
+    own = ttest_1samp(z, 0).pvalue < found["alpha"]
+    tipping = [topic for topic, rest in zip(topics, others, strict=True) if (ttest_1samp(rest, 0).pvalue < 0.05) != own]
+    assert (sorted(found["turning_topics"]), sorted(found["tipping_topics"])) == (sorted(turning), sorted(tipping))
+
+
+def test_every_other_run_is_compared_with_each_baseline(lab: Laboratory) -> None:
+    answer = lab.get("/compare", baseline=["run-1", "run-2"], metric=["AP", "Q"]).json()
+    names = [run["name"] for run in answer["runs"]]
+    others = [name for name in names if name not in ("run-1", "run-2")]
+    pairs = [(run, baseline) for baseline in ("run-1", "run-2") for run in others]
+    found = [(each["metric"], each["run"], each["baseline"]) for each in answer["comparisons"]]
+    assert found == [(label, *pair) for label in answer["metrics"] for pair in pairs]
+    single = compared(lab, "Q", run=[others[0], "run-1"])[0]
+    among = next(each for each in answer["comparisons"] if each["metric"] == single["metric"])
+    for name, value in single.items():
+        if name != "tests":
+            assert among[name] == value
+    assert levels(among) == levels(single)
+
+
+def test_levels_are_corrected_for_exactly_the_pairs_of_the_request(lab: Laboratory) -> None:
+    found = lab.get("/compare", baseline="run-1", metric="AP", margin=0.3).json()["comparisons"]
+    for number, name in enumerate(levels(found[0])):
+        own = [each["tests"][number] for each in found]
+        ordered = sorted(test["asl"] for test in own)
+        for test in own:
+            place = ordered.index(test["asl"])
+            expected = max(min(1, (len(own) - j) * ordered[j]) for j in range(place + 1))
+            assert test["asl_holm"] == pytest.approx(expected)
+            assert (test["asl_max_t"] is None) == (name != "paired-bootstrap")
+            if test["asl_max_t"] is not None:
+                assert test["asl"] <= test["asl_max_t"] <= 1
+                assert test["resamples_needed"] == 20 * len(own)
+    few = lab.get("/compare", baseline="run-1", run=["run-0", "run-3"], metric="AP").json()["comparisons"]
+    assert [each["run"] for each in few] == ["run-0", "run-3"]
+    assert few[0]["tests"][0]["asl_holm"] <= found[0]["tests"][0]["asl_holm"]
+
+
+def test_a_baseline_must_exist_and_be_none_of_the_runs(lab: Laboratory, shared: Service) -> None:
+    assert refused(lab.get("/compare", baseline="absent")) == (404, "not-found")
+    assert refused(lab.get("/compare", baseline="absent", run="run-0")) == (404, "not-found")
+    assert codes(lab.get("/compare", baseline="run-1", run=["run-0", "run-1"])) == ["run-is-baseline"]
+    single = judged(shared)
+    assert codes(single.get("/compare", baseline="tag")) == ["no-runs"]
 
 
 def test_equal_runs_are_tied_on_every_topic(lab: Laboratory) -> None:
@@ -185,6 +256,13 @@ def test_an_unknown_run_or_metric_and_too_many_scores_are_refused(
     monkeypatch.setattr(compare, "MOST_SCORES", 3 * 2 * 8)
     assert lab.get("/compare", run=PAIR, metric=["AP", "Q", "RR"]).status_code == 200
     assert codes(lab.get("/compare", run=PAIR, metric=["AP", "Q", "RR", "P@1"])) == ["too-many"]
+    monkeypatch.setattr(compare, "MOST_SCORES", 5 * 6)
+    assert lab.get("/compare", baseline=PAIR[0], run=PAIR[1:], metric="AP").status_code == 200
+    assert codes(lab.get("/compare", baseline=["run-0", "run-1"], metric="AP")) == ["too-many"]
+    monkeypatch.setattr(compare, "MOST_SCORES", 10_000)
+    monkeypatch.setattr(compare, "MOST_PAIRS", 2)
+    assert lab.get("/compare", baseline="run-0", run="run-1", metric=["AP", "Q"]).status_code == 200
+    assert codes(lab.get("/compare", baseline="run-0", run="run-1", metric=["AP", "Q", "RR"])) == ["too-many"]
 
 
 @pytest.mark.parametrize("policy", [{"presets": ["AP"]}, {"presets": ["AP"], "scores": "own-per-topic"}])

@@ -1,4 +1,4 @@
-"""`/v1/collections/{collection}/compare`: two runs topic by topic, as JSON or CSV."""
+"""`/v1/collections/{collection}/compare`: two runs, or runs and baselines, topic by topic, as JSON or CSV."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pydantic import Field
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
 from gainboard.api.models.compare import COMPARE_COLUMNS, CompareAnswer
+from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.problems import documented
 from gainboard.api.scores import Defaults, Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
-from gainboard.evaluation.compare import ALPHA, Comparison, MetricComparison, compare
+from gainboard.evaluation.compare import Comparison, compare
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question, ScoreTable
 from gainboard.exhibits import csv_line
@@ -28,17 +29,36 @@ class AskedComparison(Defaults):  # type: ignore[misc, valid-type]
     """The query of a request for a comparison."""
 
     run: Annotated[
-        list[str] | None, Field(max_length=10_000, description="The names of the two runs: `run=FIRST&run=SECOND`")
+        list[str] | None,
+        Field(
+            max_length=10_000,
+            description="The names of the two runs: `run=FIRST&run=SECOND`. With baselines, the names of any number of "
+            "runs; all others by default",
+        ),
+    ] = None
+    baseline: Annotated[
+        list[str], Field(max_length=100, description="Names of runs with each of which the other runs are compared")
+    ] = Field(default_factory=list)
+    margin: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            le=1e9,
+            description="Asks whether the runs are equivalent (TOST): the largest mean difference that does not "
+            "matter, in the units of the metric, stated before the scores were seen",
+            examples=[0.02],
+        ),
     ] = None
     metric: Expressions = Field(default_factory=list)
     qrels: Annotated[
         int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
     ] = None
+    topics: Annotated[TopicsAsked | None, Field(description=TOPICS_QUERY)] = None
     names: Annotated[Names, Field(description="The tool whose names the expressions use")] = "gainboard"
 
     def question(self) -> Question:
-        """Return the question about the two runs."""
-        return Question(self.metric, self.run, self.given(), self.qrels, names=self.names)
+        """Return the question about the runs."""
+        return Question(self.metric, self.run, self.given(), self.qrels, group_of(self.topics), names=self.names)
 
 
 class AskedFormat(AskedComparison):
@@ -49,7 +69,7 @@ class AskedFormat(AskedComparison):
 
 CSV: dict[int, dict[str, Any]] = {
     200: {
-        "description": "JSON; or CSV with a row for each metric and topic, the largest difference first",
+        "description": "JSON; or CSV with a row for each metric, pair and topic, the largest difference first",
         "content": {"text/csv": {"schema": {"type": "string"}}},
     }
 }
@@ -67,10 +87,11 @@ def read_comparison(
     sender: SenderDep,
     asked: Annotated[AskedFormat, Query()],
 ) -> Response:
-    """Compare two runs topic by topic: differences, tests, effect size, and the topics that decide (principals who may
-    see scores under any parameters).
+    """Compare two runs, or all runs with baselines, topic by topic: differences, tests with corrections for exactly
+    these pairs, effect size, equivalence, and the topics that decide (principals who may see scores under any
+    parameters).
     """
-    found = compare(workspace, sender, collection, asked.question())
+    found = compare(workspace, sender, collection, asked.question(), asked.baseline, asked.margin)
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
         return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
     return answer(show(found))
@@ -82,10 +103,11 @@ def show(found: Comparison) -> dict[str, Any]:
     return {
         "collection": scores.collection.name,
         "qrels_version": scores.qrels.version,
+        "topic_group": scores.chosen and scores.chosen.described(),
         "metrics": scores.labels(),
         "asked": scores.asked,
         "runs": list(_runs(scores)),
-        "comparisons": [_show_metric(each) for each in found.metrics],
+        "comparisons": [each.as_json() for each in found.pairs],
     }
 
 
@@ -95,28 +117,8 @@ def _runs(scores: ScoreTable) -> Iterator[dict[str, Any]]:
         yield {"name": run.name, "team": run.team, "late": late, "topics_missing": missing}
 
 
-def _show_metric(found: MetricComparison) -> dict[str, Any]:
-    own = found.statistics
-    return {
-        "metric": found.label,
-        "mean": found.means,
-        "difference": own and own.difference,
-        "interval": own and (own.low, own.high),
-        "effect_size": own and own.effect_size,
-        "tests": [each._asdict() for each in own.tests] if own else [],
-        "alpha": ALPHA,
-        "won": found.won,
-        "lost": found.lost,
-        "tied": found.tied,
-        "topics": [dict(zip(("topic", "a", "b", "difference"), each, strict=True)) for each in found.topics],
-        "topics_scored": len(found.topics),
-        "topics_undefined": found.undefined,
-        "deciding_topics": own.deciding if own else [],
-    }
-
-
 def _csv(found: Comparison) -> Iterator[str]:
     yield csv_line(COMPARE_COLUMNS)
-    for metric in found.metrics:
-        for topic, first, second, difference in metric.topics:
-            yield csv_line((topic, metric.label, first, second, difference))
+    for pair in found.pairs:
+        for topic, first, second, difference in pair.topics:
+            yield csv_line((topic, pair.label, first, second, difference, *pair.names))

@@ -1,4 +1,4 @@
-"""`/c/{collection}/compare`: two runs topic by topic, and whether the difference between them is real."""
+"""`/c/{collection}/compare`: two runs topic by topic, or all runs beside a baseline, and which differences are real."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from fastapi import Query, Request, Response
 
 from gainboard.api.compare import AskedComparison, AskedFormat, read_comparison
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
+from gainboard.dashboard.charts import Scale
 from gainboard.dashboard.figures import ShownFigure
 from gainboard.dashboard.places import enter
 from gainboard.dashboard.queries import FromForm
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.requests import ShownRequest, query_of
 from gainboard.dashboard.sessions import Visitor, VisitorDep
-from gainboard.evaluation.compare import ALPHA, MetricComparison, compare
+from gainboard.evaluation.compare import compare
 from gainboard.evaluation.leaderboard import leaderboard
+from gainboard.evaluation.pair_statistics import ALPHA, PairComparison
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Axis, Figure, Panel, Series
@@ -35,19 +37,21 @@ def show_comparison(
     visitor: VisitorDep,
     asked: Annotated[AskedPair, Query()],
 ) -> Response:
-    """Compare two runs; without names, the first two of the board."""
+    """Compare two runs, by default the first two of the board; or all runs with the baselines that are named."""
     place = enter(workspace, visitor, collection)
     place.view.require_free_scores()
     look = Look(f"Compare runs of {place.title}", place, "Compare")
     names = _names(workspace, visitor, collection, asked)
     if len(names) < 2:
         return page(request, visitor, "compare.html", look, names=names, comparison=None)
+    if asked.baseline:
+        return _beside_baselines(request, workspace, visitor, look, names, asked)
     pair = asked.run or names[:2]
     if len(pair) == 2 and pair[0] == pair[1]:
         # Nothing to compare: the form is shown with another second run.
         pair = [pair[0], next(name for name in names if name != pair[0])]
     question = asked.model_copy(update={"run": pair}).question()
-    comparison = compare(workspace, visitor.sender, collection, question)
+    comparison = compare(workspace, visitor.sender, collection, question, (), asked.margin)
     given = asked.model_dump(exclude_unset=True)
     query = query_of(given | {"run": pair})
     return page(
@@ -58,13 +62,59 @@ def show_comparison(
         names=names,
         pair=pair,
         is_chosen=asked.run == pair,
-        kept=[(name, value) for name, value in given.items() if name not in ("run", "metric")],
+        is_same=pair != asked.run and asked.run is not None,
+        kept=[(name, value) for name, value in given.items() if name not in ("run", "metric", "margin")],
+        margin=asked.margin,
         metrics=asked.metric,
         comparison=comparison,
-        compared=[_shown(each, pair) for each in comparison.metrics],
+        compared=[_shown(each, pair) for each in comparison.pairs],
         numbers=query,
         asking=ShownRequest.of(request, "compare", collection, query, names=pair),
     )
+
+
+def _beside_baselines(
+    request: Request, workspace: Workspace, visitor: Visitor, look: Look, names: list[str], asked: AskedPair
+) -> Response:
+    """Show the runs beside each baseline, one table for each metric and baseline, the largest difference first."""
+    assert look.place is not None
+    collection = look.place.view.collection.name
+    comparison = compare(workspace, visitor.sender, collection, asked.question(), asked.baseline, asked.margin)
+    tables: dict[tuple[str, str], list[PairComparison]] = {}
+    for each in comparison.pairs:
+        tables.setdefault((each.label, each.names[1]), []).append(each)
+    given = asked.model_dump(exclude_unset=True)
+    query = query_of(given)
+    return page(
+        request,
+        visitor,
+        "compare_baselines.html",
+        look,
+        names=names,
+        baselines=asked.baseline,
+        margin=asked.margin,
+        kept=[(name, value) for name, value in given.items() if name not in ("baseline", "run", "metric", "margin")],
+        runs=asked.run or (),
+        metrics=asked.metric,
+        tables=[_table(*each) for each in tables.items()],
+        alpha=ALPHA,
+        numbers=query,
+        asking=ShownRequest.of(request, "compare", collection, query, "compare_with"),
+    )
+
+
+def _table(about: tuple[str, str], pairs: list[PairComparison]) -> dict[str, Any]:
+    """Return a table of pairs with one baseline, and the axis of their intervals, which has the 0."""
+    known = [each.statistics for each in pairs if each.statistics]
+    label, baseline = about
+    return {
+        "label": label,
+        "baseline": baseline,
+        "mean": pairs[0].means[1],
+        "pairs": sorted(pairs, key=lambda each: each.means[1] - each.means[0]),
+        "scale": Scale.around([0.0, *(end for each in known for end in (each.low, each.high))], 5),
+        "significant": sum(each.is_significant for each in pairs),
+    }
 
 
 def _names(workspace: Workspace, visitor: Visitor, collection: str, asked: AskedPair) -> list[str]:
@@ -74,24 +124,27 @@ def _names(workspace: Workspace, visitor: Visitor, collection: str, asked: Asked
     return [row.run.name for row in board.rows]
 
 
-def _shown(found: MetricComparison, pair: list[str]) -> dict[str, Any]:
+def _shown(found: PairComparison, pair: list[str]) -> dict[str, Any]:
     better, worse = pair if found.means[0] >= found.means[1] else pair[::-1]
     sign = 1 if better == pair[0] else -1
     statistics = found.statistics
     ends = sorted(sign * end for end in (statistics.low, statistics.high)) if statistics else []
+    same = statistics.equivalence if statistics else None
+    inner = sorted(sign * end for end in (same.low, same.high)) if same else []
     return {
         "found": found,
         "better": better,
         "worse": worse,
         "difference": abs(found.means[0] - found.means[1]),
         "ends": ends,
+        "inner": inner,
         "is_significant": statistics is not None and statistics.tests[0].asl < ALPHA,
         "alpha": ALPHA,
         "figure": ShownFigure.of(_figure(found, pair)) if found.topics else None,
     }
 
 
-def _figure(found: MetricComparison, pair: list[str]) -> Figure:
+def _figure(found: PairComparison, pair: list[str]) -> Figure:
     topics, first, second = [each.topic for each in found.topics], *pair
     by_topic = Panel(
         Axis("Topic", categories=topics),

@@ -1,156 +1,124 @@
-"""Two runs compared topic by topic: tests, effect size, interval, and the topics that decide."""
+"""Runs compared topic by topic: two runs, or some runs with baselines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.errors import InvalidRequest, NotFound
+from gainboard.evaluation.custom_metrics import customs_of, require_scores_of
+from gainboard.evaluation.pair_statistics import PairComparison, ScoredPairs, pair_up
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scoring import Question, ScoreTable, score
+from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import BoundMetric
-from gainboard.statistics.classical import DECIMALS, deciding_topics
-from gainboard.statistics.significance import SignificanceSettings, find_test
 
-Floats = NDArray[np.float64]
-ALPHA: Final = 0.05
-"""The significance level under which a difference is significant."""
-TESTS: Final = ("t-test", "randomisation", "wilcoxon", "sign")
-"""The first test is the one that says which topics decide."""
-SEED: Final = 0
-"""The seed of tests that draw: equal requests have equal answers."""
 MOST_SCORES: Final = 100_000
-"""The most metrics x runs x topics in one request: about a second for the tests."""
+"""The most metrics x runs x topics, or metrics x pairs x topics, in one request: about a second for the tests."""
 
-
-class PairTest(NamedTuple):
-    """The level of one test. `resamples` is None for tests that draw nothing, `seed` also for exact levels."""
-
-    name: str
-    title: str
-    asl: float
-    resamples: int | None
-    seed: int | None
-
-
-class TopicDifference(NamedTuple):
-    """The scores of the first and the second run on one topic."""
-
-    topic: str
-    first: float
-    second: float
-    difference: float
-
-
-@dataclass(frozen=True)
-class PairStatistics:
-    """The statistics of the differences, the first run's score minus the second's.
-
-    `low` and `high` are the ends of the 95 % interval of the mean `difference`, Student's t. `effect_size` is the mean
-    in standard deviations of the differences; NaN if there is no spread. `deciding` are topics: see `deciding_topics`.
-    """
-
-    difference: float
-    low: float
-    high: float
-    effect_size: float
-    tests: Sequence[PairTest]
-    deciding: Sequence[str]
-
-
-@dataclass(frozen=True)
-class MetricComparison:
-    """The comparison under one metric.
-
-    `topics` are those with a score, the largest difference first. `undefined` are the others, which are left out.
-    `statistics` is None for fewer than two topics, and for a geometric mean, about which they say nothing.
-    """
-
-    label: str
-    means: tuple[float, float]
-    topics: Sequence[TopicDifference]
-    undefined: Sequence[str]
-    statistics: PairStatistics | None
-
-    @property
-    def won(self) -> int:
-        """The number of topics on which the first run is better."""
-        return sum(_rounded(each) > 0 for each in self.topics)
-
-    @property
-    def lost(self) -> int:
-        """The number of topics on which the second run is better."""
-        return sum(_rounded(each) < 0 for each in self.topics)
-
-    @property
-    def tied(self) -> int:
-        """The number of topics on which the runs are equal."""
-        return len(self.topics) - self.won - self.lost
+MOST_PAIRS: Final = 2_500
+"""The most metrics x pairs in one request: about a second, even for few topics."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs compared under each metric. `scores` has the two runs, in the order of the request."""
+    """Pairs of runs compared under each metric. `scores` has their runs, in the order of the request."""
 
     scores: ScoreTable
-    metrics: Sequence[MetricComparison]
+    pairs: Sequence[PairComparison]
 
 
-def compare(workspace: Workspace, sender: Sender, name: str, question: Question) -> Comparison:
-    """Compare the two runs of the question.
+def compare(
+    workspace: Workspace,
+    sender: Sender,
+    name: str,
+    question: Question,
+    baselines: Sequence[str] = (),
+    margin: float | None = None,
+) -> Comparison:
+    """Compare the two runs of the question; with baselines, its runs, or all runs, with each of them.
 
-    Tests and intervals reveal scores of single topics, so the sender must see scores under any parameters. Raise
-    JudgmentsHidden otherwise, InvalidRequest unless two runs are named, and the errors of `score`.
+    `margin` asks for a test of equivalence. Tests and intervals reveal scores of single topics, so the sender must see
+    scores under any parameters. Raise JudgmentsHidden otherwise, InvalidRequest for a choice of runs that makes no
+    pairs, and the errors of `score`.
     """
-    scores = score(workspace, sender, name, replace(question, of_pair=True, per_topic=True, most=MOST_SCORES))
-    return Comparison(scores, list(_under_each_metric(scores)))
 
+    def admit(view: View) -> None:
+        view.require_free_scores()
+        if baselines:
+            _require_others(question.runs, baselines)
+        else:
+            _require_pair(question.runs or ())
 
-def _under_each_metric(scores: ScoreTable) -> Iterator[MetricComparison]:
-    columns = (scores.metrics, scores.by_topic(), scores.means(), scores.undefined)
-    for metric, table, means, undefined in zip(*columns, strict=True):
-        defined = np.flatnonzero(~undefined)
-        pair, topics = np.ascontiguousarray(table[:, defined]), [scores.topics[topic] for topic in defined.tolist()]
-        yield MetricComparison(
-            metric.label,
-            (float(means[0]), float(means[1])),
-            _by_difference(pair, topics),
-            [scores.topics[topic] for topic in np.flatnonzero(undefined).tolist()],
-            _statistics(metric, pair, topics),
-        )
-
-
-def _by_difference(pair: Floats, topics: Sequence[str]) -> list[TopicDifference]:
-    differences = pair[0] - pair[1]
-    order = np.argsort(-np.round(differences, DECIMALS), kind="stable")
-    columns = (pair[0, order].tolist(), pair[1, order].tolist(), differences[order].tolist())
-    return list(map(TopicDifference, [topics[place] for place in order.tolist()], *columns))
-
-
-def _statistics(metric: BoundMetric, pair: Floats, topics: Sequence[str]) -> PairStatistics | None:
-    if len(topics) < 2 or metric.is_geometric:
-        return None
-    effects = find_test(TESTS[0]).effects(pair)
-    return PairStatistics(
-        float(effects.difference[0]),
-        float(effects.low[0]),
-        float(effects.high[0]),
-        float(effects.size[0]),
-        [_tested(test, pair) for test in TESTS],
-        [topics[place] for place in deciding_topics(pair[0] - pair[1], ALPHA).tolist()],
+    runs = None if question.runs is None else [*question.runs, *baselines]
+    scores = score(workspace, sender, name, replace(question, runs=runs, admit=admit, per_topic=True, most=MOST_SCORES))
+    names = [run.name for run in scores.runs]
+    if absent := [each for each in baselines if each not in names]:
+        raise NotFound(f"There is no run {absent[0]!r} in {name!r}, or this token may not see it.")
+    for _, metric in customs_of(scores.metrics):
+        require_scores_of(metric, scores.runs, "query.run")
+    pairs = pair_up(names, baselines)
+    _require_pairs(len(pairs), scores)
+    scored = ScoredPairs(
+        scores.metrics,
+        names,
+        scores.topics,
+        # A positive difference is always better.
+        _upwards(scores, scores.by_topic()),
+        _upwards(scores, scores.means()),
+        scores.undefined,
+        pairs,
     )
+    return Comparison(scores, list(scored.compared(margin)))
 
 
-def _tested(name: str, pair: Floats) -> PairTest:
-    test = find_test(name)
-    outcome = test.decide(pair, SignificanceSettings(seed=SEED))
-    draws = outcome.resamples is not None and not test.is_exact(pair.shape[1])
-    return PairTest(name, test.title, float(outcome.asl[0]), outcome.resamples, SEED if draws else None)
+def _upwards(scores: ScoreTable, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the table with the scores of metrics that are better if lower negated: [metrics, ...]."""
+    turned = [row for row, metric in enumerate(scores.metrics) if metric.is_reversed]
+    if turned:
+        table = table.copy()
+        table[turned] = -table[turned]
+    return table
 
 
-def _rounded(topic: TopicDifference) -> float:
-    return round(topic.difference, DECIMALS)
+def _require_pair(names: Sequence[str]) -> None:
+    if len(names) != 2 or len(set(names)) != 2:
+        given = "none" if not names else f"{len(names)}: {', '.join(map(repr, names[:3]))}"
+        message = (
+            f"A comparison is of exactly two different runs, but the request names {given}"
+            f"{', ...' if len(names) > 3 else ''}. Name two: `run=FIRST&run=SECOND`. To compare more runs, say with "
+            "which: `baseline=NAME`."
+        )
+        raise InvalidRequest.at("query.run", "two-runs", message)
+
+
+def _require_others(names: Sequence[str] | None, baselines: Sequence[str]) -> None:
+    if twice := [name for name in names or () if name in baselines]:
+        message = (
+            f"{twice[0]!r} is a run and a baseline, so it would be compared with itself. Name it once: `run=NAME` or "
+            "`baseline=NAME`."
+        )
+        raise InvalidRequest.at("query.run", "run-is-baseline", message)
+
+
+def _require_pairs(pairs: int, scores: ScoreTable) -> None:
+    if not pairs:
+        raise InvalidRequest.at(
+            "query.baseline", "no-runs", "The collection has no run besides the baselines. Name fewer baselines."
+        )
+    if (compared := len(scores.metrics) * pairs) > MOST_PAIRS:
+        message = (
+            f"{len(scores.metrics)} metrics x {pairs} pairs are {compared:,} comparisons; at most {MOST_PAIRS:,} in "
+            "one request. Name fewer metrics, baselines or runs."
+        )
+        raise InvalidRequest.at("query", "too-many", message)
+    if (asked := len(scores.metrics) * pairs * len(scores.topics)) > MOST_SCORES:
+        message = (
+            f"{len(scores.metrics)} metrics x {pairs} pairs x {len(scores.topics)} topics are {asked:,} differences; "
+            f"at most {MOST_SCORES:,} in one request. Name fewer metrics, baselines or runs."
+        )
+        raise InvalidRequest.at("query", "too-many", message)

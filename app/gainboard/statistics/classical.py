@@ -11,7 +11,14 @@ from gainboard.statistics.draws import BlockResult, Floats, Indices
 from gainboard.statistics.effects import TINY
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_differences, pieces
 from gainboard.statistics.randomisation import MOST_ENUMERATED, as_large, every_sign
-from gainboard.statistics.significance import PairwiseTest, SignificanceSettings, join_fields, register_test
+from gainboard.statistics.significance import (
+    Outcome,
+    PairedTest,
+    PairwiseTest,
+    SignificanceSettings,
+    join_fields,
+    register_test,
+)
 
 DECIMALS = 12
 """The decimal places of differences before they are ranked: 0.3 - 0.2 and 0.2 - 0.1 are a tie."""
@@ -38,6 +45,27 @@ def deciding_topics(differences: Floats, alpha: float) -> Indices:
     topics = np.arange(2, len(order) + 1)
     lost = topics[_levels_of_t(means[1:], np.sqrt(squares[1:] / (topics - 1)), topics) >= alpha]
     return order[: len(order) - max(lost, default=1)]
+
+
+def pivotal_topics(differences: Floats, alpha: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the topics that decide alone, because without them the others say something else.
+
+    `differences` is float64 [pairs, topics] with at least three topics. The first result, bool [pairs, topics], is true
+    if the mean difference of the other topics has not the sign of the mean of all. The second is true if the levels of
+    the paired t-test with and without the topic are on different sides of `alpha`. Without a mean difference, there is
+    no sign to lose.
+    """
+    topics = differences.shape[1]
+    mean = differences.mean(axis=1, keepdims=True)
+    centred = differences - mean
+    means = np.round(mean - centred / (topics - 1), DECIMALS)
+    total = (centred**2).sum(axis=1, keepdims=True)
+    squares = np.maximum(total - centred**2 * (topics / (topics - 1)), 0.0)
+    sign = np.sign(np.round(mean, DECIMALS))
+    # Of a sum, a remainder this small is its rounding error.
+    spreads = np.sqrt(np.where(squares > TINY * total, squares, 0.0) / (topics - 2))
+    is_significant = _levels_of_t(means, spreads, topics - 1) < alpha
+    return (np.sign(means) != sign) & (sign != 0), is_significant != (t_levels(differences) < alpha)[:, np.newaxis]
 
 
 def _running(values: Floats) -> tuple[Floats, Floats]:
@@ -119,7 +147,7 @@ def _tied_wilcoxon(differences: Floats) -> Floats:
     return as_large(signed_ranks, every) / len(every)
 
 
-class ClassicalTest(PairwiseTest):
+class ClassicalTest(PairwiseTest, PairedTest):
     """A test that uses a known distribution, and draws nothing."""
 
     @abstractmethod
@@ -129,6 +157,9 @@ class ClassicalTest(PairwiseTest):
     def decide_pairs(self, scores: Floats, pairs: slice, settings: SignificanceSettings) -> BlockResult:
         parts = pieces(pairs, NUMBERS_AT_ONCE // 4 // scores.shape[1])
         return join_fields([{"asl": self.levels(pair_differences(scores, part))} for part in parts])
+
+    def decide_differences(self, differences: Floats, settings: SignificanceSettings) -> Outcome:
+        return Outcome(asl=self.levels(differences))
 
 
 @register_test

@@ -43,6 +43,11 @@ def paired_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
     return Effects(*np.concatenate(parts, axis=-1)) if parts else Effects(*np.empty((4, 0)))
 
 
+def effects_of(differences: Floats) -> Effects:
+    """Return the effects of pairs with these `differences`, float64 [pairs, topics], as `paired_effects` does."""
+    return Effects(*_paired(differences))
+
+
 def residual_effects(scores: Floats, numbers: Indices | None = None) -> Effects:
     """Return the same as `paired_effects`, with sizes in residual standard deviations of all runs and topics together.
 

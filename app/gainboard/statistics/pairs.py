@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -59,6 +60,19 @@ _VALUES = 1 << 15
 """Small enough for a core's cache and for memory that the allocator keeps: two to four times as fast as megabytes."""
 
 
-def pair_pieces(runs: int, width: int) -> Iterator[slice]:
-    """Return slices of the pairs of runs for which a float64 [pairs, width] takes about 256 kB."""
-    return pieces(slice(0, pair_count(runs)), _VALUES // max(1, width))
+def pair_pieces(runs: int, width: int, which: slice = slice(None)) -> Iterator[slice]:
+    """Return slices of some pairs of runs, for which a float64 [pairs, width] takes about 256 kB.
+
+    They are places among the pairs that `which` selects, by default all.
+    """
+    return pieces(slice(0, len(range(*which.indices(pair_count(runs))))), _VALUES // max(1, width))
+
+
+def pair_blocks(runs: int, cost: float, most: float) -> list[slice]:
+    """Cut the pairs of runs into blocks of nearly equal size that cost at most `most` each, all of them `cost`.
+
+    A block has at least one pair.
+    """
+    pairs = pair_count(runs)
+    blocks = max(1, min(pairs, math.ceil(cost / most)))
+    return [slice(pairs * block // blocks, pairs * (block + 1) // blocks) for block in range(blocks)]

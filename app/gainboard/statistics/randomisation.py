@@ -9,7 +9,7 @@ import numpy as np
 from gainboard.statistics.draws import BlockResult, Draws, Floats
 from gainboard.statistics.multiple_comparisons import NEAR
 from gainboard.statistics.pairs import NUMBERS_AT_ONCE, pair_count, pair_differences, pieces
-from gainboard.statistics.significance import Outcome, SignificanceSettings, SignificanceTest, register_test
+from gainboard.statistics.significance import Outcome, PairedTest, SignificanceSettings, register_test
 
 MOST_ENUMERATED = 13
 """The most topics for which all combinations of signs are used: 2**13 are fewer than the default draws."""
@@ -39,7 +39,7 @@ def every_sign(topics: int) -> Floats:
 
 
 @register_test
-class Randomisation(SignificanceTest):
+class Randomisation(PairedTest):
     """The test swaps the two runs' scores on random topics, and counts how often the means differ as much.
 
     The ASL is (1 + count) / (1 + resamples), so it is never 0. With at most 13 topics, all combinations of swaps are
@@ -71,10 +71,19 @@ class Randomisation(SignificanceTest):
         pairs = pieces(slice(0, pair_count(runs)), NUMBERS_AT_ONCE // topics)
         return {"count": np.concatenate([as_large(pair_differences(scores, part), signs) for part in pairs])}
 
+    def decide_differences(self, differences: Floats, settings: SignificanceSettings) -> Outcome:
+        # The draws are those of a single pair, so that they do not depend on the number of pairs.
+        runs, topics = 2, differences.shape[1]
+        blocks = range(self.blocks(runs, topics, settings.resamples))
+        counts = [as_large(differences, self._signs(runs, topics, block, settings)) for block in blocks]
+        return self._outcome(np.sum(counts, axis=0), topics, settings)
+
     def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
-        count = np.sum([part["count"] for part in found], axis=0)
-        if self.is_exact(scores.shape[1]):
-            return Outcome(asl=count / 2 ** scores.shape[1], resamples=2 ** scores.shape[1])
+        return self._outcome(np.sum([part["count"] for part in found], axis=0), scores.shape[1], settings)
+
+    def _outcome(self, count: Floats, topics: int, settings: SignificanceSettings) -> Outcome:
+        if self.is_exact(topics):
+            return Outcome(asl=count / 2**topics, resamples=2**topics)
         resamples = self.drawn(settings.resamples)
         return Outcome(asl=(1 + count) / (1 + resamples), resamples=resamples)
 

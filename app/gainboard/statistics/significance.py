@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Floats, Indices
 from gainboard.statistics.effects import Effects, paired_effects
-from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.pairs import pair_blocks, pair_count
 
 BLOCK_SECONDS = 1.5
 _ROUNDING = 1e-12
@@ -155,21 +155,34 @@ class PairwiseTest(SignificanceTest):
         """Return the fields of `Outcome` for the pairs start .. stop: those by pair on the last axis, and `largest`."""
 
     def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
-        return max(1, min(pair_count(runs), math.ceil(self._whole(runs, topics, resamples) / BLOCK_SECONDS)))
+        return len(self._blocks(runs, topics, resamples))
 
     def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
         return self._whole(runs, topics, resamples) / self.blocks(runs, topics, resamples)
+
+    def _blocks(self, runs: int, topics: int, resamples: int | None) -> list[slice]:
+        return pair_blocks(runs, self._whole(runs, topics, resamples), BLOCK_SECONDS)
 
     def _whole(self, runs: int, topics: int, resamples: int | None) -> float:
         return pair_count(runs) * self.seconds(topics, self.drawn(resamples))
 
     def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
         runs, topics = scores.shape
-        pairs, blocks = pair_count(runs), self.blocks(runs, topics, settings.resamples)
-        return self.decide_pairs(scores, slice(pairs * block // blocks, pairs * (block + 1) // blocks), settings)
+        return self.decide_pairs(scores, self._blocks(runs, topics, settings.resamples)[block], settings)
 
     def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
         return Outcome(**join_fields(found), resamples=self.drawn(settings.resamples) or None)
+
+
+class PairedTest(SignificanceTest):
+    """A test of differences by topic, which can therefore decide any choice of pairs."""
+
+    @abstractmethod
+    def decide_differences(self, differences: Floats, settings: SignificanceSettings) -> Outcome:
+        """Return the outcome for `differences`, float64 [pairs, topics] with at least one pair and two topics.
+
+        The level of a pair is the same whatever the other pairs are.
+        """
 
 
 _TESTS: dict[str, SignificanceTest] = {}
@@ -185,6 +198,14 @@ def register_test(test: Entered) -> Entered:
 def every_test() -> tuple[SignificanceTest, ...]:
     """Return all tests, in the order of their definition."""
     return tuple(_TESTS.values())
+
+
+def find_paired_test(name: str) -> PairedTest:
+    """Return the paired test with this name. Raise KeyError if there is none."""
+    test = _TESTS[name]
+    if not isinstance(test, PairedTest):
+        raise KeyError(name)
+    return test
 
 
 def find_test(name: str) -> SignificanceTest:

@@ -1,17 +1,18 @@
-"""Two runs compared topic by topic."""
+"""Runs compared topic by topic."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from gainboard.api.models.answers import Model
+from gainboard.api.models.topic_groups import ChosenGroup
 
-COMPARE_COLUMNS = ("topic", "metric", "a", "b", "difference")
+COMPARE_COLUMNS = ("topic", "metric", "a", "b", "difference", "run", "baseline")
 """The columns of a comparison as CSV."""
 
 
 class ComparedRun(Model):
-    """One of the two runs."""
+    """One of the runs."""
 
     name: str
     team: str
@@ -25,8 +26,29 @@ class ShownPairTest(Model):
     name: str = Field(examples=["t-test"])
     title: str
     asl: float = Field(description="Achieved significance level, the p-value")
+    asl_holm: float = Field(description="The same, corrected by Holm's method for all pairs of the request")
+    asl_max_t: float | None = Field(
+        description="The same, corrected by the single-step max-T of the bootstrap for all pairs of the request; null "
+        "for other tests"
+    )
     resamples: int | None = Field(description="Number of resamples, or of all combinations if they were enumerated")
+    resamples_needed: int | None = Field(
+        description="The smallest number of resamples with which one of the pairs can be significant after Holm's "
+        "correction; null if nothing is drawn"
+    )
     seed: int | None = Field(description="Null if the level depends on no seed")
+
+
+class ShownEquivalence(Model):
+    """The paired TOST: two one-sided t-tests of the hypothesis that the mean difference is at least the margin."""
+
+    margin: float
+    asl: float = Field(description="The larger level of the two tests")
+    asl_holm: float = Field(description="The same, corrected by Holm's method for all pairs of the request")
+    interval: tuple[float, float] = Field(
+        description="90 % confidence interval of the mean difference, which is within the margin if `asl` is below 0.05"
+    )
+    is_equivalent: bool = Field(description="Whether `asl_holm` is below `alpha`")
 
 
 class ShownTopicDifference(Model):
@@ -39,13 +61,15 @@ class ShownTopicDifference(Model):
 
 
 class ShownComparison(Model):
-    """The comparison under one metric. Differences are the first run's score minus the second's.
+    """Two runs under one metric. `a` is the run, `b` the baseline, and differences are `a` minus `b`.
 
-    `difference`, `interval`, `effect_size` and `tests` are about arithmetic means over at least two topics; otherwise
-    they are null or empty.
+    Levels are corrected for all pairs of the request under the same metric. `difference`, `interval`, `effect_size`
+    and `tests` are about arithmetic means over at least two topics; otherwise they are null or empty.
     """
 
     metric: str
+    run: str = Field(description="The first run, `a`")
+    baseline: str = Field(description="The second run, `b`")
     mean: tuple[float | None, float | None]
     difference: float | None = Field(description="The mean difference")
     interval: tuple[float, float] | None = Field(
@@ -55,6 +79,7 @@ class ShownComparison(Model):
         description="The mean difference in standard deviations of the differences; null if there is no spread"
     )
     tests: list[ShownPairTest]
+    equivalence: ShownEquivalence | None = Field(description="Null unless `margin` is given")
     alpha: float = Field(description="The level under which a difference is significant, for `deciding_topics`")
     won: int = Field(description="Number of topics on which the first run is better")
     lost: int = Field(description="Number of topics on which the second run is better")
@@ -66,14 +91,21 @@ class ShownComparison(Model):
         description="The topics that contribute most to the mean difference, as many as must be left out before the "
         "paired t-test over the others is not significant; empty if the difference is not significant"
     )
+    turning_topics: list[str] = Field(
+        description="The topics without any one of which the mean difference has another sign, or is 0"
+    )
+    tipping_topics: list[str] = Field(
+        description="The topics without any one of which the paired t-test is on the other side of `alpha`"
+    )
 
 
 class CompareAnswer(Model):
-    """Two runs compared under each metric."""
+    """Pairs of runs compared under each metric."""
 
     collection: str
     qrels_version: int
+    topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
-    runs: tuple[ComparedRun, ComparedRun] = Field(description="In the order of the request: `a` and `b`")
-    comparisons: list[ShownComparison] = Field(description="In the order of `metrics`")
+    runs: list[ComparedRun] = Field(description="In the order of the request: `a` and `b`, or runs and baselines")
+    comparisons: list[ShownComparison] = Field(description="Each pair under each metric, in the order of `metrics`")

@@ -1,0 +1,104 @@
+"""Compare run files topic by topic, without a server."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+
+import numpy as np
+
+from gainboard.cli.command import Command, Example, together
+from gainboard.cli.compared_files import FORMS, ComparedFiles
+from gainboard.cli.file_scoring import score_files
+from gainboard.cli.files import reading_options
+from gainboard.cli.options import metric_option, names_option, parameter_default_options, score_output_options
+from gainboard.cli.progress import has_colours
+from gainboard.cli.scored_files import ScoredFiles
+from gainboard.errors import BadSetting
+from gainboard.evaluation.pair_statistics import ScoredPairs, pair_up
+
+
+def _compare(parsed: argparse.Namespace) -> int:
+    """Compare two run files, or run files with baselines, by a qrels file. The numbers are those of the service.
+
+    Levels are corrected for exactly these pairs, under each metric. The topics that decide are printed on standard
+    error. If a file has faults, its pairs are left out, and the exit code is 1.
+    """
+    baselines = list(dict.fromkeys(parsed.baselines))
+    others = [file for file in dict.fromkeys(parsed.runs) if file not in baselines]
+    if not (baselines and others) and len(others) != 2:
+        raise BadSetting(
+            f"Two different run files can be compared, but the number of files is {len(others)}. Name two, or say with "
+            "which file the others are compared: --baseline FILE."
+        )
+    scored = score_files(parsed, [*others, *baselines])
+    if scored is None:
+        return 1
+    if not (pairs := _pairs(scored, baselines)):
+        return 1
+    found = _compared(scored, pairs, parsed.margin)
+    for remark in found.remarks():
+        print(f"note: {remark}", file=sys.stderr)
+    sys.stdout.writelines(FORMS[parsed.format](found, has_colours(sys.stdout)))
+    return 1 if scored.refused else 0
+
+
+def _pairs(scored: ScoredFiles, baselines: list[str]) -> list[tuple[int, int]]:
+    """Return the pairs of the files without faults."""
+    files = [file for _, file, _ in scored.runs]
+    kept = [file for file in baselines if file in files]
+    return pair_up(files, kept) if kept or (not baselines and len(files) == 2) else []
+
+
+def _compared(scored: ScoredFiles, pairs: list[tuple[int, int]], margin: float | None) -> ComparedFiles:
+    by_topic = np.array([run.scores for _, _, run in scored.runs]).swapaxes(0, 1)
+    of = (scored.metrics, scored.names, scored.topics, by_topic, scored.means, scored.undefined)
+    return ComparedFiles(scored, list(ScoredPairs(*of, pairs).compared(margin)), margin)
+
+
+def _margin(text: str) -> float:
+    try:
+        margin = float(text)
+    except ValueError:
+        margin = math.nan
+    if not 0 < margin < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a margin. Use a number above 0, such as 0.02")
+    return margin
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("qrels", metavar="QRELS", help="judgments in TREC's or NTCIR's layout; - is standard input")
+    parser.add_argument("runs", metavar="RUN_FILE", nargs="+", help="run files, plain, .gz or .zst")
+    parser.add_argument(
+        "--baseline",
+        dest="baselines",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a run file with which the others are compared; may be repeated",
+    )
+    parser.add_argument(
+        "--margin",
+        type=_margin,
+        metavar="DIFFERENCE",
+        help="also ask whether runs are equivalent (TOST): the largest mean difference that does not matter",
+    )
+    metric_option(parser, "AP, Q, nDCG@10")
+    names_option(parser)
+    score_output_options(parser, FORMS)
+
+
+COMMAND = Command(
+    "compare",
+    __doc__,
+    _compare,
+    together(_options, reading_options, parameter_default_options),
+    [
+        Example("gainboard compare qrels.txt run.txt runs/civet.txt", "two runs"),
+        Example("gainboard compare qrels.txt runs/* --baseline run.txt -m nDCG@10", "all runs with one baseline"),
+        Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP --margin 0.02", "are they equivalent?"),
+        Example("gainboard compare qrels.txt run.txt runs/civet.txt -m AP -q", "also the difference on each topic"),
+        Example("gainboard compare qrels.txt runs/* --baseline run.txt -f json > compared.json"),
+    ],
+)

@@ -1,0 +1,128 @@
+"""Scored run files compared in pairs, as the service compares stored runs, and the formats of comparisons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gainboard.cli.printing import DIGITS, format_table
+from gainboard.cli.scored_files import ScoredFiles, list_refused
+from gainboard.evaluation.pair_statistics import PairComparison
+from gainboard.exhibits import Cell, Column, Marked, Table, as_latex, csv_line
+
+_COUNTS = ("won", "lost", "tied")
+
+
+@dataclass(frozen=True)
+class ComparedFiles:
+    """The pairs of scored files under each metric. `margin` is None without a test of equivalence."""
+
+    scored: ScoredFiles
+    pairs: Sequence[PairComparison]
+    margin: float | None
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what a reader of the table should know: the topics that decide."""
+        for pair in self.pairs:
+            if not (own := pair.statistics):
+                continue
+            about = f"{pair.label}, {pair.names[0]} and {pair.names[1]}:"
+            if own.deciding:
+                yield f"{about} without {_named(own.deciding)}, the difference would not be significant"
+            if own.turning:
+                yield f"{about} without any one of {_named(own.turning)}, the mean difference has another sign, or is 0"
+
+
+def _named(topics: Sequence[str]) -> str:
+    return f"topic {topics[0]}" if len(topics) == 1 else f"topics {', '.join(topics)}"
+
+
+def make_table(found: ComparedFiles) -> Table:
+    """Make a table with one row for each pair and metric. Significant levels are marked."""
+    tests = [test.name for test in (found.pairs[0].statistics.tests if found.pairs[0].statistics else ())]
+    numbers = ["difference", "low", "high", "effect size", *tests, "Holm", "max-T"]
+    if found.margin is not None:
+        numbers += ["TOST", "TOST, Holm"]
+    columns = [
+        *(Column(name, align="left") for name in ("metric", "run", "baseline")),
+        *(Column(name, digits=DIGITS) for name in numbers),
+        *(Column(name) for name in _COUNTS),
+    ]
+    notes = [
+        "low and high are the ends of the 95 % interval of the mean difference.",
+        "Holm is the corrected level of the t-test, and max-T that of the paired bootstrap.",
+        *(f"{remark}." for remark in found.remarks()),
+    ]
+    caption = f"Differences of mean scores and their levels, by {found.scored.qrels}"
+    rows = [_row(pair, len(numbers)) for pair in found.pairs]
+    return Table("comparison", caption, columns, rows, mark="a corrected level below 0.05", notes=notes)
+
+
+def _row(pair: PairComparison, width: int) -> list[Cell]:
+    numbers: list[Cell] = [None] * width
+    if own := pair.statistics:
+        by_largest = next(test.asl_max_t for test in own.tests if test.asl_max_t is not None)
+        holm = own.tests[0].asl_holm
+        numbers = [own.difference, own.low, own.high, own.effect_size, *(test.asl for test in own.tests)]
+        numbers += [Marked(holm) if pair.is_significant else holm, by_largest]
+        if same := own.equivalence:
+            numbers += [same.asl, Marked(same.asl_holm) if same.holds else same.asl_holm]
+    return [pair.label, *pair.names, *numbers, pair.won, pair.lost, pair.tied]
+
+
+def make_topics_table(found: ComparedFiles) -> Table:
+    """Make a table with one row for each pair, metric and topic, the largest difference first."""
+    names = ("metric", "run", "baseline", "topic")
+    columns = [
+        *(Column(name, align="left") for name in names),
+        *(Column(name, digits=DIGITS) for name in ("a", "b", "difference")),
+    ]
+    rows: list[list[Cell]] = [[pair.label, *pair.names, *topic] for pair in found.pairs for topic in pair.topics]
+    return Table("differences", f"Differences by topic, by {found.scored.qrels}", columns, rows)
+
+
+def _tables(found: ComparedFiles) -> list[Table]:
+    return [make_table(found), *([make_topics_table(found)] if found.scored.per_topic else [])]
+
+
+def _text(found: ComparedFiles, weights: bool) -> Iterable[str]:
+    return ["\n".join(format_table(table, weights=weights) for table in _tables(found))]
+
+
+def _latex(found: ComparedFiles, weights: bool) -> Iterable[str]:
+    return [as_latex(table) for table in _tables(found)]
+
+
+def _csv(found: ComparedFiles, weights: bool) -> Iterator[str]:
+    # The columns are those of the API, whose models need Pydantic, which other commands on files do without.
+    from gainboard.api.models.compare import COMPARE_COLUMNS  # noqa: PLC0415
+
+    yield csv_line(COMPARE_COLUMNS)
+    for pair in found.pairs:
+        yield from (csv_line((each.topic, pair.label, *each[1:], *pair.names)) for each in pair.topics)
+
+
+def _json(found: ComparedFiles, weights: bool) -> Iterable[str]:
+    scored = found.scored
+    answer = {
+        "qrels": scored.qrels,
+        "metrics": scored.labels,
+        "asked": dict(scored.labels_by_expression),
+        "runs": [
+            {"name": name, "file": file, "tag": run.tag, "topics_missing": run.topics_missing}
+            for name, file, run in scored.runs
+        ],
+        "comparisons": [pair.as_json() for pair in found.pairs],
+        "faulty": list_refused(scored.refused),
+    }
+    return [json.dumps(answer, indent=2, ensure_ascii=False), "\n"]
+
+
+FORMS: Mapping[str, Callable[[ComparedFiles, bool], Iterable[str]]] = {
+    "table": _text,
+    "csv": _csv,
+    "json": _json,
+    "latex": _latex,
+}
+"""The formats of comparisons, by name. The second argument says whether marked levels may be bold."""

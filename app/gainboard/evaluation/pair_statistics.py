@@ -1,0 +1,288 @@
+"""Pairs of runs compared topic by topic, from their scores: tests, corrections, intervals, and topics that decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.metrics import BoundMetric
+from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics
+from gainboard.statistics.draws import Indices
+from gainboard.statistics.effects import effects_of
+from gainboard.statistics.equivalence import tost_levels
+from gainboard.statistics.means import mean_intervals
+from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples
+from gainboard.statistics.significance import Outcome, SignificanceSettings, find_paired_test
+
+Floats = NDArray[np.float64]
+ALPHA: Final = 0.05
+"""The significance level under which a difference is significant."""
+TESTS: Final = ("t-test", "randomisation", "paired-bootstrap", "wilcoxon", "sign")
+"""The first test is the one that says which topics decide."""
+SEED: Final = 0
+"""The seed of tests that draw: equal requests have equal answers."""
+
+
+class PairTest(NamedTuple):
+    """The level of one test.
+
+    `asl_holm` is corrected by Holm's method for all pairs that are compared, and `asl_max_t` by the single-step max-T
+    of the bootstrap, None for other tests. `resamples` is None for tests that draw nothing, `seed` also for exact
+    levels. `resamples_needed` is the smallest number with which one of the pairs can be significant after Holm's
+    correction.
+    """
+
+    name: str
+    title: str
+    asl: float
+    asl_holm: float
+    asl_max_t: float | None
+    resamples: int | None
+    resamples_needed: int | None
+    seed: int | None
+
+
+class Equivalence(NamedTuple):
+    """The level of TOST for a margin, corrected by Holm's method beside it, and the ends of the 90 % interval."""
+
+    margin: float
+    asl: float
+    asl_holm: float
+    low: float
+    high: float
+
+    @property
+    def holds(self) -> bool:
+        """True if the runs are equivalent: the corrected level is below `ALPHA`."""
+        return self.asl_holm < ALPHA
+
+
+class TopicDifference(NamedTuple):
+    """The scores of the first and the second run on one topic."""
+
+    topic: str
+    first: float
+    second: float
+    difference: float
+
+
+@dataclass(frozen=True)
+class PairStatistics:
+    """The statistics of the differences, the first run's score minus the second's.
+
+    `low` and `high` are the ends of the 95 % interval of the mean `difference`, Student's t. `effect_size` is the mean
+    in standard deviations of the differences; NaN if there is no spread. `deciding` are topics: see `deciding_topics`.
+    `turning` and `tipping` are the topics of `pivotal_topics`: without one, the sign or the significance is another.
+    """
+
+    difference: float
+    low: float
+    high: float
+    effect_size: float
+    tests: Sequence[PairTest]
+    deciding: Sequence[str]
+    turning: Sequence[str]
+    tipping: Sequence[str]
+    equivalence: Equivalence | None
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """Two runs under one metric.
+
+    `names` are the first run and the second, the baseline. `topics` are those with a score, the largest difference
+    first. `undefined` are the others, which are left out. `statistics` is None for fewer than two topics, and for a
+    geometric mean, about which they say nothing.
+    """
+
+    label: str
+    names: tuple[str, str]
+    means: tuple[float, float]
+    topics: Sequence[TopicDifference]
+    undefined: Sequence[str]
+    statistics: PairStatistics | None
+
+    @property
+    def won(self) -> int:
+        """The number of topics on which the first run is better."""
+        return sum(_rounded(each) > 0 for each in self.topics)
+
+    @property
+    def lost(self) -> int:
+        """The number of topics on which the second run is better."""
+        return sum(_rounded(each) < 0 for each in self.topics)
+
+    @property
+    def tied(self) -> int:
+        """The number of topics on which the runs are equal."""
+        return len(self.topics) - self.won - self.lost
+
+    @property
+    def is_significant(self) -> bool:
+        """True if the difference is significant by the paired t-test, corrected by Holm's method."""
+        return self.statistics is not None and self.statistics.tests[0].asl_holm < ALPHA
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the comparison as JSON has it, over HTTP and offline."""
+        own = self.statistics
+        return {
+            "metric": self.label,
+            "run": self.names[0],
+            "baseline": self.names[1],
+            "mean": tuple(map(_or_none, self.means)),
+            "difference": own and own.difference,
+            "interval": own and (own.low, own.high),
+            "effect_size": own and _or_none(own.effect_size),
+            "tests": [each._asdict() for each in own.tests] if own else [],
+            "equivalence": own and _equivalence_as_json(own.equivalence),
+            "alpha": ALPHA,
+            "won": self.won,
+            "lost": self.lost,
+            "tied": self.tied,
+            "topics": [dict(zip(("topic", "a", "b", "difference"), each, strict=True)) for each in self.topics],
+            "topics_scored": len(self.topics),
+            "topics_undefined": self.undefined,
+            "deciding_topics": own.deciding if own else [],
+            "turning_topics": own.turning if own else [],
+            "tipping_topics": own.tipping if own else [],
+        }
+
+
+def _equivalence_as_json(found: Equivalence | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    levels = {"margin": found.margin, "asl": found.asl, "asl_holm": found.asl_holm}
+    return levels | {"interval": (found.low, found.high), "is_equivalent": found.holds}
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """Scores and the pairs to compare.
+
+    `scores` is float64 [metrics, runs, topics], `means` [metrics, runs], `undefined` bool [metrics, topics]. `pairs`
+    are indexes of runs: the first run and the second.
+    """
+
+    metrics: Sequence[BoundMetric]
+    names: Sequence[str]
+    topics: Sequence[str]
+    scores: Floats
+    means: Floats
+    undefined: NDArray[np.bool_]
+    pairs: Sequence[tuple[int, int]]
+
+    def compared(self, margin: float | None = None) -> Iterator[PairComparison]:
+        """Yield the comparison of each pair under each metric, metric by metric. `margin` asks for TOST.
+
+        Levels are corrected for exactly these pairs, under each metric.
+        """
+        for number, metric in enumerate(self.metrics):
+            nowhere = self.undefined[number]
+            defined = np.flatnonzero(~nowhere)
+            scores, topics = self.scores[number][:, defined], [self.topics[topic] for topic in defined.tolist()]
+            first, second = np.array(self.pairs, np.intp).T
+            differences = np.ascontiguousarray(scores[first] - scores[second])
+            statistics = _statistics(metric, differences, topics, margin)
+            left_out = [self.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
+            for pair, own in zip(self.pairs, statistics, strict=True):
+                first_run, second_run = pair
+                means = self.means[number].tolist()
+                yield PairComparison(
+                    metric.label,
+                    (self.names[first_run], self.names[second_run]),
+                    (means[first_run], means[second_run]),
+                    _by_difference(scores[list(pair)], topics),
+                    left_out,
+                    own,
+                )
+
+
+def pair_up(names: Sequence[str], baselines: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the pairs of indexes of `names`: every other run with each baseline, or the first two runs."""
+    if not baselines:
+        return [(0, 1)]
+    others = [place for place, name in enumerate(names) if name not in baselines]
+    return [(other, names.index(baseline)) for baseline, other in product(dict.fromkeys(baselines), others)]
+
+
+def _by_difference(pair: Floats, topics: Sequence[str]) -> list[TopicDifference]:
+    differences = pair[0] - pair[1]
+    order = np.argsort(-np.round(differences, DECIMALS), kind="stable")
+    columns = (pair[0, order].tolist(), pair[1, order].tolist(), differences[order].tolist())
+    return list(map(TopicDifference, [topics[place] for place in order.tolist()], *columns))
+
+
+def _statistics(
+    metric: BoundMetric, differences: Floats, topics: Sequence[str], margin: float | None
+) -> Sequence[PairStatistics | None]:
+    if len(topics) < 2 or metric.is_geometric:
+        return [None] * len(differences)
+    effects = effects_of(differences)
+    columns = (effects.difference.tolist(), effects.low.tolist(), effects.high.tolist(), effects.size.tolist())
+    tests = zip(*(_tested(name, differences) for name in TESTS), strict=True)
+    deciding = [_named(topics, deciding_topics(each, ALPHA)) for each in differences]
+    turning, tipping = _pivotal(differences, topics)
+    equivalence = _equivalence(differences, margin)
+    return list(map(PairStatistics, *columns, tests, deciding, turning, tipping, equivalence))
+
+
+def _tested(name: str, differences: Floats) -> list[PairTest]:
+    """Return the test of each pair."""
+    test = find_paired_test(name)
+    outcome = test.decide_differences(differences, SignificanceSettings(seed=SEED, largest=test.gives_largest))
+    draws = outcome.resamples is not None and not test.is_exact(differences.shape[1])
+    seed = SEED if draws else None
+    needed = needed_resamples(len(differences), ALPHA) if draws else None
+    return [
+        PairTest(name, test.title, asl, corrected, largest, outcome.resamples, needed, seed)
+        for asl, corrected, largest in zip(
+            outcome.asl.tolist(), holm(outcome.asl).tolist(), _by_largest(outcome), strict=True
+        )
+    ]
+
+
+def _by_largest(outcome: Outcome) -> Sequence[float | None]:
+    if outcome.largest is None:
+        return [None] * len(outcome.asl)
+    assert outcome.observed is not None
+    assert outcome.infinite_counts is not None
+    assert outcome.infinite_resamples is not None
+    return max_t(outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples).tolist()  # type: ignore[no-any-return]
+
+
+def _pivotal(differences: Floats, topics: Sequence[str]) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the topics that turn the sign, and those that tip the significance, of each pair."""
+    if len(topics) < 3:
+        nothing: list[list[str]] = [[] for _ in differences]
+        return nothing, nothing
+    turning, tipping = (
+        [_named(topics, np.flatnonzero(row)) for row in found] for found in pivotal_topics(differences, ALPHA)
+    )
+    return turning, tipping
+
+
+def _equivalence(differences: Floats, margin: float | None) -> Sequence[Equivalence | None]:
+    if margin is None:
+        return [None] * len(differences)
+    levels = tost_levels(differences, margin)
+    low, high = mean_intervals(differences, 1 - 2 * ALPHA)
+    columns = (levels.tolist(), holm(levels).tolist(), low.tolist(), high.tolist())
+    return [Equivalence(margin, *each) for each in zip(*columns, strict=True)]
+
+
+def _named(topics: Sequence[str], places: Indices) -> list[str]:
+    return [topics[place] for place in places.tolist()]
+
+
+def _or_none(number: float) -> float | None:
+    return None if math.isnan(number) else number
+
+
+def _rounded(topic: TopicDifference) -> float:
+    return round(topic.difference, DECIMALS)

@@ -1,0 +1,111 @@
+"""`gainboard compare` gives what the service gives, without it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gainboard.cli import main
+from tests.cli.test_score import stored  # noqa: F401 (a fixture)
+from tests.conftest import Service
+
+METRICS = ["-mAP", "-mnDCG@10", "-mAP(mean=geometric)", "--gains", "3:2:1"]
+SENT = {"metric": ["AP", "nDCG@10", "AP(mean=geometric)"], "gains": "3:2:1"}
+
+
+def compare(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    """What the command prints."""
+    assert main(["compare", "qrels.txt", *arguments]) == code
+    return capsys.readouterr().out
+
+
+def asked(service: Service, **query: Any) -> Any:
+    """The service's answer."""
+    return service.organiser.get("/v1/collections/c/compare", params={**SENT, **query}).raise_for_status()
+
+
+def test_two_runs_are_compared_as_by_the_service(
+    stored: Service,  # noqa: F811
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = ["runs/civet.txt", "runs/egret.txt"]
+    ours = json.loads(compare(capsys, *files, *METRICS, "--margin", "0.1", "-f", "json"))
+    theirs = asked(stored, run=["civet.txt", "egret.txt"], margin=0.1).json()
+    assert {key: ours[key] for key in ("metrics", "comparisons")} == {
+        key: theirs[key] for key in ("metrics", "comparisons")
+    }
+    printed = compare(capsys, *files, *METRICS, "-f", "csv")
+    assert printed == asked(stored, run=["civet.txt", "egret.txt"], format="csv").text
+
+
+def test_all_files_are_compared_with_baselines_as_by_the_service(
+    stored: Service,  # noqa: F811
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt"]
+    chosen = ["--baseline", "runs/otter.txt", "--baseline", "runs/egret.txt"]
+    ours = json.loads(compare(capsys, *files, *chosen, *METRICS, "-f", "json"))
+    baselines = ["otter.txt", "egret.txt"]
+    assert ours["comparisons"] == asked(stored, baseline=baselines).json()["comparisons"]
+    rows = compare(capsys, *files, *chosen, "-mAP").splitlines()
+    assert [row.split()[1:3] for row in rows[1:]] == [["civet.txt", each] for each in baselines]
+
+
+def test_a_table_has_the_levels_and_the_topics_that_decide_are_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "qrels.txt", "runs/civet.txt", "runs/otter.txt", "-mAP", "--margin", "0.2", "-q"]) == 0
+    printed = capsys.readouterr()
+    first, second = printed.out.split("\n\n")
+    heading, row = first.splitlines()
+    for name in ("difference", "t-test", "wilcoxon", "Holm", "max-T", "TOST"):
+        assert name in heading
+    assert row.split()[:3] == ["AP", "civet.txt", "otter.txt"]
+    differences = [float(line.split()[-1]) for line in second.splitlines()[1:]]
+    assert differences == sorted(differences, reverse=True)
+    assert len(differences) == 12
+    assert "the difference would not be significant" in printed.err
+
+
+def test_latex_is_a_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert r"\begin{table}" in compare(capsys, "runs/civet.txt", "runs/otter.txt", "-f", "latex")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["run.txt"], "number of files is 1"),
+        (["run.txt", "run.txt"], "number of files is 1"),
+        (["run.txt", "runs/civet.txt", "runs/otter.txt"], "--baseline FILE"),
+        (["run.txt", "--baseline", "run.txt"], "number of files is 0"),
+    ],
+)
+def test_files_that_make_no_pair_are_refused(
+    given: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "qrels.txt", *given]) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("margin", ["0", "-1", "inf", "much"])
+def test_a_margin_is_a_number_above_0(margin: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", "qrels.txt", "run.txt", "runs/civet.txt", f"--margin={margin}"])
+    assert "is not a margin" in capsys.readouterr().err
+
+
+def test_the_pairs_of_a_faulty_file_are_left_out(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("1 Q0 d01 1 high tag\n")
+    printed = compare(capsys, str(bad), "runs/civet.txt", "--baseline", "run.txt", "-mAP", "-f", "csv", code=1)
+    assert {row["run"] for row in csv.DictReader(StringIO(printed))} == {"civet.txt"}
+    assert compare(capsys, str(bad), "run.txt", code=1) == ""

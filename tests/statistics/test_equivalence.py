@@ -1,0 +1,83 @@
+"""The two one-sided tests are SciPy's, and tests of differences do not depend on the pairs beside."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+from gainboard.statistics.classical import pivotal_topics
+from gainboard.statistics.effects import effects_of, paired_effects
+from gainboard.statistics.equivalence import tost_levels
+from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.significance import PairedTest, SignificanceSettings, every_test, find_paired_test
+
+from .matrices import awkward, continuous, tenths
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.1, 0.5])
+def test_a_level_is_the_larger_one_of_two_one_sided_t_tests(margin: float) -> None:
+    differences = pair_differences(tenths())
+    for row, level in zip(differences, tost_levels(differences, margin), strict=True):
+        above = ttest_1samp(row, -margin, alternative="greater").pvalue
+        below = ttest_1samp(row, margin, alternative="less").pvalue
+        assert level == pytest.approx(max(above, below), rel=1e-12)
+
+
+def test_without_spread_a_margin_that_is_larger_decides() -> None:
+    constant = np.full((2, 5), 0.1) * [[1], [-1]]
+    assert tost_levels(constant, 0.2).tolist() == [0, 0]
+    assert tost_levels(constant, 0.1).tolist() == tost_levels(constant, 0.05).tolist() == [1, 1]
+
+
+PAIRED = [test.name for test in every_test() if isinstance(test, PairedTest)]
+
+
+@pytest.mark.parametrize("name", PAIRED)
+@pytest.mark.parametrize("topics", [7, 30])
+def test_a_choice_of_pairs_has_the_levels_of_all_pairs(name: str, topics: int) -> None:
+    test, scores, settings = find_paired_test(name), continuous(5, topics), SignificanceSettings(seed=3)
+    differences = pair_differences(scores)
+    every = test.decide(scores, settings)
+    chosen = test.decide_differences(differences[[1, 4, 8]], settings)
+    assert chosen.asl.tolist() == every.asl[[1, 4, 8]].tolist()
+    assert chosen.resamples == every.resamples
+    alone = [test.decide_differences(row[np.newaxis], settings).asl[0] for row in differences]
+    assert alone == every.asl.tolist()
+
+
+def test_all_tests_of_differences_are_paired() -> None:
+    assert {"t-test", "wilcoxon", "sign", "randomisation", "paired-bootstrap"} == set(PAIRED)
+    with pytest.raises(KeyError):
+        find_paired_test("unpaired-bootstrap")
+
+
+def test_effects_of_differences_are_those_of_the_pairs() -> None:
+    scores = awkward()
+    ours, theirs = effects_of(pair_differences(scores)), paired_effects(scores)
+    for name in ("difference", "size", "low", "high"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name), equal_nan=True)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+def test_topics_decide_alone_if_the_others_say_something_else(alpha: float) -> None:
+    scores = continuous(8, 9)
+    turning, tipping = pivotal_topics(pair_differences(scores), alpha)
+    for pair, (x, y) in enumerate(combinations(scores, 2)):
+        own = ttest_1samp(x - y, 0).pvalue < alpha
+        for topic in range(len(x)):
+            rest = np.delete(x - y, topic)
+            assert turning[pair, topic] == ((rest.mean() > 0) != ((x - y).mean() > 0))
+            assert tipping[pair, topic] == ((ttest_1samp(rest, 0).pvalue < alpha) != own)
+    assert turning.any()
+    assert tipping.any()
+
+
+def test_equal_runs_have_no_topic_that_decides_and_one_topic_may_be_all_there_is() -> None:
+    turning, tipping = pivotal_topics(np.array([[0.0] * 5, [0.5, 0, 0, 0, 0], [0.1] * 5]), 0.05)
+    assert not turning[0].any()
+    assert not tipping.any()
+    assert turning[1].tolist() == [True, False, False, False, False]
+    assert not turning[2].any()

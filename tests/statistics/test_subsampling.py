@@ -1,0 +1,43 @@
+"""Rankings and significant pairs over subsets of topics, against SciPy's tau and the t-test of all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gainboard.statistics.classical import t_levels
+from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.subsampling import paired_taus, significant_share, spread_of, taus_with
+
+
+def test_taus_are_scipys() -> None:
+    drawn = np.random.default_rng(3)
+    reference, means = drawn.integers(0, 8, 12) / 8, drawn.integers(0, 8, (5, 12)) / 8
+    expected = [stats.kendalltau(reference, each).statistic for each in means]
+    assert taus_with(reference, means).tolist() == pytest.approx(expected)
+    expected = [stats.kendalltau(one, other).statistic for one, other in zip(means, means[::-1], strict=True)]
+    assert paired_taus(means, means[::-1]).tolist() == pytest.approx(expected)
+
+
+def test_a_constant_ranking_has_no_tau() -> None:
+    assert np.isnan(taus_with(np.array([0.1, 0.2]), np.array([[0.3, 0.3 + 1e-15]]))).all()
+
+
+@pytest.mark.parametrize("topics", [2, 5, 30])
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+def test_pairs_are_significant_as_by_the_t_test(topics: int, alpha: float) -> None:
+    drawn = np.random.default_rng(topics)
+    scores = drawn.random((9, topics)) + 0.1 * np.arange(9)[:, np.newaxis]
+    # almost equal runs, whose products lose all digits; runs that differ by a constant; and equal ones
+    near = scores[:2] + 1e-9 * drawn.random((2, topics))
+    scores = np.concatenate((scores, near, scores[:1] + 0.25, scores[3:4]))
+    levels = t_levels(pair_differences(scores))
+    assert significant_share(scores, alpha) == np.count_nonzero(levels < alpha) / 78
+    assert 0 < np.count_nonzero(levels < alpha) < 78
+
+
+def test_undefined_values_are_left_out_and_counted() -> None:
+    values = np.array([np.nan, *np.linspace(0, 1, 21)])
+    assert spread_of(values) == pytest.approx((0.5, 0.05, 0.95, 1))
+    assert spread_of(np.array([np.nan]))[3] == 1

@@ -1,0 +1,100 @@
+"""Topic set size design, against the published examples, SciPy's distributions, and simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gainboard.statistics.topic_set_size import (
+    MOST_TOPICS,
+    anova_design,
+    anova_power,
+    interval_design,
+    interval_width,
+    one_way_variance,
+    pooled_variance,
+    residual_variance,
+    t_test_design,
+    t_test_power,
+)
+
+
+@pytest.mark.parametrize(("size", "topics"), [(0.2, 199), (0.5, 34), (1.0, 10)])
+def test_the_t_tests_of_the_paper(size: float, topics: int) -> None:
+    found = t_test_design(size, 1.0, 0.05, 0.8)
+    assert found is not None
+    assert found.topics == topics
+    assert t_test_power(topics - 1, size, 0.05) < 0.8 <= found.reached
+
+
+@pytest.mark.parametrize(("runs", "variance", "topics"), [(3, 0.05, 98), (10, 0.0479, 151), (100, 0.05, 405)])
+def test_the_analyses_of_variance_of_the_paper(runs: int, variance: float, topics: int) -> None:
+    found = anova_design(0.1, variance, runs, 0.05, 0.8)
+    assert found is not None
+    assert found.topics == topics
+    assert anova_power(topics - 1, 0.01 / (2 * variance), runs, 0.05) < 0.8 <= found.reached
+
+
+@pytest.mark.parametrize(("width", "topics"), [(0.1, 156), (0.2, 41)])
+def test_the_intervals_of_the_paper(width: float, topics: int) -> None:
+    found = interval_design(width, 0.1, 0.05)
+    assert found is not None
+    assert found.topics == topics
+    assert interval_width(topics - 1, 0.1, 0.05) > width >= found.reached
+
+
+@pytest.mark.parametrize("topics", [2, 5, 40, 3000])
+@pytest.mark.parametrize("alpha", [0.01, 0.05])
+def test_power_is_that_of_scipys_distributions(topics: int, alpha: float) -> None:
+    bound, shift = stats.t.ppf(1 - alpha / 2, topics - 1), 0.3 * math.sqrt(topics)
+    expected = stats.nct.sf(bound, topics - 1, shift) + stats.nct.cdf(-bound, topics - 1, shift)
+    assert t_test_power(topics, 0.3, alpha) == pytest.approx(expected, abs=1e-9)
+    freedom = (3, 4 * (topics - 1))
+    expected = stats.ncf.sf(stats.f.ppf(1 - alpha, *freedom), *freedom, 0.05 * topics)
+    assert anova_power(topics, 0.05, 4, alpha) == pytest.approx(expected, abs=1e-9)
+
+
+def test_power_and_width_are_those_of_simulated_samples() -> None:
+    drawn = np.random.default_rng(8)
+    samples = drawn.normal(0.5, 1, (20_000, 12))
+    rejected = stats.ttest_1samp(samples, 0, axis=1).pvalue < 0.05
+    assert rejected.mean() == pytest.approx(t_test_power(12, 0.5, 0.05), abs=0.01)
+    halves = stats.t.ppf(0.975, 11) * samples.std(axis=1, ddof=1) / math.sqrt(12)
+    assert 2 * halves.mean() == pytest.approx(interval_width(12, 1.0, 0.05), rel=0.005)
+    groups = drawn.normal(0, 1, (5_000, 3, 20)) + np.array([0.5, 0.0, -0.5])[:, np.newaxis]
+    levels = stats.f_oneway(groups[:, 0], groups[:, 1], groups[:, 2], axis=1).pvalue
+    assert (levels < 0.05).mean() == pytest.approx(anova_power(20, 0.5, 3, 0.05), abs=0.02)
+
+
+@pytest.mark.parametrize("difference", [3.0, 100.0, 1e9])
+def test_a_huge_effect_needs_the_fewest_topics(difference: float) -> None:
+    for found in (
+        t_test_design(difference, 1e-4, 0.05, 0.8),
+        anova_design(difference, 1e-4, 50, 0.05, 0.8),
+        interval_design(difference, 1e-4, 0.05),
+    ):
+        assert found is not None
+        assert found.topics in (2, 3)
+    assert t_test_power(100, 3.0, 0.05) == pytest.approx(1)
+
+
+def test_no_design_beyond_a_million_topics() -> None:
+    assert MOST_TOPICS == 1_000_000
+    assert t_test_design(1e-6, 1.0, 0.05, 0.8) is None
+    assert anova_design(1e-6, 1.0, 3, 0.05, 0.8) is None
+    assert interval_design(1e-6, 1.0, 0.05) is None
+
+
+def test_variances_are_pooled_by_their_degrees_of_freedom() -> None:
+    assert pooled_variance(np.array([0.04, 0.08]), np.array([30.0, 10.0])) == pytest.approx(0.05)
+
+
+def test_variances_are_the_mean_squares_of_the_analysis_of_variance() -> None:
+    scores = np.random.default_rng(2).random((4, 7)) + np.arange(7)
+    within = sum(float(((row - row.mean()) ** 2).sum()) for row in scores) / (4 * 6)
+    assert one_way_variance(scores) == pytest.approx(within)
+    fitted = scores.mean(axis=1)[:, np.newaxis] + scores.mean(axis=0) - scores.mean()
+    assert residual_variance(scores) == pytest.approx(float(((scores - fitted) ** 2).sum()) / 18)
