@@ -10,6 +10,7 @@ from gainboard.metrics import blended, cumulative, distance, precision, reciproc
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, every_metric, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
+from gainboard.metrics.expected import expected_form, expected_scores, is_without_order
 from gainboard.metrics.expressions import resolve, without
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
 from gainboard.metrics.parameters import Parameter
@@ -17,6 +18,7 @@ from gainboard.metrics.presets import Preset, every_preset, expand
 from gainboard.metrics.rankings import UNJUDGED, JudgedRun, JudgedRuns, Judgments, RetrievalScores, Scale
 from gainboard.metrics.retrieval import min_max
 from gainboard.metrics.scoring import mean_all, mean_of, score_all
+from gainboard.metrics.ties import TiedRun
 from gainboard.metrics.trec_eval import trec_eval_name
 from gainboard.metrics.vocabularies import Names, translate
 
@@ -39,9 +41,13 @@ __all__ = [
     "Preset",
     "RetrievalScores",
     "Scale",
+    "TiedRun",
     "every_metric",
     "every_preset",
     "expand",
+    "expected_form",
+    "expected_scores",
+    "is_without_order",
     "judged_share",
     "linear_ratio",
     "mean_all",

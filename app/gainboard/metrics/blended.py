@@ -47,7 +47,7 @@ def o_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = No
     return found.at_first(blended_ratio(found, beta))
 
 
-@metric("P-measure", title="P-measure", reference=_PREFERRED)
+@metric("P-measure", title="P-measure", reference=_PREFERRED, sorted_is_best=False)
 def p_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Value:
     """P-measure is the blended ratio at the preferred rank, or 0 if no relevant document is retrieved.
 
@@ -58,7 +58,7 @@ def p_measure(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = No
     return found.at_preferred(blended_ratio(found, beta))
 
 
-@metric("Pplus", aliases=["P+"], title="P-plus", reference=_PREFERRED)
+@metric("Pplus", aliases=["P+"], title="P-plus", reference=_PREFERRED, sorted_is_best=False)
 def p_plus(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Value:
     """P-plus is the mean of the blended ratio over the relevant documents at the preferred rank and above it.
 

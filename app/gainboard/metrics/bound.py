@@ -7,6 +7,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
+from gainboard.metrics.arrays import Scores
 from gainboard.metrics.catalogue import Metric
 from gainboard.metrics.discounts import Discount
 from gainboard.metrics.gains import FLAT, GainSetting
@@ -44,6 +45,15 @@ class BoundMetric:
 
     def __repr__(self) -> str:
         return f"<BoundMetric {self.label}>"
+
+    @property
+    def is_reversed(self) -> bool:
+        """True if lower scores are better."""
+        return False
+
+    def in_unit(self, scores: Scores) -> Scores:
+        """Return scores of a bounded metric mapped to [0, 1], the best to 1."""
+        return scores
 
     @property
     def needs_retrieval_scores(self) -> bool:

@@ -22,7 +22,8 @@ class Metric:
     """An effectiveness metric. Its parameters are read from the signature of its function, the kernel.
 
     `aliases` may contain a placeholder for the cut-off (`NUMBERED`). `reference` is the source of the definition.
-    `bounded` tells that all scores are in [0, 1] under the default parameters, for all gains.
+    `bounded` tells that all scores are in [0, 1] under the default parameters, for all gains. `sorted_is_best` tells
+    that no order of some documents has a higher score than descending levels, and none a lower one than ascending ones.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Metric:
     title: str
     reference: str
     bounded: bool
+    sorted_is_best: bool
     kernel: Callable[..., Value]
 
     @property
@@ -91,7 +93,13 @@ _METRICS: list[Metric] = []
 
 
 def metric(
-    name: str, *, aliases: Sequence[str] = (), title: str, reference: str, bounded: bool = True
+    name: str,
+    *,
+    aliases: Sequence[str] = (),
+    title: str,
+    reference: str,
+    bounded: bool = True,
+    sorted_is_best: bool = True,
 ) -> Callable[[Callable[Concatenate[View, ...], Value]], Metric]:
     """Add a kernel to the catalogue.
 
@@ -105,7 +113,13 @@ def metric(
 
     def enter(kernel: Callable[Concatenate[View, ...], Value]) -> Metric:
         entry = Metric(
-            name=name, aliases=tuple(aliases), title=title, reference=reference, bounded=bounded, kernel=kernel
+            name=name,
+            aliases=tuple(aliases),
+            title=title,
+            reference=reference,
+            bounded=bounded,
+            sorted_is_best=sorted_is_best,
+            kernel=kernel,
         )
         _METRICS.append(entry)
         return entry

@@ -25,16 +25,24 @@ MOST_ROWS: Final = 1 << 15
 
 
 def work_out(
-    program: Program, settings: Sequence[BoundSetting], runs: JudgedRuns, chosen: NDArray[np.intp], table: Scores
+    program: Program,
+    settings: Sequence[BoundSetting],
+    runs: JudgedRuns,
+    chosen: NDArray[np.intp],
+    table: Scores,
+    columns: Callable[[JudgedRuns, NDArray[np.intp]], Rankings] = Rankings,
 ) -> None:
-    """Fill `table` float64 [metrics, chosen, n] with the scores of the `chosen` runs, intp [chosen]."""
+    """Fill `table` float64 [metrics, chosen, n] with the scores of the `chosen` runs, intp [chosen].
+
+    `columns` makes the columns of some of them.
+    """
     topics = table.shape[2]
     with np.errstate(all="ignore"):
         first, rest, deepest = _prepared(program)
         work = _Work(settings, runs, deepest)
         work.take(first)
         for begin, end in _pieces(runs, chosen):
-            work.rankings = Rankings(runs, chosen[begin:end])
+            work.rankings = columns(runs, chosen[begin:end])
             work.scores = table[:, begin:end].reshape(len(table), (end - begin) * topics, copy=False)
             work.take(rest)
             work.settle()

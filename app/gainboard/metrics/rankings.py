@@ -50,6 +50,10 @@ class Judgments:
         """The number of topics, n."""
         return len(self.level_counts)
 
+    def only(self, topics: NDArray[np.intp]) -> Judgments:
+        """Return the numbers of these topics alone, in their order."""
+        return Judgments(self.level_counts[topics], self.negative_counts[topics])
+
     @cached_property
     def judged_count(self) -> NDArray[np.int64]:
         """The number of judged documents of each topic, int64 [n], whatever their level."""
@@ -87,6 +91,11 @@ class RetrievalScores:
     unjudged_scaled: Scores
     unjudged_absolute: Scores
 
+    def only(self, row: NDArray[np.int64], topics: NDArray[np.intp]) -> RetrievalScores:
+        """Return the scores of these topics alone, which have the rows `row`."""
+        by_topic = (self.lowest, self.highest, self.unjudged_scaled, self.unjudged_absolute)
+        return RetrievalScores(self.judged[row], *(each[topics] for each in by_topic))
+
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
@@ -103,6 +112,19 @@ class JudgedRun:
     level: NDArray[np.int8]
     retrieved: NDArray[np.int64]
     retrieval_scores: RetrievalScores | None = None
+
+    def only(self, topics: NDArray[np.intp]) -> JudgedRun:
+        """Return the run with these topics alone, in their order."""
+        counts = self.starts[topics + 1] - self.starts[topics]
+        row = _rows(self.starts[topics], counts)
+        scores = self.retrieval_scores
+        return JudgedRun(
+            np.concatenate(([0], np.cumsum(counts))),
+            self.rank[row],
+            self.level[row],
+            self.retrieved[topics],
+            scores and scores.only(row, topics),
+        )
 
     def levels_by_rank(self, topic: int, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         """Return the ranks up to `depth` of the judged documents of a topic, and their levels: int64 and int8 [found].
@@ -190,6 +212,23 @@ class JudgedRuns:
             [each for part in every for each in part._scored] if are_scored else (),
         )
 
+    def only(self, topics: NDArray[np.intp], judgments: Judgments) -> JudgedRuns:
+        """Return the same runs with these topics alone, in their order. `judgments` are those of the topics."""
+        begin = self.first[:, topics]
+        counts = self.first[:, topics + 1] - begin
+        row = _rows(begin.ravel(), counts.ravel())
+        ends = np.cumsum(counts.ravel()).reshape(counts.shape)
+        before = np.concatenate(([0], ends[:-1, -1])) if len(ends) else np.zeros(0, np.int64)
+        parts = [run.only(topics) for run, _ in self._scored]
+        return JudgedRuns(
+            judgments,
+            np.column_stack((before, ends)),
+            self.rank.take(row, axis=1),
+            self.level[row],
+            self.missing[:, topics],
+            [(part, np.flatnonzero(part.level > 0)) for part in parts],
+        )
+
     def __len__(self) -> int:
         return len(self.first)
 
@@ -238,6 +277,13 @@ class JudgedRuns:
             columns = [run.system_columns(self.judgments, row, raw, condensed) for run, row in self._scored]
             found = self._columns[raw, condensed] = SystemColumns.joined(columns, self.judgments.topics)
         return found
+
+
+def _rows(begin: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indexes of stretches of rows, one after the other: each with its first row and its length."""
+    ends = np.cumsum(counts)
+    found: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - (ends - counts), counts)
+    return found
 
 
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

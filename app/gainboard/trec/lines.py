@@ -175,7 +175,7 @@ class Text:
         if line.startswith(SKIPPED):
             self._note_skipped()
             return []
-        if problem := _unreadable(line):
+        if problem := unreadable(line):
             self._excess -= 1
             self.faults.add("bad-encoding", problem, number)
             return []
@@ -237,7 +237,7 @@ class Text:
         return self._limits.exceeded("line_bytes", "A line has more bytes than")
 
 
-def _unreadable(line: bytes) -> str | None:
+def unreadable(line: bytes) -> str | None:
     """Return why the line is not valid text, or None if it is."""
     if found := _CONTROL.search(line):
         hint = ". Is the file UTF-16? Save it as UTF-8" if found.group() == b"\0" else ""

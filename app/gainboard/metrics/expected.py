@@ -1,0 +1,265 @@
+"""Expected scores over all orders of tied documents, which are equally likely.
+
+An expectation is exact where it follows from the metric's own formula: a sum over documents of terms in which count(r)
+and cg(r) are linear, or a value at the first relevant document. Each group of ties becomes one row for each of its
+ranks and levels, with the probability of that level at that rank as its weight. In such a row, count(r) and cg(r) are
+expectations, too, given that the row's document is there. So the formula is computed as it is, on other rows.
+
+For a group of m documents after rank s, of which k have at least some level, with c such documents above the group: a
+document of this level at rank s+j has c + 1 + (k-1)(j-1)/(m-1) such documents at its rank or above, on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from functools import cached_property, lru_cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.metrics import plain
+from gainboard.metrics.arrays import Scores
+from gainboard.metrics.bound import BoundMetric
+from gainboard.metrics.columns import Rankings, Rows
+from gainboard.metrics.parameters import CONDENSED
+from gainboard.metrics.program import Formula, bound_setting, program_of
+from gainboard.metrics.rankings import JudgedRuns, Judgments
+from gainboard.metrics.ties import Integers, TiedRun
+from gainboard.metrics.values import Space, Value, spread, value
+
+_BY_PLACE: Final = frozenset(("rank", "weight", "reciprocals", "ideal_cumulative_gain"))
+"""The operations whose value for a row follows from its rank."""
+_BY_ORDER: Final = frozenset(
+    (*_BY_PLACE, "count", "cumulative_gain", "product_above", "rows_upto", "at_first", "at_last", "at_preferred")
+)
+"""The operations that depend on the order of documents."""
+_FIXED: Final = frozenset((*_BY_PLACE, "by_level", "all_rows"))
+"""The operations whose value for a row follows from its rank and its level."""
+
+
+class _Kind(IntEnum):
+    """The ways in which a value may depend on the order of tied documents."""
+
+    FIXED = 0
+    """Not at all, given the rank and the level."""
+    LINEAR = 1
+    """Linearly in numbers whose expectations are known."""
+    OTHER = 2
+    """In another way, so that its expectation is not known."""
+
+
+class ExpectedForm(NamedTuple):
+    """A formula for weighted rows. `first` is the lowest relevant level of values at the first relevant document.
+
+    Without such values, `first` is None.
+    """
+
+    formula: Formula
+    first: int | None
+
+
+def is_without_order(metric: BoundMetric) -> bool:
+    """Return whether the order of documents does not matter to the metric."""
+    return not (metric.formula.operations & _BY_ORDER)
+
+
+@lru_cache(maxsize=1024)
+def expected_form(formula: Formula) -> ExpectedForm | None:
+    """Return the formula for weighted rows, or None if the expectation does not follow from the formula."""
+    firsts: set[int | None] = set()
+    score = _rewritten(formula.score, firsts)
+    if _kind(formula.score) is _Kind.OTHER or len(firsts) != 1:
+        return None
+    return ExpectedForm(Formula.of(score, formula.worth), firsts.pop())
+
+
+def _rewritten(each: Value, firsts: set[int | None]) -> Value:
+    """Return the value with every reduction as a sum over weighted rows. Note the kinds of reductions in `firsts`."""
+    if each.operation in ("sum", "at_last", "at_first"):
+        by_row, rows = each.operands
+        firsts.add(each.fixed[0] if each.operation == "at_first" else None)
+        if each.operation == "at_last":
+            one = spread(1.0, Space.ROW)
+            by_row = value("relevant_only", Space.ROW, one, fixed=by_row.fixed)
+        return value("sum", Space.RANKING, by_row, rows)
+    operands = [_rewritten(operand, firsts) for operand in each.operands]
+    return value(each.operation, each.space, *operands, fixed=each.fixed, open=each.open)
+
+
+def _kind(each: Value) -> _Kind:
+    kinds = [_kind(operand) for operand in each.operands]
+    most = max(kinds, default=_Kind.FIXED)
+    name = each.operation
+    if each.space < Space.RANKING or name in _FIXED:
+        return most
+    if name in ("count", "cumulative_gain"):
+        return _Kind.LINEAR
+    if name in ("add", "subtract", "relevant_only"):
+        return most
+    if name == "multiply":
+        return _Kind(min(sum(kinds), _Kind.OTHER))
+    if name == "divide":
+        return kinds[0] if kinds[1] is _Kind.FIXED else _Kind.OTHER
+    if name in ("sum", "at_first") or (name == "at_last" and each.operands[0].operation == "count"):
+        is_known = kinds[0] is not _Kind.OTHER and kinds[1] is _Kind.FIXED
+        return _Kind.LINEAR if is_known else _Kind.OTHER
+    if name in ("spread", "rows_upto", "minimum", "maximum", "absolute"):
+        # A random number of a ranking is not independent of the rows of the same ranking.
+        return _Kind.FIXED if most is _Kind.FIXED else _Kind.OTHER
+    return _Kind.OTHER
+
+
+def expected_scores(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgments) -> Scores:
+    """Return the exact expectation of each metric's score on each topic: float64 [metrics, n].
+
+    The scores of a topic that the run lacks are 0, and undefined scores are NaN. Raise ValueError for a metric without
+    an `expected_form`.
+    """
+    table = np.empty((len(metrics), 1, judgments.topics))
+    places: dict[tuple[bool, int | None], list[int]] = {}
+    forms: list[ExpectedForm] = []
+    for place, metric in enumerate(metrics):
+        if (form := expected_form(metric.formula)) is None:
+            raise ValueError(f"the expectation of {metric.label} is not known: see `expected_form`")
+        forms.append(form)
+        places.setdefault((metric.parameters[CONDENSED.name], form.first), []).append(place)
+    for (condensed, first), own in places.items():
+        rows = _Expanded.of(tied, judgments, condensed)
+        program, settings = program_of(
+            [forms[place].formula for place in own], [_settings(metrics[place], forms[place].formula) for place in own]
+        )
+        part = np.empty((len(own), 1, judgments.topics))
+        weighted = _first_rows(rows, first) if first is not None else rows
+        plain.work_out(program, settings, weighted.runs, np.arange(1), part, weighted.columns)
+        table[own] = part
+    return table[:, 0]
+
+
+def _settings(metric: BoundMetric, formula: Formula) -> list[Any]:
+    known = dict(zip(metric.formula.settings, metric.settings, strict=True))
+    return [known.get(setting) or bound_setting("number", setting[1]) for setting in formula.settings]
+
+
+class _Expanded(NamedTuple):
+    """The rows of all groups: one for each rank of a group and each of its levels above 0.
+
+    - `weight` float64 [rows]: the probability that a document of the level is at the rank.
+    - `counts` float64 [h+1, rows]: the expected count(r) of documents of each level or a higher one.
+    - `group` and `step` int64 [rows]: the number of the group, and the place in it, from 0.
+    """
+
+    runs: JudgedRuns
+    weight: Scores
+    counts: Scores
+    group: Integers
+    step: Integers
+    groups: _Groups
+
+    @classmethod
+    def of(cls, tied: TiedRun, judgments: Judgments, condensed: bool) -> _Expanded:
+        groups = _Groups.of(tied, judgments, condensed)
+        group, level = np.nonzero(groups.number[:, 1:])
+        level += 1
+        repeats = groups.size[group]
+        step = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        group, level = np.repeat(group, repeats), np.repeat(level, repeats)
+        order = np.lexsort((level, step, group))
+        group, level, step = group[order], level[order], step[order]
+        share = step / np.maximum(groups.size[group] - 1, 1)
+        is_own = (level >= np.arange(groups.number.shape[1])[:, np.newaxis]).astype(np.float64)
+        inside, above = groups.at_least[group].T, groups.above[group].T
+        counts = above + is_own + share * (inside - is_own)
+        counts[0] = counts[1]
+        rank = groups.first[group] + step
+        first = np.searchsorted(groups.topic[group], np.arange(judgments.topics + 1))
+        missing = (tied.run.retrieved == 0)[np.newaxis]
+        ranks = np.stack([rank, rank]).astype(np.uint32)
+        runs = JudgedRuns(judgments, first[np.newaxis].astype(np.int64), ranks, level.astype(np.int8), missing)
+        return cls(runs, groups.number[group, level] / groups.size[group], counts, group, step, groups)
+
+    def columns(self, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Rankings:
+        return _WeightedRankings(runs, chosen, self)
+
+
+class _Groups(NamedTuple):
+    """The groups with a document above level 0: topic, first rank, and size, int64 [groups] each.
+
+    `number`, `at_least` and `above` are [groups, h+1], by level: the documents of the level, of it or a higher one, and
+    the same in the groups above of the topic.
+    """
+
+    topic: Integers
+    first: Integers
+    size: Integers
+    number: Integers
+    at_least: Integers
+    above: Integers
+
+    @classmethod
+    def of(cls, tied: TiedRun, judgments: Judgments, condensed: bool) -> _Groups:
+        levels = judgments.level_counts.shape[1]
+        begin, groups = tied.begin, len(tied.begin)
+        relevant = tied.run.level > 0
+        flat = tied.group[relevant] * levels + tied.run.level[relevant]
+        number = np.bincount(flat, minlength=groups * levels).reshape(groups, levels)
+        at_least = number[:, ::-1].cumsum(axis=1)[:, ::-1]
+        before = at_least.cumsum(axis=0) - at_least
+        topic = tied.topic[begin]
+        above = before - before[np.searchsorted(topic, topic)]
+        if condensed:
+            first, size = begin - tied.run.starts[topic] + 1, tied.judged
+        else:
+            first, size = tied.first[begin], tied.size[begin]
+        kept = at_least[:, 1] > 0
+        return cls(*(each[kept] for each in (topic, first, size, number, at_least, above)))
+
+
+def _first_rows(rows: _Expanded, rel: int) -> _Expanded:
+    """Return the rows with the probability that their document is the first relevant one of the ranking as weight."""
+    groups, level = rows.groups, rows.runs.level
+    number = groups.at_least[:, rel]
+    decides = (number > 0) & (groups.above[:, rel] == 0)
+    chance = np.zeros(len(level))
+    for group in np.flatnonzero(decides).tolist():
+        own = slice(*np.searchsorted(rows.group, [group, group + 1]))
+        chance[own] = _first_at(int(groups.size[group]), int(number[group]))[rows.step[own]]
+    share = groups.number[rows.group, level] / np.maximum(number[rows.group], 1)
+    counts = (level >= np.arange(len(rows.counts))[:, np.newaxis]).astype(np.float64)
+    return rows._replace(weight=np.where(level >= rel, chance * share, 0.0), counts=counts)
+
+
+def _first_at(size: int, relevant: int) -> Scores:
+    """Return the probability that the first of `relevant` among `size` documents is at each place: float64 [size]."""
+    left = np.linspace(size, 1, size)
+    none_before = np.ones(size)
+    np.cumprod(np.maximum(left - relevant, 0.0)[:-1] / left[:-1], out=none_before[1:])
+    chances: Scores = none_before * np.minimum(relevant / left, 1.0)
+    return chances
+
+
+class _WeightedRankings(Rankings):
+    """The columns of expanded rows. Sums are weighted."""
+
+    def __init__(self, runs: JudgedRuns, chosen: NDArray[np.intp], rows: _Expanded) -> None:
+        super().__init__(runs, chosen)
+        self.weight = rows.weight
+        # This takes the place of the cached property, which would count whole documents.
+        self.counts = list(rows.counts)
+
+    def upto(self, limit: Any, condensed: int) -> Rows:
+        return _WeightedRows(self, super().upto(limit, condensed).number)
+
+    @cached_property
+    def all_rows(self) -> Rows:
+        return _WeightedRows(self, self.size)
+
+
+class _WeightedRows(Rows):
+    def __init__(self, rankings: _WeightedRankings, number: NDArray[np.intp]) -> None:
+        super().__init__(rankings, number)
+        self._weight = rankings.weight
+
+    def reduced(self, operation: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+        return super().reduced(operation, values * self._weight)

@@ -1,0 +1,47 @@
+"""The page of a run with ties shows what other orders of them would score, to those who may see the judgments."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.campaign import Campaign
+from tests.api.test_ties import CLEAR, QRELS, TIED
+from tests.conftest import ADMIN, Service
+from tests.dashboard.test_signing_in import Person
+
+HEADING = "Other orders of ties"
+
+
+def page_of(campaign: Campaign, run: str, token: str) -> str:
+    """The page of a run, as somebody with this token sees it."""
+    person = Person(campaign.service)
+    assert person.sign_in(token).status_code == 303
+    found = person.get(f"/c/{campaign.path.rsplit('/', 1)[1]}/runs/{run}?metric=AP&metric=Pplus")
+    person.client.close()
+    assert found.status_code == 200
+    return str(found.text)
+
+
+@pytest.fixture
+def campaign(sqlite_service: Service) -> Campaign:
+    campaign = Campaign(sqlite_service)
+    campaign.put_qrels(QRELS)
+    campaign.submit(TIED)
+    campaign.submit(CLEAR)
+    return campaign
+
+
+def test_a_run_with_ties_has_the_range_of_its_means(campaign: Campaign) -> None:
+    page = page_of(campaign, "tied", ADMIN)
+    ties = campaign.get("/scores", run="tied", metric="AP", ties="range").json()["runs"][0]["ties"]
+    assert HEADING in page
+    assert f"{ties['worst']['mean']['AP']:.4f} to {ties['best']['mean']['AP']:.4f}" in page
+    assert HEADING not in page_of(campaign, "clear", ADMIN)
+
+
+def test_while_judgments_are_hidden_a_participant_sees_no_range(campaign: Campaign) -> None:
+    assert campaign.change(topics="from-qrels", policy={"scores": "all", "parameters": "free"}).status_code == 200
+    token = campaign.client("participant", "lemur").headers["Authorization"].removeprefix("Bearer ")
+    assert HEADING not in page_of(campaign, "tied", token)
+    campaign.release()
+    assert HEADING in page_of(campaign, "tied", token)

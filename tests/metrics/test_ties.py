@@ -1,0 +1,196 @@
+"""Best, worst and expected scores of tied runs are those of all orders, for every metric of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain, pairwise, permutations, product
+from math import comb
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gainboard.errors import InvalidRequest
+from gainboard.evaluation.ties import RunTies, expected_of, range_of
+from gainboard.metrics import (
+    BoundMetric,
+    JudgedRuns,
+    Scale,
+    TiedRun,
+    every_metric,
+    expected_form,
+    is_without_order,
+    resolve,
+    score_all,
+)
+from gainboard.trec import Ranking
+from tests.metrics.judged import joined, judged, judgments
+
+SCALE = Scale(3)
+NAMES = [metric.name for metric in every_metric()]
+DRAWN = {"ERR", "P-measure", "Pplus"}
+"""The metrics whose expectation has no closed form."""
+Groups = list[list[str]]
+
+
+def expressions(name: str) -> list[str]:
+    """The metric under several parameters."""
+    (metric,) = (each for each in every_metric() if each.name == name)
+    ends = [""]
+    if metric.takes_cutoff:
+        ends = ["@1", "@3", *(["@R"] if metric.takes_r else []), *([] if metric.needs_cutoff else [""])]
+    own = [""]
+    if metric.graded:
+        own += ["gains=10:5:1", "gains=adjust(3:2:1)", "gains=3:0:0"]
+    own += ["rel=2", "condensed=true"]
+    needs = ["b=2:3:4"] if name in ("WRR", "NWRR") else []
+    inside = [",".join([*needs, *([each] if each else [])]) for each in own]
+    return [f"{name}({each})" + end if each else name + end for each in inside for end in ends]
+
+
+def examples(name: str) -> list[tuple[Mapping[str, int], Groups]]:
+    """Some topics with ties: judgments, and the groups of a run, best first."""
+    random = np.random.default_rng(sum(map(ord, name)))
+    found: list[tuple[Mapping[str, int], Groups]] = [
+        ({"a": 1, "b": 2, "c": 3}, [["a", "b", "c"]]),
+        ({"a": 1, "n": 0}, [["u"], ["v", "n", "a"]]),
+        ({"a": 3, "b": 3, "x": 2}, [["a", "b"], ["u", "v"]]),
+    ]
+    for _ in range(8):
+        levels = dict(zip("abcdefg", random.choice([0, 0, 1, 1, 2, 3, -1], 7).tolist(), strict=True))
+        levels["a"] = 3
+        documents = random.permutation([*"abcdef", "u", "v"]).tolist()
+        sizes = [[3, 1, 2, 1], [4, 2, 1], [1, 5], [2, 2, 2, 2]][random.integers(4)]
+        ends = np.cumsum([0, *sizes]).tolist()
+        found.append((levels, [documents[begin:end] for begin, end in pairwise(ends)]))
+    return found
+
+
+def tied(levels: Mapping[str, int], groups: Groups) -> TiedRun:
+    """The run with its ties, as they are found in its scores."""
+    scored = {document: float(-place) for place, group in enumerate(groups) for document in group}
+    ranking = Ranking("t", [each.encode() for each in scored], np.array([*scored.values()]))
+    return RunTies.of([ranking], "score", 1000).tied_run(joined({"t": levels}, {"t": scored}), ["t"])
+
+
+def every_score(metric: BoundMetric, levels: Mapping[str, int], groups: Groups) -> NDArray[np.float64]:
+    """The score of every order of the groups."""
+    scores = {document: float(-place) for place, group in enumerate(groups) for document in group}
+    orders = [[*chain(*order)] for order in product(*map(permutations, groups))]
+    runs = [joined({"t": levels}, {"t": {document: scores[document] for document in order}}) for order in orders]
+    return np.asarray(score_all([metric], JudgedRuns.of(runs, judgments({"t": levels})))[0, :, 0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_best_and_the_worst_are_those_of_all_orders(name: str) -> None:
+    for levels, groups in examples(name):
+        run, known = tied(levels, groups), judgments({"t": levels})
+        for expression in expressions(name):
+            metric = resolve(expression, SCALE)
+            every = every_score(metric, levels, groups)
+            found = range_of([metric], run, known, "tag")
+            said = f"{expression} {levels} {groups}"
+            assert found.scores["worst"][0, 0] == pytest.approx(every.min(), abs=1e-12, nan_ok=True), said
+            assert found.scores["best"][0, 0] == pytest.approx(every.max(), abs=1e-12, nan_ok=True), said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_closed_form_is_the_mean_of_all_orders_and_drawn_orders_come_close(name: str) -> None:
+    for levels, groups in examples(name):
+        run, known = tied(levels, groups), judgments({"t": levels})
+        for expression in expressions(name):
+            metric = resolve(expression, SCALE)
+            found = expected_of([metric], run, known)
+            expected, error = (each[0, 0] for each in found.scores.values())
+            mean = every_score(metric, levels, groups).mean()
+            said = f"{expression} {levels} {groups}"
+            if name in DRAWN and not np.isnan(mean):
+                assert abs(expected - mean) <= 5 * error + 1e-12, said
+            else:
+                assert expected == pytest.approx(mean, abs=1e-12, nan_ok=True), said
+                assert error == 0 or np.isnan(mean), said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_expectations_follow_from_formulas(name: str) -> None:
+    for metric in (resolve(each, SCALE) for each in expressions(name)):
+        assert (name in DRAWN) == (expected_form(metric.formula) is None and not is_without_order(metric))
+        assert is_without_order(metric) == (name == "ADM")
+
+
+def test_metrics_for_which_sorting_is_not_best_say_so() -> None:
+    assert {metric.name for metric in every_metric() if not metric.sorted_is_best} == {"P-measure", "Pplus"}
+    wrong = 0
+    for levels, groups in examples("P-measure"):
+        every = every_score(resolve("P-measure", SCALE), levels, groups)
+        run = tied(levels, groups).ordered(best_first=True)
+        best = score_all([resolve("P-measure", SCALE)], JudgedRuns.of([run], judgments({"t": levels})))[0, 0, 0]
+        wrong += best < every.max() - 1e-9
+    assert wrong > 0
+
+
+def test_a_group_of_seven_is_refused_where_sorting_is_not_best() -> None:
+    levels = {"a": 1, "b": 3}
+    for size, is_refused in ((6, False), (7, True)):
+        run = tied(levels, [["a", "b", *"uvwxyz"[: size - 2]]])
+        assert range_of([resolve("AP", SCALE)], run, judgments({"t": levels}), "tag").scores["best"][0, 0] == 1
+        if is_refused:
+            with pytest.raises(InvalidRequest, match="Pplus"):
+                range_of([resolve("Pplus", SCALE)], run, judgments({"t": levels}), "tag")
+        else:
+            range_of([resolve("Pplus", SCALE)], run, judgments({"t": levels}), "tag")
+
+
+def test_a_group_of_unjudged_documents_is_never_refused() -> None:
+    levels = {"a": 1}
+    run = tied(levels, [["a"], [*"uvwxyzstr"]])
+    found = range_of([resolve("Pplus", SCALE)], run, judgments({"t": levels}), "tag")
+    assert found.scores["best"].tolist() == found.scores["worst"].tolist()
+
+
+def test_the_first_relevant_document_of_a_large_group_is_where_combinations_say() -> None:
+    size, relevant, above = 900, 40, 3
+    levels = {f"r{number}": 1 for number in range(relevant)}
+    group = [*levels, *(f"u{number}" for number in range(size - relevant))]
+    run = tied(levels, [*([f"x{number}"] for number in range(above)), group])
+    chances = [comb(size - j, relevant - 1) / comb(size, relevant) for j in range(1, size + 1)]
+    by_hand = sum(chance / (above + j) for j, chance in enumerate(chances, 1))
+    found = expected_of([resolve("RR", SCALE)], run, judgments({"t": levels}))
+    assert found.scores["expected"][0, 0] == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_a_run_without_ties_has_its_own_scores_and_missing_topics_have_0() -> None:
+    qrels = {"1": {"a": 2, "b": 1}, "2": {"a": 1}, "3": {"a": 0}}
+    run = {"1": {"u": 3.0, "b": 2.0, "a": 1.0}}
+    ranking = Ranking("1", [b"u", b"b", b"a"], np.array([3.0, 2.0, 1.0]))
+    metrics = [resolve(name, SCALE) for name in ("AP", "Q", "ERR", "nDCG@2", "RR", "AP(mean=geometric)")]
+    ties = RunTies.of([ranking], "score", 1000)
+    assert (ties.tied_share, ties.cut) == (0, 0)
+    known, tied_run = judgments(qrels), ties.tied_run(joined(qrels, run), [*qrels])
+    own = score_all(metrics, judged(qrels, run))[:, 0]
+    for found in (range_of(metrics, tied_run, known, "tag"), expected_of(metrics, tied_run, known)):
+        for which, scores in found.scores.items():
+            if which != "standard_error":
+                np.testing.assert_allclose(scores, own, atol=1e-12)
+    assert own[:, 1].tolist() == [0] * len(metrics)
+
+
+def test_shares_and_cuts_are_in_the_precision_of_the_order() -> None:
+    near = [3.0, 2.0 + 1e-9, 2.0, 1.0, 1.0, 1.0]
+    ranking = Ranking("1", [b"%d" % number for number in range(6)], np.array(near))
+    exact, single, ranked = (RunTies.of([ranking], order, 5) for order in ("score", "score32", "rank"))
+    assert (exact.tied_share, single.tied_share, ranked.tied_share) == (2 / 5, 4 / 5, None)
+    assert (exact.cut, single.cut, ranked.cut) == (1, 1, 0)
+    assert exact.groups["1"].tolist() == [[4, 2]]
+    assert single.groups["1"].tolist() == [[2, 2], [4, 2]]
+    assert not ranked.groups
+
+
+def test_draws_depend_on_no_other_metric() -> None:
+    levels = {"a": 1, "b": 3, "c": 2}
+    run, known = tied(levels, [["a", "u"], ["b", "c", "v"]]), judgments({"t": levels})
+    alone = expected_of([resolve("ERR", SCALE)], run, known)
+    among = expected_of([resolve(name, SCALE) for name in ("AP", "Pplus", "ERR")], run, known)
+    for which in ("expected", "standard_error"):
+        assert alone.scores[which][0].tolist() == among.scores[which][2].tolist()
+        assert alone.means[which][0] == among.means[which][2]
