@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -24,6 +25,7 @@ from gainboard.dashboard.requests import ShownRequest, query_of
 from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import NotFound
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.topic_rankings import topic_rankings
 from gainboard.exhibits import Axis, Figure, HeatMap
 
@@ -85,7 +87,7 @@ def show_topics(
     order = _ordered(table[defined], runs, asked.sort, collection)
     topics = [board.scores.topics[topic] for topic in defined[order]]
     shown = table[defined][order]
-    query = asked.numbers(topics="all")
+    query = asked.numbers(topics=asked.topics or "all")
     return page(
         request,
         visitor,
@@ -93,6 +95,8 @@ def show_topics(
         Look(f"Topics of {place.title}", place, "Topics"),
         asked=asked,
         board=board,
+        groups=list_groups(workspace, place.view.principal, collection),
+        other_topics=query_of(asked.model_dump(exclude_unset=True, exclude={"topics", "sort"})),
         rows=_rows(topics, shown, runs),
         runs=runs,
         left_out=len(board.scores.topics) - len(topics),
@@ -150,7 +154,9 @@ def show_topic(
     """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank."""
     place = enter(workspace, visitor, collection)
     found = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=asked.qrels)
-    board = leaderboard(workspace, visitor.sender, collection, asked.question(), asked.by)
+    # The topic may be outside of the group that the pages before were about.
+    question = replace(asked.question(), topics=None)
+    board = leaderboard(workspace, visitor.sender, collection, question, asked.by)
     topics = board.scores.topics
     number = topics.index(topic)
     scores = dict(zip([row.run.name for row in board.rows], _table(board)[number].tolist(), strict=True))

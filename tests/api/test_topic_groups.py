@@ -1,0 +1,259 @@
+"""Topic groups: stored, listed and deleted; scores, boards, comparisons, jobs and reports over their topics alone."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from statistics import fmean
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.campaign import Campaign, codes, refused
+from tests.api.changes import log
+from tests.api.laboratory import SHORT, TOPICS, Laboratory, qrels_text
+from tests.conftest import Service
+
+HARD = ["2", "4", "5", "6"]
+"""Topics with relevant documents."""
+METRICS = ("AP", "Q", "nDCG@5", "AP(mean=geometric)", "ADM")
+
+
+def put(lab: Campaign, name: str = "hard", topics: list[str] = HARD, client: httpx.Client | None = None) -> Any:
+    return (client or lab.organiser).put(f"{lab.path}/topic-groups/{name}", json=topics)
+
+
+@pytest.fixture
+def lab(service: Service) -> Laboratory:
+    lab = Laboratory(service)
+    assert put(lab).status_code == 201
+    return lab
+
+
+def test_a_group_is_stored_replaced_and_deleted(lab: Laboratory) -> None:
+    answer = put(lab, topics=["8", "1", "99"])
+    assert answer.status_code == 200
+    whole = {"name": "hard", "topics": 3, "judged": 2, "members": ["1", "8", "99"], "unjudged": ["99"]}
+    assert answer.json() == lab.get("/topic-groups/hard").json() == whole
+    assert lab.get("/topic-groups").json()["items"] == [{"name": "hard", "topics": 3, "judged": 2}]
+    assert lab.organiser.delete(f"{lab.path}/topic-groups/hard").status_code == 204
+    assert refused(lab.get("/topic-groups/hard")) == (404, "not-found")
+    assert lab.get("/topic-groups").json()["items"] == []
+
+
+def test_all_groups_are_replaced_by_one_csv_which_is_read_as_it_is_written(lab: Laboratory) -> None:
+    content = "topic,group\r\n4,easy\r\n1,odd\r\n3,odd\r\n"
+    answer = lab.organiser.put(f"{lab.path}/topic-groups", content=content)
+    assert answer.status_code == 200, answer.text
+    assert [(each["name"], each["topics"]) for each in answer.json()["items"]] == [("easy", 1), ("odd", 2)]
+    assert lab.get("/topic-groups", format="csv").text == content
+    assert refused(lab.get("/topic-groups/hard")) == (404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("name", "topics", "code"),
+    [
+        ("all", ["1"], "reserved-group"),
+        ("hard", ["1", "2", "1"], "duplicate-topic"),
+        ("hard", ["1", "a b"], "bad-topic"),
+        ("hard", ["all"], "reserved-topic"),
+        ("hard", [], "too-short"),
+        ("a b", ["1"], "string-pattern-mismatch"),
+    ],
+)
+def test_a_group_that_cannot_be_is_refused(lab: Laboratory, name: str, topics: list[str], code: str) -> None:
+    answer = put(lab, name, topics)
+    assert refused(answer) == (422, "invalid-request")
+    assert codes(answer) == [code]
+    assert lab.get("/topic-groups/hard").json()["members"] == HARD
+
+
+def test_every_undeclared_topic_of_a_group_is_named(service: Service) -> None:
+    campaign = Campaign(service, topics=["1", "2"])
+    answer = put(campaign, topics=["1", "7", "8"])
+    assert [(each["location"], each["code"]) for each in answer.json()["errors"]] == [
+        ("body.1", "unknown-topic"),
+        ("body.2", "unknown-topic"),
+    ]
+    file = campaign.organiser.put(f"{campaign.path}/topic-groups", content="topic,group\n9,x\n1,y\n")
+    assert refused(file) == (422, "faulty-file")
+    assert [(each["line"], each["code"]) for each in file.json()["errors"]] == [(2, "unknown-topic")]
+
+
+def test_changes_are_in_the_audit_log_and_an_equal_group_changes_nothing(lab: Laboratory) -> None:
+    put(lab)
+    put(lab, topics=["1"])
+    lab.organiser.put(f"{lab.path}/topic-groups", content="topic,group\n1,hard\n")  # as it is
+    lab.organiser.delete(f"{lab.path}/topic-groups/hard")
+    found = [(each["action"], each["details"]) for each in log(lab.organiser, lab.path)]
+    assert [each for each in found if each[0].startswith("topic-group")] == [
+        ("topic-group-put", {"topics": HARD}),
+        ("topic-group-put", {"before": 4, "topics": ["1"]}),
+        ("topic-group-deleted", {"topics": ["1"]}),
+    ]
+
+
+def test_scores_over_a_group_are_those_of_its_topics(lab: Laboratory) -> None:
+    whole, some = (lab.scores(*METRICS, topics=topics) for topics in ("all", "hard"))
+    assert some["topic_group"] == {"name": "hard", "topics": 4, "judged": 4, "unjudged": []}
+    assert "topic_group" not in whole
+    for all_topics, run in zip(whole["runs"], some["runs"], strict=True):
+        for label, scores in run["topics"].items():
+            assert scores == {topic: all_topics["topics"][label][topic] for topic in HARD}
+        defined = [score for score in run["topics"]["AP"].values() if score is not None]
+        assert run["mean"]["AP"] == pytest.approx(fmean(defined), abs=1e-15)
+
+
+def test_topics_of_a_group_that_are_not_judged_are_said(lab: Laboratory) -> None:
+    put(lab, topics=["1", "98", "99"])
+    found = lab.scores("AP", topics="hard")
+    assert found["topic_group"] == {"name": "hard", "topics": 3, "judged": 1, "unjudged": ["98", "99"]}
+    assert found["topics_scored"] == {"AP": 1}
+    put(lab, topics=["98", "99"])
+    answer = lab.get("/scores", topics="hard")
+    assert (*refused(answer), codes(answer)) == (422, "invalid-request", ["no-judged-topics"])
+
+
+def test_a_group_that_does_not_exist_is_not_found_and_the_others_are_named(lab: Laboratory) -> None:
+    for path in ("/scores", "/leaderboard", "/sweep"):
+        answer = lab.get(path, topics="absent")
+        assert refused(answer) == (404, "not-found")
+        assert "'hard'" in answer.json()["detail"]
+
+
+def test_the_csv_and_the_text_have_the_topics_of_the_group(lab: Laboratory) -> None:
+    rows = csv.DictReader(lab.get("/scores", metric="AP", run="run-1", topics="hard", format="csv").text.splitlines())
+    assert [row["topic"] for row in rows] == [*HARD, "all"]
+    text = lab.get("/scores", metric="AP", run="run-1", topics="hard", format="trec_eval").text
+    assert [line.split("\t")[1] for line in text.splitlines() if line.startswith("map")] == [*HARD, "all"]
+
+
+def test_ties_are_those_of_the_group(lab: Laboratory) -> None:
+    found = lab.scores("AP", topics="hard", ties="range")["runs"][0]
+    assert list(found["ties"]["best"]["topics"]["AP"]) == HARD
+    assert found["ties"]["best"]["mean"]["AP"] == found["mean"]["AP"]
+
+
+def test_a_board_has_a_column_for_each_group(lab: Laboratory) -> None:
+    put(lab, "easy", ["1", "99"])
+    found = lab.get("/leaderboard", metric=["AP", "Q"], by_group="all").json()
+    assert [(each["name"], each["judged"], each["topics_scored"]["AP"]) for each in found["by_group"]] == [
+        ("easy", 1, 1),
+        ("hard", 4, 4),
+    ]
+    for name in ("easy", "hard"):
+        own = lab.get("/leaderboard", metric=["AP", "Q"], topics=name).json()["rows"]
+        assert {row["name"]: row["by_group"][name] for row in found["rows"]} == {r["name"]: r["mean"] for r in own}
+    of_one = lab.get("/leaderboard", metric="AP", topics="hard", by_group=["easy", "hard"]).json()
+    assert [list(row["by_group"]) for row in of_one["rows"]] == [["easy", "hard"]] * 4
+    assert all(row["by_group"]["hard"] == row["mean"] for row in of_one["rows"])
+    table = list(csv.reader(lab.get("/leaderboard", metric="AP", by_group="hard", format="csv").text.splitlines()))
+    assert table[0][-1] == "mean:hard"
+    means = {row["name"]: row["by_group"]["hard"]["AP"] for row in found["rows"]}
+    assert {row[1]: float(row[-1]) for row in table[1:]} == means
+
+
+def test_a_comparison_and_a_sweep_are_over_the_group(lab: Laboratory) -> None:
+    (pair,) = lab.get("/compare", run=["run-1", "run-2"], metric="AP", topics="hard").json()["comparisons"]
+    assert sorted(each["topic"] for each in pair["topics"]) == HARD
+    swept = lab.get("/sweep", metric="Q", beta=["1", "10"], topics="hard").json()
+    assert [each["topics_scored"] for each in swept["points"]] == [4, 4]
+    assert swept["topic_group"]["name"] == "hard"
+    found = lab.scores("Q(beta=10)", topics="hard")
+    (label,) = found["metrics"]
+    assert [run["means"][1] for run in swept["runs"]] == [run["mean"][label] for run in found["runs"]]
+
+
+def conditional(lab: Laboratory, query: dict[str, str]) -> Iterator[int]:
+    """The status of a request that has the answer already, before and after the group changes, and again."""
+    etag = lab.organiser.get(f"{lab.path}/leaderboard", params=query).headers["etag"]
+    for topics in (HARD, ["1", "2"], ["1", "2"]):
+        put(lab, topics=topics)
+        answer = lab.organiser.get(f"{lab.path}/leaderboard", params=query, headers={"If-None-Match": etag})
+        yield answer.status_code
+        etag = answer.headers["etag"]
+
+
+def test_kept_answers_follow_a_change_of_the_group(lab: Laboratory) -> None:
+    assert list(conditional(lab, {"metric": "AP", "topics": "hard"})) == [304, 200, 304]
+    put(lab)
+    assert list(conditional(lab, {"metric": "AP", "by_group": "hard"})) == [304, 200, 304]
+    lab.organiser.delete(f"{lab.path}/topic-groups/hard")
+    assert lab.get("/leaderboard", metric="AP", topics="hard").status_code == 404
+
+
+def test_a_job_about_a_group_is_that_about_its_topics_and_keeps_them(lab: Laboratory) -> None:
+    job = lab.finished(lab.ask(**SHORT, topics="hard"))
+    assert job["params"]["topics"] == {"group": "hard", "topics": HARD}
+    result = lab.organiser.get(job["result_url"]).json()
+    assert result["topic_group"] == {"name": "hard", "topics": 4, "judged": 4, "unjudged": []}
+    assert result["topics"] == 4
+    assert lab.ask(**SHORT, topics="hard").json()["id"] == lab.ask(**job["params"]).json()["id"] == job["id"]
+    listed = lab.finished(lab.ask(**SHORT, topics=[*reversed(HARD), "2"]))
+    assert listed["params"]["topics"] == HARD
+    unnamed = lab.organiser.get(listed["result_url"]).json()
+    assert {**unnamed, "topic_group": None} == {**result, "topic_group": None}
+    put(lab, topics=["1", *HARD[1:]])
+    assert refused(lab.ask(**job["params"])) == (422, "invalid-request")
+    assert lab.ask(**SHORT, topics="hard").json()["id"] != job["id"]
+    assert lab.organiser.get(job["result_url"]).json() == result
+
+
+def test_a_request_without_topics_is_the_same_job_as_with_all(lab: Laboratory) -> None:
+    jobs = [lab.ask(**SHORT).json(), lab.ask(**SHORT, topics="all").json()]
+    assert jobs[0]["id"] == jobs[1]["id"]
+    assert "topics" not in jobs[0]["params"]
+
+
+def test_a_job_with_topics_that_are_not_there_is_refused(lab: Laboratory) -> None:
+    assert refused(lab.ask(**SHORT, topics="absent")) == (404, "not-found")
+    answer = lab.ask(**SHORT, topics=["98", "99"])
+    assert [each["location"] for each in answer.json()["errors"]] == ["body.params.topics"]
+    assert codes(answer) == ["no-judged-topics"]
+
+
+def test_the_letters_of_a_board_over_a_group_are_those_of_its_own_job(lab: Laboratory) -> None:
+    asked = lab.organiser.post(f"{lab.path}/leaderboard/groups", params={"metric": "AP", "topics": "hard"})
+    assert lab.finished(asked)["params"]["topics"]["group"] == "hard"
+    board = lab.get("/leaderboard", metric="AP", topics="hard").json()
+    assert board["groups_job"]["params"]["topics"] == "hard"
+    assert all(row["groups"] for row in board["rows"])
+    assert lab.get("/leaderboard", metric="AP").json()["groups_job"]["state"] is None
+    put(lab, topics=["1", "2", "3"])
+    assert lab.get("/leaderboard", metric="AP", topics="hard").json()["groups_job"]["state"] is None
+
+
+def test_a_report_is_about_the_group_of_each_collection(lab: Laboratory) -> None:
+    report = lab.finished(lab.report("reliability-of-graded-metrics", topics="hard"))
+    result = lab.organiser.get(report["result_url"]).json()
+    assert [each["topics"] for each in result["collections"]] == [4]
+    assert all("Topics: the group hard." in each["caption"] for each in result["tables"])
+    other = lab.finished(lab.report("reliability-of-graded-metrics"))
+    assert other["id"] != report["id"]
+    assert "topics" not in other["params"]
+    assert refused(lab.report(topics="absent")) == (404, "not-found")
+
+
+def test_a_group_has_the_topics_that_each_version_judges(lab: Laboratory) -> None:
+    lab.put_qrels("".join(f"{line}\n" for line in qrels_text(1).splitlines() if not line.startswith("6 ")))
+    assert lab.scores("AP", topics="hard")["topic_group"]["unjudged"] == ["6"]
+    assert lab.scores("AP", topics="hard", qrels=1)["topic_group"]["unjudged"] == []
+    asked = lab.ask("rank-correlation", metrics=["AP", "AP (qrels 1)"], topics="hard")
+    if asked.status_code == 202:
+        assert lab.organiser.get(lab.finished(asked)["result_url"]).json()["topics"] == 3
+
+
+def test_everybody_who_sees_the_collection_sees_its_groups_but_not_what_is_judged(lab: Laboratory) -> None:
+    reader = lab.client("reader")
+    assert lab.get("/topic-groups", reader).json()["items"] == [{"name": "hard", "topics": 4, "judged": None}]
+    assert lab.get("/topic-groups/hard", reader).json()["unjudged"] is None
+    assert refused(put(lab, client=reader)) == (403, "forbidden")
+    lab.release()
+    assert lab.get("/topic-groups", reader).json()["items"][0]["judged"] == 4
+
+
+def test_a_collection_has_no_more_groups_than_can_be_listed_at_once(lab: Laboratory) -> None:
+    rows = [f"{topic},g{number}" for number in range(201) for topic in TOPICS[:1]]
+    answer = lab.organiser.put(f"{lab.path}/topic-groups", content="\n".join(["topic,group", *rows]) + "\n")
+    assert codes(answer) == ["too-many"]

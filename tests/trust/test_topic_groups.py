@@ -1,0 +1,66 @@
+"""While judgments are hidden, groups of topics tell participants nothing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.api.campaign import RUN, Campaign, refused
+from tests.api.laboratory import SHORT, Laboratory
+from tests.conftest import Service
+
+POLICIES: list[Mapping[str, Any]] = [
+    {"presets": ["AP"]},
+    {"presets": ["AP"], "scores": "own-per-topic"},
+    {"presets": ["AP"], "scores": "all"},
+    {"scores": "own-per-topic", "parameters": "free"},
+]
+ASKED = ("/scores", "/leaderboard", "/sweep", "/compare?run=run-0&run=run-2")
+
+
+@pytest.fixture
+def lab(shared: Service) -> Laboratory:
+    lab = Laboratory(shared, topics=["1", "2", "3", "4", "5", "6", "7", "8"])
+    assert lab.organiser.put(f"{lab.path}/topic-groups/half", json=["1", "2", "3", "4"]).status_code == 201
+    return lab
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_a_participant_may_ask_for_all_topics_alone(lab: Laboratory, policy: Mapping[str, Any]) -> None:
+    lab.change(policy=policy)
+    own = lab.client("participant", "team-0")
+    assert lab.get("/leaderboard", own, metric="AP", topics="all").status_code == 200
+    for path in ASKED:
+        # a group that does not exist is refused in the same words
+        there, absent = (lab.get(path, own, metric="AP", topics=name) for name in ("half", "absent"))
+        assert refused(there) == (403, "judgments-hidden")
+        assert there.text == absent.text
+    for name in ("half", "all", "absent"):
+        assert refused(lab.get("/leaderboard", own, metric="AP", by_group=name)) == (403, "judgments-hidden")
+    assert refused(lab.ask(client=own, **SHORT, topics="half")) == (403, "judgments-hidden")
+    assert refused(lab.report(client=own, topics="half")) == (403, "judgments-hidden")
+
+
+def test_a_refused_group_costs_nothing_of_the_budget(lab: Laboratory) -> None:
+    lab.change(policy={"scores": "own-mean", "parameters": "free", "answers": 5})
+    own = lab.client("participant", "team-0")
+    before = own.get("/v1/me/limits").json()
+    lab.get("/scores", own, metric="AP", topics="half")
+    lab.get("/leaderboard", own, metric="AP", by_group="all")
+    assert own.get("/v1/me/limits").json() == before
+
+
+def test_what_a_group_shows_does_not_depend_on_the_judgments(shared: Service) -> None:
+    seen = []
+    for qrels in ("1 0 good 1\n2 0 good 1\n", "1 0 good 1\n2 0 good 1\n3 0 good 2\n4 0 bad 0\n"):
+        campaign = Campaign(shared, topics=["1", "2", "3", "4"])
+        campaign.put_qrels(qrels)
+        campaign.submit(RUN, team="own")
+        assert campaign.organiser.put(f"{campaign.path}/topic-groups/half", json=["2", "3"]).status_code == 201
+        own = campaign.client("participant", "own")
+        paths = ("/topic-groups", "/topic-groups/half", "/topic-groups?format=csv")
+        seen.append([campaign.get(path, own).text for path in paths])
+    assert seen[0] == seen[1]
+    assert '"judged": null' in seen[0][0].replace('":null', '": null')
