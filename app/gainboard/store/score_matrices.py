@@ -1,0 +1,72 @@
+"""Stored score matrices. Whoever changes one has locked the collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Row, func, insert, select, update
+
+from gainboard.store.arrays import pack, unpack
+from gainboard.store.database import Transaction
+from gainboard.store.records import ScoreMatrix
+from gainboard.store.tables import score_matrices as table
+
+Floats = NDArray[np.float64]
+_KEPT = [column for column in table.c if column.name != "scores"]
+
+
+def _record(row: Row[Any]) -> ScoreMatrix:
+    values = dict(row._mapping)
+    return ScoreMatrix(**values | {name: tuple(values[name]) for name in ("runs", "topics", "dropped")})
+
+
+def add(tx: Transaction, scores: Floats, **values: Any) -> ScoreMatrix:
+    """Add the next version of a matrix: `scores` float64 [runs, topics]."""
+    own = (table.c.collection_id == values["collection_id"]) & (table.c.name == values["name"])
+    last = tx.execute(select(func.max(table.c.version)).where(own)).scalar() or 0
+    packed = pack({"scores": np.ascontiguousarray(scores).ravel()})
+    query = insert(table).values(**values, version=last + 1, scores=packed).returning(*_KEPT)
+    return _record(tx.execute(query).one())
+
+
+def newest(tx: Transaction, collection_id: int, name: str) -> ScoreMatrix | None:
+    """Return the newest version of a matrix, unless the matrix was deleted."""
+    found = every(tx, collection_id, name)
+    return found[-1] if found else None
+
+
+def every(tx: Transaction, collection_id: int, name: str | None = None, deleted: bool = False) -> list[ScoreMatrix]:
+    """Return all versions of all matrices, or of one, by name and version; deleted ones only if so wanted."""
+    query = select(*_KEPT).where(table.c.collection_id == collection_id).order_by(table.c.name, table.c.version)
+    if name is not None:
+        query = query.where(table.c.name == name)
+    if not deleted:
+        query = query.where(table.c.deleted_at.is_(None))
+    return [_record(row) for row in tx.execute(query)]
+
+
+def page(tx: Transaction, collection_id: int, after: str | None, limit: int) -> list[ScoreMatrix]:
+    """Return the newest version of each matrix by name, except deleted ones."""
+    live = table.c.collection_id == collection_id, table.c.deleted_at.is_(None)
+    last = select(func.max(table.c.id)).where(*live).group_by(table.c.name)
+    query = select(*_KEPT).where(table.c.id.in_(last)).order_by(table.c.name).limit(limit)
+    if after is not None:
+        query = query.where(table.c.name > after)
+    return [_record(row) for row in tx.execute(query)]
+
+
+def scores_of(tx: Transaction, matrix: ScoreMatrix) -> Floats:
+    """Return the scores of a version: float64 [runs, topics]."""
+    packed = tx.execute(select(table.c.scores).where(table.c.id == matrix.id)).scalar_one()
+    found: Floats = unpack(packed)["scores"].reshape(len(matrix.runs), len(matrix.topics))
+    return found
+
+
+def delete(tx: Transaction, matrices: Sequence[ScoreMatrix], now: datetime) -> None:
+    """Delete versions. Their content stays, for the jobs that are about them."""
+    ids = [matrix.id for matrix in matrices]
+    tx.execute(update(table).where(table.c.id.in_(ids)).values(deleted_at=now))

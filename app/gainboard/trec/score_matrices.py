@@ -1,0 +1,317 @@
+"""The reader of score matrices: CSV, the text of `trec_eval -q`, or JSON; every fault of it.
+
+CSV has the header `run,topic,...` (a row for each run) or `topic,run,...` (a row for each topic), or the columns `run`,
+`topic` and `value` (a row for each score), as our own scores have.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.errors import TooLarge
+from gainboard.trec.csv_rows import column_places, csv_rows
+from gainboard.trec.findings import RESERVED_TOPIC, SHOWN_CHARACTERS, Faults, Limits
+from gainboard.trec.lines import Text
+from gainboard.trec.numbers import decimal
+
+MatrixForm: TypeAlias = Literal["csv", "trec_eval", "json"]
+Missing: TypeAlias = "float | Literal['drop-topic'] | None"
+MOST_CELLS: Final = 2_000_000
+MOST_JSON_BYTES: Final = 64 << 20
+ALL: Final = RESERVED_TOPIC.decode()
+LONG: Final = ("run", "topic", "value")
+_HEAD: Final = {"runid", "num_q", "num_ret", "num_rel", "num_rel_ret"}
+"""The lines of trec_eval that are about the run or count documents, and that are left out unless they are asked for."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The limits on a file: the runs and topics that exist (None: any), and the range of the scores."""
+
+    runs: Collection[str]
+    topics: Collection[str] | None
+    low: float | None = None
+    high: float | None = None
+    missing: Missing = None
+    measure: str | None = None
+    """The measure of a file of trec_eval, which may have several."""
+    run: str | None = None
+    """The run of a file of trec_eval that names none."""
+
+
+@dataclass(frozen=True)
+class MatrixFile:
+    """A complete matrix: float64 [runs, topics]. Topics are in byte order, runs in the order of the file."""
+
+    runs: list[str]
+    topics: list[str]
+    scores: NDArray[np.float64]
+    filled: int
+    dropped: list[str]
+
+
+def read_score_matrix(
+    chunks: Iterable[bytes], limits: Limits, expected: Expected, form: MatrixForm | None = None
+) -> MatrixFile:
+    """Return the matrix of a file; its form is guessed from its beginning, unless it is given.
+
+    Raise FaultyFile with all faults, of which a missing cell is one unless `expected.missing` says what it means.
+    """
+    pieces = iter(chunks)
+    head = next(pieces, b"")
+    chosen = form or _guess(head)
+    text = Text(chain([head], pieces), limits)
+    cells = _Cells(text.faults, expected)
+    if chosen == "json":
+        _read_json(chain([head], pieces), cells)
+    elif chosen == "csv":
+        _read_csv(text, limits, cells)
+    else:
+        _read_trec_eval(text, cells, expected)
+    return cells.complete()
+
+
+def _guess(head: bytes) -> MatrixForm:
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith((b"{", b"[")):
+        return "json"
+    first = start.split(b"\n", 1)[0]
+    return "csv" if b"," in first else "trec_eval"
+
+
+class _Cells:
+    """The scores of a file so far, by run and topic, with the line of each."""
+
+    def __init__(self, faults: Faults, expected: Expected) -> None:
+        self.faults = faults
+        self._expected = expected
+        self._scores: dict[tuple[str, str], float] = {}
+        self._lines: dict[tuple[str, str], int | None] = {}
+        self._runs: dict[str, bool] = {}
+        self._topics: dict[str, bool] = {}
+
+    def add(self, run: str, topic: str, token: str | float, *line: int) -> None:
+        """Add a score, or note the fault of its line. The topic `all` is a mean, which is left out."""
+        if topic == ALL:
+            return
+        if not (self._is_known_run(run, *line) & self._is_known_topic(topic, *line)):
+            return
+        if token == "":
+            return
+        value = decimal(token.encode()) if isinstance(token, str) else token
+        where = f"run {_shown(run)}, topic {_shown(topic)}"
+        if value is None or not math.isfinite(value):
+            problem = f"{_shown(str(token))} is not a score: {where}. Write a number such as 0.25"
+            self.faults.add("bad-number", problem, *line, topic=topic.encode())
+        elif not self._is_in_range(value):
+            low, high = self._expected.low, self._expected.high
+            problem = f"the score {value!r} is not in the range from {low!r} to {high!r}: {where}"
+            self.faults.add("out-of-range", problem, *line, topic=topic.encode())
+        elif (run, topic) in self._scores:
+            lines = [each for each in (self._lines[run, topic], *line) if each is not None]
+            problem = f"there is a score already: {where}. Keep one of the two"
+            self.faults.add("duplicate-score", problem, *lines, topic=topic.encode())
+        else:
+            self._scores[run, topic] = value
+            self._lines[run, topic] = line[0] if line else None
+            if len(self._scores) > MOST_CELLS:
+                message = f"The file has more than {MOST_CELLS:,} scores. Leave out runs or topics"
+                raise TooLarge(message, limit=MOST_CELLS)
+
+    def _is_in_range(self, value: float) -> bool:
+        low, high = self._expected.low, self._expected.high
+        return (low is None or value >= low) and (high is None or value <= high)
+
+    def _is_known_run(self, run: str, *line: int) -> bool:
+        # each unknown name is one fault, wherever it is used again
+        if run not in self._runs:
+            self._runs[run] = run in self._expected.runs
+            if not self._runs[run]:
+                known = len(self._expected.runs)
+                problem = (
+                    f"there is no run {_shown(run)} among the {known} of the collection. Upload it, or leave it out"
+                )
+                self.faults.add("unknown-run", problem, *line)
+        return self._runs[run]
+
+    def _is_known_topic(self, topic: str, *line: int) -> bool:
+        if topic not in self._topics:
+            known = self._expected.topics
+            self._topics[topic] = bool(topic) and (known is None or topic in known)
+            if not self._topics[topic]:
+                problem = (
+                    f"the topic {_shown(topic)} is neither declared nor judged. Correct its id, or leave it out: is "
+                    "`001` written as `1`?"
+                )
+                self.faults.add("unknown-topic", problem, *line, topic=topic.encode())
+        return self._topics[topic]
+
+    def complete(self) -> MatrixFile:
+        """Return the matrix, with missing cells as they are said to be. Raise FaultyFile."""
+        runs = [run for run, is_known in self._runs.items() if is_known]
+        topics = sorted((topic for topic, is_known in self._topics.items() if is_known), key=str.encode)
+        if not self._scores and not self.faults:
+            self.faults.add("empty-file", "The file has no scores")
+        missing = self._expected.missing
+        gaps = [(run, topic) for run in runs for topic in topics if (run, topic) not in self._scores]
+        for run, topic in gaps if missing is None else ():
+            problem = (
+                f"run {_shown(run)} has no score on topic {_shown(topic)}. Add it, or say what a missing score is: "
+                "missing=VALUE, missing=zero or missing=drop-topic"
+            )
+            self.faults.add("missing-score", problem, topic=topic.encode())
+        dropped = sorted({topic for _, topic in gaps}, key=str.encode) if missing == "drop-topic" else []
+        if len(dropped) == len(topics) and not self.faults:
+            self.faults.add("missing-score", "every topic lacks the score of some run, so that none is left")
+        if self.faults:
+            raise self.faults.error()
+        kept = [topic for topic in topics if topic not in set(dropped)]
+        value = missing if isinstance(missing, float) else math.nan
+        scores = np.array([[self._scores.get((run, topic), value) for topic in kept] for run in runs]) + 0.0
+        return MatrixFile(runs, kept, scores, len(gaps) if not dropped else 0, dropped)
+
+
+def _read_csv(text: Text, limits: Limits, cells: _Cells) -> None:
+    rows = csv_rows(text, limits)
+    number, header = next(rows, (0, []))
+    if not header:
+        return
+    if places := column_places(header, LONG):
+        _read_long(rows, header, places, cells)
+    elif header[0] in ("run", "topic") and len(header) > 1 and len(set(header)) == len(header):
+        _read_wide(rows, header, cells)
+    else:
+        problem = (
+            f"the header {_shown(','.join(header))} is not one of a score matrix. It begins with `run` and names the "
+            "topics, or begins with `topic` and names the runs, or has the columns `run`, `topic` and `value`. No name "
+            "may be there twice"
+        )
+        cells.faults.add("bad-header", problem, number)
+
+
+def _read_long(rows: Iterator[tuple[int, list[str]]], header: list[str], places: list[int], cells: _Cells) -> None:
+    metric = header.index("metric") if header.count("metric") == 1 else None
+    first: str | None = None
+    for number, row in rows:
+        if not _has_width(row, header, number, cells):
+            continue
+        if metric is not None:
+            first = row[metric] if first is None else first
+            if row[metric] != first:
+                problem = (
+                    f"the metric is {_shown(row[metric])} here, but {_shown(first)} before. A matrix has one metric"
+                )
+                cells.faults.add("several-metrics", problem, number)
+                continue
+        run, topic, value = (row[place] for place in places)
+        cells.add(run, topic, value, number)
+
+
+def _read_wide(rows: Iterator[tuple[int, list[str]]], header: list[str], cells: _Cells) -> None:
+    is_by_run = header[0] == "run"
+    for number, row in rows:
+        if _has_width(row, header, number, cells):
+            for name, value in zip(header[1:], row[1:], strict=True):
+                run, topic = (row[0], name) if is_by_run else (name, row[0])
+                cells.add(run, topic, value, number)
+
+
+def _has_width(row: list[str], header: list[str], number: int, cells: _Cells) -> bool:
+    if len(row) == len(header):
+        return True
+    cells.faults.add("bad-columns", f"the row has {len(row)} cells, but the header has {len(header)}", number)
+    return False
+
+
+def _read_trec_eval(text: Text, cells: _Cells, expected: Expected) -> None:
+    """Read lines of measure, topic and value. `runid` names the run of the lines around it.
+
+    It is the first of them in our own text, and after the scores of the topics in that of trec_eval.
+    """
+    waiting: list[tuple[int, str, str, str]] = []
+    run, is_before = expected.run, None
+    measures: dict[str, None] = {}
+
+    def give(name: str | None) -> None:
+        for number, _, topic, value in waiting if len(measures) == 1 else ():
+            if name is None:
+                problem = "no line `runid` names the run of this line. Name it: run=NAME"
+                cells.faults.add("unknown-run", problem, number)
+            else:
+                cells.add(name, topic, value, number)
+        waiting.clear()
+
+    for block in text.blocks():
+        for number, columns in text.rows(block):
+            if len(columns) != 3:
+                problem = (
+                    f"the line has {len(columns)} columns, but a line of trec_eval has 3: measure, topic and value"
+                )
+                cells.faults.add("bad-columns", problem, number)
+                continue
+            measure, topic, value = (column.decode() for column in columns)
+            if measure == "runid":
+                is_before = not (waiting or measures) if is_before is None else is_before
+                if not is_before:
+                    give(expected.run or value)
+                elif run is not None:
+                    give(run)
+                run = expected.run or value
+            elif topic != ALL and (measure not in _HEAD if expected.measure is None else measure == expected.measure):
+                measures.setdefault(measure)
+                waiting.append((number, measure, topic, value))
+    give(run if is_before is not False else expected.run)
+    if len(measures) > 1:
+        some = ", ".join(list(measures)[:5])
+        problem = (
+            f"the file has {len(measures)} measures, such as {some}. Name the one that the matrix has: measure=NAME"
+        )
+        cells.faults.add("several-metrics", problem)
+
+
+def _read_json(chunks: Iterable[bytes], cells: _Cells) -> None:
+    content = bytearray()
+    for chunk in chunks:
+        content += chunk
+        if len(content) > MOST_JSON_BYTES:
+            raise TooLarge(f"JSON of more than {MOST_JSON_BYTES:,} bytes. Send it as CSV", limit=MOST_JSON_BYTES)
+    try:
+        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        cells.faults.add(
+            "bad-json", f"the file is not JSON: {str(error)[:SHOWN_CHARACTERS]}", *((line,) if line else ())
+        )
+        return
+    if not isinstance(found, _Pairs) or not all(isinstance(row, _Pairs) for _, row in found):
+        problem = 'the file is not an object of runs, each an object of topics: {"run-1": {"51": 0.25}}'
+        cells.faults.add("bad-json", problem)
+        return
+    for run, row in found:
+        for topic, value in row:
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            missing_or_text = "" if value is None else f"{value} (no number)"
+            cells.add(run, topic, _as_float(value) if is_number else missing_or_text)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object, in which a name may be twice."""
+
+
+def _as_float(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return math.inf
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…")

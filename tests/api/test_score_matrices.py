@@ -1,0 +1,233 @@
+"""Scores that were computed elsewhere: stored in versions, and a metric wherever there are metrics."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.campaign import codes, refused
+from tests.api.changes import log
+from tests.api.laboratory import FEW, TOPICS, Laboratory
+from tests.conftest import Service
+
+RUNS = [f"run-{number}" for number in range(4)]
+LABEL = "custom:nuggets(version=1)"
+
+
+def table(*runs: str, scale: float = 1.0, topics: list[str] = TOPICS) -> str:
+    """Scores of these runs, or of all: the later the run, the higher."""
+    rows = [
+        [run, *(f"{scale * ((RUNS.index(run) * 2 + place * 3 % 5) / 12)!r}" for place, _ in enumerate(topics))]
+        for run in runs or RUNS
+    ]
+    return "".join(",".join(row) + "\n" for row in [["run", *topics], *rows])
+
+
+def put(lab: Laboratory, content: str, name: str = "nuggets", client: httpx.Client | None = None, **query: Any) -> Any:
+    return (client or lab.organiser).put(f"{lab.path}/score-matrices/{name}", content=content, params=query)
+
+
+@pytest.fixture
+def lab(service: Service) -> Laboratory:
+    lab = Laboratory(service)
+    assert put(lab, table(), low=0, high=1).status_code == 201
+    return lab
+
+
+def test_each_upload_is_a_version_and_the_same_scores_are_none(lab: Laboratory) -> None:
+    again = put(lab, table(), low=0, high=1)
+    assert (again.status_code, again.json()["version"]) == (200, 1)
+    other = put(lab, table(scale=0.5), low=0, high=1)
+    assert (other.status_code, other.json()["label"]) == (201, "custom:nuggets(version=2)")
+    assert [each["version"] for each in lab.get("/score-matrices").json()["items"]] == [2]
+    assert lab.scores("custom:nuggets")["metrics"] == ["custom:nuggets(version=2)"]
+    assert lab.scores(LABEL)["metrics"] == [LABEL]
+    assert lab.organiser.delete(f"{lab.path}/score-matrices/nuggets").status_code == 204
+    assert refused(lab.get("/score-matrices/nuggets")) == (404, "not-found")
+    assert refused(lab.get("/scores", metric="custom:nuggets")) == (422, "bad-expression")
+    assert put(lab, table()).json()["version"] == 3
+    actions = [each["action"] for each in log(lab.organiser, lab.path) if each["action"].startswith("score-matrix")]
+    assert actions == ["score-matrix-uploaded"] * 2 + ["score-matrix-deleted", "score-matrix-uploaded"]
+
+
+def test_scores_come_back_as_they_were_sent(lab: Laboratory) -> None:
+    sent = list(csv.reader(table().splitlines()))
+    text = lab.get("/score-matrices/nuggets", format="csv").text
+    assert [list(map(str, row)) for row in csv.reader(text.splitlines())] == sent
+    found = lab.scores("custom:nuggets", topics="all")
+    for row, run in zip(sent[1:], found["runs"], strict=True):
+        assert [str(value) for value in run["topics"][LABEL].values()] == row[1:]
+        assert run["mean"][LABEL] == pytest.approx(sum(map(float, row[1:])) / len(TOPICS))
+
+
+def test_a_file_with_faults_is_refused_with_each_of_them(lab: Laboratory) -> None:
+    answer = put(lab, "run,1,99\nrun-0,0.5,1\nabsent,x,1\nrun-1,y,1\n")
+    assert refused(answer) == (422, "faulty-file")
+    assert [(each["line"], each["code"]) for each in answer.json()["errors"]] == [
+        (None, "missing-score"),
+        (2, "unknown-topic"),
+        (3, "unknown-run"),
+        (4, "bad-number"),
+    ]
+    assert refused(put(lab, table("run-0") + "run-1,,,,,,,,\n")) == (422, "faulty-file")
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({"low": 0}, "half-range"),
+        ({"low": 1, "high": 0}, "empty-range"),
+        ({"missing": "zero", "direction": "down"}, "zero-is-best"),
+        ({"missing": "nan"}, "bad-number"),
+        ({"missing": "2", "low": 0, "high": 1}, "out-of-range"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(lab: Laboratory, query: dict[str, Any], code: str) -> None:
+    answer = put(lab, table(), **query)
+    assert refused(answer) == (422, "invalid-request")
+    assert codes(answer) == [code]
+
+
+def test_a_board_ranks_by_uploaded_scores_in_their_direction(lab: Laboratory) -> None:
+    assert put(lab, table(), "seconds", direction="down").status_code == 201
+    up = lab.get("/leaderboard", metric=["custom:nuggets", "AP"]).json()
+    down = lab.get("/leaderboard", metric="custom:seconds").json()
+    assert [row["name"] for row in up["rows"]] == RUNS[::-1]
+    assert [row["name"] for row in down["rows"]] == RUNS
+    means = [row["mean"]["custom:seconds(version=1)"] for row in down["rows"]]
+    assert means == sorted(means)
+    assert lab.get("/leaderboard", metric="AP", by="custom:nuggets").json()["by"] == LABEL
+
+
+def test_a_run_that_is_not_in_the_matrix_has_no_score_and_no_comparison(lab: Laboratory) -> None:
+    assert put(lab, table("run-0", "run-1", "run-2"), "some").status_code == 201
+    rows = lab.get("/leaderboard", metric="custom:some").json()["rows"]
+    assert (rows[-1]["name"], rows[-1]["mean"]) == ("run-3", {"custom:some(version=1)": None})
+    answer = lab.get("/compare", run=["run-1", "run-3"], metric="custom:some")
+    assert (refused(answer), codes(answer)) == ((422, "invalid-request"), ["not-in-matrix"])
+    asked = lab.ask("bootstrap-sensitivity", metrics=["custom:some"], resamples=FEW)
+    assert codes(asked) == ["not-in-matrix"]
+    named = lab.ask(
+        "bootstrap-sensitivity", metrics=["custom:some"], resamples=FEW, baseline="custom:some", runs=RUNS[:3]
+    )
+    assert named.status_code == 202, named.text
+
+
+def test_a_run_of_a_later_upload_is_not_the_one_of_the_matrix(lab: Laboratory) -> None:
+    text = lab.organiser.get(f"{lab.path}/runs/run-1", headers={"Accept": "text/plain"}).text
+    assert lab.organiser.delete(f"{lab.path}/runs/run-1").status_code == 204
+    assert lab.submit(text + "1 Q0 another 9 0.01 run-1\n", team="team-1", name="run-1").status_code == 201
+    found = {run["name"]: run["mean"][LABEL] for run in lab.scores("custom:nuggets")["runs"]}
+    assert found["run-1"] is None
+    assert found["run-0"] is not None
+
+
+def test_a_comparison_is_positive_where_the_run_is_better(lab: Laboratory) -> None:
+    put(lab, table(), "seconds", direction="down")
+    up, down = lab.get("/compare", run=["run-2", "run-0"], metric=["custom:nuggets", "custom:seconds"]).json()[
+        "comparisons"
+    ]
+    assert up["difference"] == pytest.approx(4 / 12)
+    assert down["difference"] == pytest.approx(-4 / 12)
+    assert (up["won"], down["won"]) == (8, 0)
+
+
+def test_topics_that_the_matrix_lacks_are_undefined(lab: Laboratory) -> None:
+    put(lab, table(topics=TOPICS[:5]), "few")
+    found = lab.scores("custom:few")
+    assert found["topics_undefined"] == {"custom:few(version=1)": TOPICS[5:]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"),
+    [
+        ("rank-correlation", {"metrics": ["custom:nuggets", "AP"]}),
+        ("bootstrap-sensitivity", {"metrics": ["custom:nuggets", "AP"], "resamples": FEW}),
+        ("stability", {"metrics": ["custom:nuggets"], "trials": FEW}),
+        ("swap-rate", {"metrics": ["custom:nuggets"], "trials": FEW}),
+        ("test-agreement", {"metrics": ["custom:nuggets"], "trials": FEW}),
+        ("concordance", {"metrics": ["custom:nuggets", "AP"]}),
+        ("rank-intervals", {"metrics": ["custom:nuggets"], "resamples": FEW}),
+        ("difficulty", {"metrics": ["custom:nuggets"]}),
+        ("topic-set-size", {"metrics": ["custom:nuggets"], "sizes": [4, 8]}),
+    ],
+)
+def test_every_analysis_of_metrics_takes_uploaded_scores(lab: Laboratory, kind: str, params: dict[str, Any]) -> None:
+    asked = lab.ask(kind, **params)
+    assert asked.status_code == 202, asked.text
+    job = lab.finished(asked)
+    result = lab.organiser.get(job["result_url"]).json()
+    assert result["uploaded_scores"][0]["metric"] == LABEL
+    assert LABEL in str(result["metrics"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "code"),
+    [
+        ("leave-one-team-out", {"metrics": ["custom:nuggets"]}, "uploaded-scores"),
+        ("gain-robustness", {"metrics": ["custom:nuggets"]}, "unknown-parameter"),
+    ],
+)
+def test_what_needs_the_judgments_refuses_uploaded_scores(
+    lab: Laboratory, kind: str, params: dict[str, Any], code: str
+) -> None:
+    asked = lab.ask(kind, **params)
+    assert codes(asked) == [code]
+    assert codes(lab.get("/scores", metric="custom:nuggets", ties="range")) == ["uploaded-scores"]
+
+
+def test_stability_needs_a_range_and_maps_scores_to_it(lab: Laboratory) -> None:
+    put(lab, table(), "open")
+    assert codes(lab.ask("stability", metrics=["custom:open"], trials=FEW)) == ["unbounded-metric"]
+    put(lab, table(scale=100), "percent", low=0, high=100)
+    reversed_rows = [row.split(",") for row in table().splitlines()]
+    turned = "\n".join(
+        [",".join(reversed_rows[0])]
+        + [",".join([row[0], *(repr(7 - float(each)) for each in row[1:])]) for row in reversed_rows[1:]]
+    )
+    put(lab, turned + "\n", "cost", low=6, high=7, direction="down")
+    results = []
+    for name in ("nuggets", "percent", "cost"):
+        job = lab.finished(lab.ask("swap-rate", metrics=[f"custom:{name}"], trials=FEW))
+        (metric,) = lab.organiser.get(job["result_url"]).json()["metrics"]
+        results.append([(each["comparisons"], each["swaps"]) for each in metric["bins"]])
+    assert results[0] == results[1] == results[2]
+
+
+def test_a_new_version_makes_new_answers_and_new_jobs(lab: Laboratory) -> None:
+    before = lab.get("/leaderboard", metric="custom:nuggets").headers["etag"]
+    params: dict[str, Any] = {"metrics": ["custom:nuggets"], "trials": FEW}
+    job = lab.finished(lab.ask("stability", **params))
+    assert job["params"]["metrics"] == [LABEL]
+    result = lab.organiser.get(job["result_url"]).json()
+    put(lab, table(scale=0.5), low=0, high=1)
+    headers = {"If-None-Match": before}
+    again = lab.organiser.get(f"{lab.path}/leaderboard", params={"metric": "custom:nuggets"}, headers=headers)
+    assert again.status_code == 200
+    assert lab.ask("stability", **params).json()["id"] != job["id"]
+    assert lab.ask("stability", **job["params"]).json()["id"] == job["id"]
+    assert lab.organiser.get(job["result_url"]).json() == result
+
+
+def test_the_letters_of_a_board_by_uploaded_scores_come_from_its_job(lab: Laboratory) -> None:
+    lab.finished(lab.organiser.post(f"{lab.path}/leaderboard/groups", params={"metric": "custom:nuggets"}))
+    assert all(row["groups"] for row in lab.get("/leaderboard", metric="custom:nuggets").json()["rows"])
+
+
+def test_uploaded_scores_go_with_topic_groups(lab: Laboratory) -> None:
+    lab.organiser.put(f"{lab.path}/topic-groups/half", json=TOPICS[:4])
+    some = lab.scores("custom:nuggets", topics="half")["runs"][1]
+    assert list(some["topics"][LABEL]) == TOPICS[:4]
+    job = lab.finished(lab.ask("difficulty", metrics=["custom:nuggets"], topics="half"))
+    assert lab.organiser.get(job["result_url"]).json()["topic_group"]["topics"] == 4
+
+
+def test_a_name_that_does_not_exist_names_those_that_do(lab: Laboratory) -> None:
+    answer = lab.get("/scores", metric="custom:absent")
+    assert refused(answer) == (422, "bad-expression")
+    assert "custom:nuggets" in answer.json()["detail"]
+    asked = lab.ask("stability", metrics=["AP", "custom:absent"], trials=FEW)
+    assert [each["location"] for each in asked.json()["errors"]] == ["body.params.metrics.1"]

@@ -1,0 +1,117 @@
+"""Score matrices: their three forms, and every fault of a file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gainboard.errors import FaultyFile
+from gainboard.trec import Expected, Limits, MatrixForm, read_score_matrix
+
+EXPECTED = Expected(frozenset({"a", "b", "c"}), frozenset({"1", "2", "3"}))
+SCORES = {"a": {"1": 0.5, "2": 0.25}, "b": {"1": 1.0, "2": 0.0}}
+BY_RUN = "run,1,2\na,0.5,0.25\nb,1,0\n"
+BY_TOPIC = "topic,a,b\n1,0.5,1\n2,0.25,0\n"
+LONG = (
+    "run,topic,metric,value\r\na,1,AP,0.5\r\na,2,AP,0.25\r\na,all,AP,0.375\r\nb,1,AP,1\r\nb,2,AP,0\r\nb,all,AP,0.5\r\n"
+)
+TREC_EVAL = (
+    "map\t1\t0.5\nmap\t2\t0.25\nrunid\tall\ta\nnum_q\tall\t2\nmap\tall\t0.375\n"
+    "map\t1\t1.0\nmap\t2\t0.0\nrunid\tall\tb\nnum_q\tall\t2\nmap\tall\t0.5\n"
+)
+OURS = (
+    "runid\tall\ta\nnum_q\tall\t2\nmap\t1\t0.5\nmap\t2\t0.25\nmap\tall\t0.375\n"
+    "runid\tall\tb\nnum_q\tall\t2\nmap\t1\t1.0\nmap\t2\t0.0\nmap\tall\t0.5\n"
+)
+
+
+def faults(
+    text: str | bytes, expected: Expected = EXPECTED, form: MatrixForm | None = None
+) -> list[tuple[str, int | None]]:
+    content = text.encode() if isinstance(text, str) else text
+    with pytest.raises(FaultyFile) as refused:
+        read_score_matrix([content], Limits(), expected, form)
+    return [(each.code, each.line) for each in refused.value.faults]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [BY_RUN, BY_TOPIC, LONG, TREC_EVAL, OURS, json.dumps(SCORES)],
+    ids=["runs in rows", "topics in rows", "a score in each row", "trec_eval -q", "our text of trec_eval", "JSON"],
+)
+def test_every_form_of_the_same_scores_is_the_same_matrix(text: str) -> None:
+    found = read_score_matrix([text.encode()], Limits(), EXPECTED)
+    assert (found.runs, found.topics, found.filled, found.dropped) == (["a", "b"], ["1", "2"], 0, [])
+    assert np.array_equal(found.scores, [[0.5, 0.25], [1.0, 0.0]])
+
+
+def test_a_text_of_trec_eval_may_have_several_measures_and_lack_the_run() -> None:
+    text = "map\t1\t0.5\nP_10\t1\t0.25\n"
+    assert faults(text, replace(EXPECTED, run="a")) == [("several-metrics", None)]
+    found = read_score_matrix([text.encode()], Limits(), replace(EXPECTED, run="a", measure="P_10"))
+    assert np.array_equal(found.scores, [[0.25]])
+    assert faults("map\t1\t0.5\n") == [("unknown-run", 1)]
+
+
+def test_every_fault_of_a_table_is_found_with_its_line() -> None:
+    text = "run,1,2,9\na,0.5,nan,0\nz,1,1,1\nb,2,0.5\nb,0.1,-0.5,1\nb,0.2,0.3,0\n"
+    found = faults(text, replace(EXPECTED, low=0.0, high=1.0))
+    assert [each for each in found if each[1]] == [
+        ("bad-number", 2),
+        ("unknown-topic", 2),
+        ("unknown-run", 3),
+        ("bad-columns", 4),
+        ("out-of-range", 5),
+        ("duplicate-score", 6),
+    ]
+
+
+@pytest.mark.parametrize("text", ["a,1,0.5\n", "run,1,1\na,0,0\n", "run\na\n", "system,topic,score\na,1,0\n"])
+def test_a_header_that_is_none_is_refused(text: str) -> None:
+    assert ("bad-header", 1) in faults(text, form="csv")
+
+
+@pytest.mark.parametrize("text", ["", "run,1\n", "{}", "# nothing\n"])
+def test_a_file_without_scores_is_refused(text: str) -> None:
+    assert faults(text) == [("empty-file", None)]
+
+
+@pytest.mark.parametrize("text", ['{"a": {"1": 0.5}', "[1, 2]", '{"a": 0.5}'])
+def test_json_of_another_form_is_refused(text: str) -> None:
+    assert [code for code, _ in faults(text)] == ["bad-json"]
+
+
+def test_json_is_held_to_the_same_rules() -> None:
+    text = '{"a": {"1": 0.5, "1": 0.25, "2": true}, "b": {"1": 1e999, "2": "0.5"}, "z": {"1": 0}}'
+    assert sorted({code for code, _ in faults(text)}) == [
+        "bad-number",
+        "duplicate-score",
+        "missing-score",
+        "unknown-run",
+    ]
+
+
+def test_two_metrics_in_one_table_are_refused() -> None:
+    assert faults("run,topic,metric,value\na,1,AP,0.5\na,1,Q,0.5\n") == [("several-metrics", 3)]
+
+
+GAPS = "run,1,2\na,0.5,\nb,1,0\n"
+
+
+def test_missing_scores_are_what_they_are_said_to_be() -> None:
+    assert faults(GAPS) == [("missing-score", None)]
+    filled = read_score_matrix([GAPS.encode()], Limits(), replace(EXPECTED, missing=0.125))
+    assert (filled.filled, filled.scores.tolist()) == (1, [[0.5, 0.125], [1.0, 0.0]])
+    dropped = read_score_matrix([GAPS.encode()], Limits(), replace(EXPECTED, missing="drop-topic"))
+    assert (dropped.topics, dropped.dropped, dropped.scores.tolist()) == (["1"], ["2"], [[0.5], [1.0]])
+    assert faults("run,1,2\na,0.5,\nb,,0\n", replace(EXPECTED, missing="drop-topic")) == [("missing-score", None)]
+
+
+def test_reading_ends_after_a_thousand_faults() -> None:
+    rows = "".join(f"a,{number},x\n" for number in range(2000))
+    with pytest.raises(FaultyFile) as refused:
+        read_score_matrix([f"run,topic,value\n{rows}".encode()], Limits(), replace(EXPECTED, topics=None))
+    assert (refused.value.total, refused.value.is_minimum) == (1000, True)
