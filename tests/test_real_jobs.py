@@ -41,12 +41,17 @@ ASKED: dict[str, dict[str, Any]] = {
         "sweep": SWEEP,
     },
     "bootstrap-sensitivity": {"metrics": METRICS},
+    "leave-one-team-out": {"metrics": METRICS},
+    "rank-intervals": {"metrics": METRICS},
     "stability": {"metrics": METRICS},
     "swap-rate": {"metrics": METRICS},
     "test-agreement": {"metrics": METRICS},
+    "concordance": {"metrics": METRICS},
+    "difficulty": {"metrics": METRICS},
     "gain-robustness": {"metrics": ["Q", "nDCG@10"]},
     "gain-vectors": {"cutoff": 50},
     "judgments": {"against": 1},
+    "topic-set-size": {"metrics": METRICS, "difference": 0.1},
 }
 
 
@@ -188,6 +193,17 @@ def test_reciprocal_rank_discriminates_least_and_graded_metrics_best(results: di
         assert at_1["estimated_difference"] > at_5["estimated_difference"] > 0.05
 
 
+def test_ranks_are_least_sure_by_reciprocal_rank(results: dict[str, Any]) -> None:
+    widths = {}
+    for name, metric in by_metric(results["rank-intervals"]).items():
+        ends = np.array([[*each["rank_set"], *each["percentiles"], each["rank"]] for each in metric["ranks"]])
+        assert (ends[:, 0] <= ends[:, 4]).all()
+        assert (ends[:, 4] <= ends[:, 1]).all()
+        widths[name] = (ends[:, 1] - ends[:, 0]).mean()
+        assert widths[name] > (ends[:, 3] - ends[:, 2]).mean() > 3
+    assert max(widths, key=lambda name: widths[name]) == "RR"
+
+
 def test_reciprocal_rank_is_the_least_stable(results: dict[str, Any]) -> None:
     found = by_metric(results["stability"])
     for metric in found.values():
@@ -213,6 +229,14 @@ def test_three_ways_of_comparing_runs_agree_somewhat(results: dict[str, Any]) ->
     assert 0.3 < min(taus) < max(taus) < 1
 
 
+def test_reciprocal_rank_is_the_least_consistent_with_the_others(results: dict[str, Any]) -> None:
+    found = results["concordance"]
+    rows = dict(zip([each["metric"].split("(")[0] for each in found["metrics"]], found["consistency"], strict=True))
+    means = {name: sum(row) for name, row in rows.items()}
+    assert min(means, key=lambda name: means[name]) == "RR"
+    assert all(sum(each["counts"].values()) == found["pairs"] == 666 for each in found["comparisons"])
+
+
 def test_gain_settings_hardly_change_the_ranking(results: dict[str, Any]) -> None:
     found = results["gain-robustness"]
     assert found["settings"] == ["3:2:1", "1:1:1", "10:5:1", "adjust(3:2:1)"]
@@ -229,6 +253,47 @@ def test_gain_curves_pass_through_the_metrics(results: dict[str, Any], scores: d
         assert run["CG"] == sorted(run["CG"])
         assert run["precision_recall"] == sorted(run["precision_recall"], reverse=True)
         assert len(run["DCG"]) == 50
+
+
+def test_more_topics_rank_more_alike_and_separate_more_pairs(
+    results: dict[str, Any], scores: dict[str, NDArray[np.float64]]
+) -> None:
+    found = results["topic-set-size"]
+    assert found["sizes"] == [5, 10, 15, 20, 25, 30, 35, 40, 43]
+    for metric in found["metrics"]:
+        tau, sensitivity = ([point[name]["mean"] for point in metric["curve"]] for name in ("tau", "sensitivity"))
+        assert tau == sorted(tau)
+        assert tau[-1] == pytest.approx(1)
+        assert sensitivity == sorted(sensitivity)
+        disjoint = [point["tau_of_disjoint"] for point in metric["curve"]]
+        assert [each is None for each in disjoint] == [False] * 4 + [True] * 5
+        assert all(each["mean"] < own for each, own in zip(disjoint[:4], tau, strict=False))
+        assert metric["variance"] == pytest.approx(scores[metric["metric"]].var(axis=1, ddof=1).mean())
+        assert metric["variance"] > metric["residual_variance"]
+        assert metric["designs"]["anova"] > metric["designs"]["t-test"]
+
+
+def test_topics_differ_more_than_runs_and_means_generalise(results: dict[str, Any]) -> None:
+    found = by_metric(results["difficulty"])
+    for metric in found.values():
+        assert len(metric["by_topic"]) == 43
+        assert metric["negative_components"] == []
+        assert metric["dependability"] < metric["generalisability"]
+    assert found["AP"]["components"]["topics"] > found["AP"]["components"]["runs"]
+    assert min(found, key=lambda name: found[name]["generalisability"]) == "RR"
+
+
+def test_the_pool_is_some_ten_deep_and_fair_to_most_teams(results: dict[str, Any]) -> None:
+    found = results["leave-one-team-out"]
+    assert (found["pool_depth"], found["estimated"], len(found["teams"])) == (9, True, 12)
+    assert sum(team["unique"] for team in found["teams"]) + found["in_no_pool"] < found["judged"] == 9260
+    assert all(team["unique_relevant"] <= team["unique"] <= team["pooled"] for team in found["teams"])
+    for metric in found["metrics"]:
+        assert metric["mean_change"] < 0.05
+        (lone,) = (team for team in metric["teams"] if team["team"] == "Brown")
+        assert {run["change"] for run in lone["runs"]} == {0}
+        assert lone["tau"] == pytest.approx(1)
+        assert min(team["tau"] for team in metric["teams"]) > 0.8
 
 
 def test_judgments_are_those_of_the_published_overview(results: dict[str, Any]) -> None:

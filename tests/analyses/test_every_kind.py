@@ -41,13 +41,32 @@ ASKED: dict[str, list[dict[str, Any]]] = {
         {"metrics": ["AP", "Q"], "trials": 90, "replacement": True, "seeds": 2},
     ],
     "test-agreement": [{"metrics": ["AP", "RR"], "trials": 100}],
+    "concordance": [
+        {"metrics": ["AP", "Q", "RR"]},
+        {"metrics": ["AP", "RR"], "test": "paired-bootstrap", "resamples": 200, "correction": "max-t"},
+    ],
     "gain-robustness": [{"metrics": ["Q"], "trials": 50}, {"metrics": ["Q"], "trials": 40, "seeds": 3}],
     "gain-vectors": [{"cutoff": 30}],
     "judgments": [{"against": 1}, {}],
+    "difficulty": [
+        {"metrics": ["AP", "Q"]},
+        {"metrics": ["AP"], "runs": {"top": 2, "by": "AP"}},
+        {"metrics": ["AP", "RR"], "standardise": "normal", "reference": ["oak", "yew", "maple"]},
+    ],
+    "rank-intervals": [{"metrics": ["AP", "Q"], "resamples": 100, "permutations": 300}],
+    "leave-one-team-out": [
+        {"metrics": ["AP", "Q"], "pool_depth": 5},
+        {"metrics": ["AP(condensed=true)"], "pool_depth": 3, "contributors": ["maple", "birch", "oak"]},
+    ],
+    "topic-set-size": [
+        {"metrics": ["AP", "Q"], "trials": 20, "difference": 0.1},
+        {"metrics": ["AP", "DCG@10"], "trials": 10, "sizes": [2, 7, 5]},
+    ],
 }
 REQUESTS = [
     pytest.param(kind, way, id=f"{kind}-{number}") for kind, ways in ASKED.items() for number, way in enumerate(ways)
 ]
+SPREAD = dict.fromkeys(("mean", "low", "high", "undefined"), 0)
 SHAPES: dict[str, Any] = {
     "rank-correlation": {
         "metrics": [],
@@ -116,12 +135,108 @@ SHAPES: dict[str, Any] = {
         "seed": 0,
         "trials": 0,
     },
+    "concordance": {
+        "test": "",
+        "alpha": 0,
+        "pairs": 0,
+        "metrics": [{"metric": "", "significant_pairs": 0}],
+        "comparisons": [
+            {
+                "metrics": [],
+                "counts": dict.fromkeys(("AA", "MA", "PA", "AD", "MD", "PD", "tie"), 0),
+                "shares": dict.fromkeys(("AA", "MA", "PA", "AD", "MD", "PD", "tie"), 0),
+                "consistency": 0,
+            }
+        ],
+        "consistency": [[]],
+        "topics": 0,
+        "topics_left_out": [],
+        "seed": 0,
+        "resamples": 0,
+    },
     "gain-robustness": {"topics": 0, "topics_left_out": [], "seed": 0, "trials": 0, "settings": []},
     "gain-vectors": {
         "ranks": [],
         "runs": [{"name": "", "CG": [], "DCG": [], "nCG": [], "nDCG": [], "precision_recall": []}],
         "topics": 0,
         "topics_left_out": [],
+    },
+    "difficulty": {
+        "metrics": [
+            {
+                "metric": "",
+                "by_topic": [dict.fromkeys(("topic", "relevant", "mean", "standard_deviation", "discrimination"), 0)],
+                "components": dict.fromkeys(("runs", "topics", "residual"), 0),
+                "shares": dict.fromkeys(("runs", "topics", "residual"), 0),
+                "negative_components": [],
+                "generalisability": 0,
+                "generalisability_interval": [],
+                "dependability": 0,
+            }
+        ],
+        "topics": 0,
+        "topics_left_out": [],
+    },
+    "rank-intervals": {
+        "metrics": [
+            {
+                "metric": "",
+                "ranks": [
+                    dict.fromkeys(("run", "rank", "mean", "expected_rank", "share_first"), 0)
+                    | {"rank_set": [], "percentiles": []}
+                ],
+            }
+        ],
+        "topics": 0,
+        "topics_left_out": [],
+        "seed": 0,
+        "resamples": 0,
+        "permutations": 0,
+    },
+    "leave-one-team-out": {
+        "topics": 0,
+        "pool_depth": 0,
+        "estimated": False,
+        "contributors": [],
+        "judged": 0,
+        "in_no_pool": 0,
+        "teams": [{"team": "", "runs": [], "pooled": 0, "unique": 0, "unique_relevant": 0}],
+        "metrics": [
+            {
+                "metric": "",
+                "topics_left_out": [],
+                "teams": [
+                    {
+                        "team": "",
+                        "topics_undefined": [],
+                        "tau": 0,
+                        "runs": [dict.fromkeys(("run", "mean", "mean_without", "change", "rank", "rank_without"), 0)],
+                    }
+                ],
+                "mean_change": 0,
+                "largest_change": 0,
+                "largest_rank_change": 0,
+            }
+        ],
+    },
+    "topic-set-size": {
+        "sizes": [],
+        "alpha": 0,
+        "power": 0,
+        "difference": 0,
+        "metrics": [
+            {
+                "metric": "",
+                "curve": [{"topics": 0, "tau": SPREAD, "sensitivity": SPREAD}],
+                "variance": 0,
+                "residual_variance": 0,
+                "designs": dict.fromkeys(("t-test", "anova", "interval"), 0),
+            }
+        ],
+        "topics": 0,
+        "topics_left_out": [],
+        "seed": 0,
+        "trials": 0,
     },
     "judgments": {
         "topics": 0,
@@ -195,6 +310,20 @@ def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes(
     assert job.id == same.id
     assert laboratory.result(job) == elsewhere.result(same)
     assert json.loads(laboratory.result(job))
+
+
+@pytest.mark.parametrize("kind", ["stability", "swap-rate", "test-agreement", "gain-robustness", "topic-set-size"])
+def test_parts_of_another_size_give_the_same_bytes(
+    laboratory: Laboratory, elsewhere: Laboratory, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    params: dict[str, Any] = {"metrics": ["Q", "nDCG@5"], "trials": 66, "runs": ["yew", "maple", "alder", "oak"]}
+    job = laboratory.launch(kind, **params)
+    laboratory.work()
+    monkeypatch.setattr("gainboard.evaluation.analyses.common.PART_SECONDS", 1e-6)
+    same = elsewhere.launch(kind, chunk_seconds=1e-9, **params)
+    assert same.parts > job.parts
+    elsewhere.work(backwards=True)
+    assert laboratory.result(job) == elsewhere.result(same)
 
 
 def test_small_chunks_are_worked_by_themselves(elsewhere: Laboratory) -> None:

@@ -36,11 +36,16 @@ EXPECTED = [
 METRICS = ["AP", "nDCG@3", "RR"]
 ASKED: dict[str, dict[str, Any]] = {
     "bootstrap-sensitivity": {"metrics": METRICS, "resamples": 20},
+    "concordance": {"metrics": METRICS},
+    "difficulty": {"metrics": METRICS},
     "gain-robustness": {"metrics": ["Q"], "trials": 5},
+    "leave-one-team-out": {"metrics": METRICS},
     "rank-correlation": {"metrics": METRICS},
+    "rank-intervals": {"metrics": METRICS, "permutations": 5},
     "stability": {"metrics": METRICS, "trials": 5},
     "swap-rate": {"metrics": METRICS, "trials": 5},
     "test-agreement": {"metrics": METRICS, "trials": 5},
+    "topic-set-size": {"metrics": METRICS, "trials": 5},
 }
 
 

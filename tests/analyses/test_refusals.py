@@ -58,7 +58,7 @@ def test_drawing_topics_compares_no_geometric_means(shelf: Laboratory, kind: str
     assert found[:2] == ("body.params.metrics", "geometric-mean")
 
 
-@pytest.mark.parametrize("kind", [SENSITIVITY, CORRELATION, *HALVES])
+@pytest.mark.parametrize("kind", [SENSITIVITY, CORRELATION, *HALVES, "topic-set-size", "difficulty", "rank-intervals"])
 def test_one_run_alone_is_compared_with_nothing(shelf: Laboratory, kind: str) -> None:
     for runs in (["yew"], {"top": 1, "by": "AP"}):
         assert refused(shelf, kind, metrics=["AP"], runs=runs)[:2] == ("body.params.runs", "too-few-runs")
@@ -72,7 +72,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Any:
     planted_here.workspace.database.close()
 
 
-@pytest.mark.parametrize("kind", HALVES)
+@pytest.mark.parametrize("kind", [*HALVES, "topic-set-size"])
 def test_three_topics_are_not_halved(few: Laboratory, kind: str) -> None:
     location, code, message = refused(few, kind, metrics=["AP"])
     assert (location, code) == ("body.params.metrics", "too-few-topics")
@@ -94,6 +94,8 @@ def test_three_topics_can_be_tested(few: Laboratory) -> None:
         (SENSITIVITY, {"test": "sign", "resamples": 10}, "resamples", "sign draws no resamples"),
         (SENSITIVITY, {"test": "t-test", "correction": "max-t"}, "correction", 'Use "correction": "holm"'),
         (CORRELATION, {"accuracy": True, "resamples": 100_000, "metrics": MANY}, "accuracy", "at most 20,000,000"),
+        ("topic-set-size", {"sizes": [5, 12]}, "sizes", "there are 11 topics"),
+        ("concordance", {"metrics": ["AP", "Q"], "test": "sign", "resamples": 10}, "resamples", "draws no resamples"),
         (SENSITIVITY, {"metrics": CUTOFFS, "baseline": "Q"}, "metrics", "at most 200 items"),
         (CORRELATION, {"metrics": CUTOFFS, "against": "Q"}, "metrics", "at most 200 items"),
         ("gain-vectors", {"metrics": None, "cutoff": 100_000}, "cutoff", "at most 500,000"),
@@ -136,6 +138,7 @@ def crowd(folder: Path, laboratory: Laboratory, tmp_path_factory: pytest.TempPat
         ("swap-rate", {"trials": 1, "metrics": CUTOFFS}, "runs", "at most 40,000,000"),
         ("gain-robustness", {"metrics": ["Q"], "trials": 1, "per_pair": True}, "runs", "at most 1,000,000"),
         ("gain-vectors", {"cutoff": 334}, "cutoff", "501,000"),
+        ("rank-intervals", {"resamples": 30_000}, "resamples", "45,000,000 ranks"),
     ],
 )
 def test_many_runs_have_bounds_of_their_own(
@@ -200,6 +203,8 @@ def test_what_cannot_be_read_is_an_error_of_its_kind(
         ("swap-rate", {"metrics": ["AP"], "fuzziness": [0.1]}),
         ("gain-vectors", {"metrics": ["AP"]}),
         ("gain-vectors", {"cutoff": 0}),
+        ("topic-set-size", {"metrics": ["AP"], "sizes": [1]}),
+        ("topic-set-size", {"metrics": ["AP"], "difference": 0}),
     ],
 )
 def test_what_the_model_does_not_allow(shelf: Laboratory, kind: str, params: dict[str, Any]) -> None:

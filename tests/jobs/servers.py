@@ -73,7 +73,7 @@ class FleetWorker:
     ) -> None:
         settings = {"GAINBOARD_DATABASE_URL": database_url, "GAINBOARD_WORKER_TIMEOUT": str(dead_after)}
         self.process = subprocess.Popen(
-            [*prefix, sys.executable, "-m", "gainboard", "worker", "--slots", str(slots), *options],
+            [*prefix, sys.executable, "-m", "gainboard", "worker", "--job-slots", str(slots), *options],
             env=outside(**settings),
             stderr=subprocess.PIPE,
             text=True,

@@ -52,9 +52,8 @@ def workers(bench: Bench) -> Iterator[ExitStack]:
 
 def started(workers: ExitStack, bench: Bench, slots: int = 1) -> FleetWorker:
     """A worker that is registered."""
-    before = len(known(bench))
     worker = workers.enter_context(fleet_worker(bench.url, slots, dead_after=DEAD_AFTER))
-    until(lambda: worker.process.poll() is not None or len(known(bench)) > before)
+    until(lambda: worker.process.poll() is not None or worker.process.pid in {each.pid for each in known(bench)})
     assert worker.process.poll() is None, worker.said
     return worker
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gainboard.errors import InvalidRequest
-from gainboard.work.orders import CHUNK_SECONDS, MOST_CHUNKS, MOST_SECONDS, sizes_of_chunks
+from gainboard.work.orders import CHUNK_SECONDS, MOST_SECONDS, sizes_of_chunks
 from tests.jobs.bench import Bench
 
 
 def test_parts_are_put_together_until_a_chunk_has_its_seconds() -> None:
     assert sizes_of_chunks([CHUNK_SECONDS / 2] * 5) == [2, 2, 1, 1]
+    assert sizes_of_chunks([CHUNK_SECONDS / 2.1] * 5) == [2, 2, 1, 1]
     assert sizes_of_chunks([CHUNK_SECONDS * 3] * 2) == [1, 1, 1]
     assert sizes_of_chunks([0.0] * 7) == [7, 1]
 
@@ -26,7 +27,7 @@ def test_every_part_is_in_one_chunk_and_the_result_in_a_last_one_of_its_own() ->
 @pytest.mark.parametrize("count", [1, 999, 14_400, 100_000])
 def test_the_longest_job_there_may_be_has_few_enough_chunks(count: int) -> None:
     sizes = sizes_of_chunks([0.999 * MOST_SECONDS / count] * count)
-    assert len(sizes) <= MOST_CHUNKS
+    assert len(sizes) <= 1.5 * MOST_SECONDS / CHUNK_SECONDS
 
 
 def test_a_job_that_costs_too_much_is_refused_with_the_bound() -> None:

@@ -24,7 +24,7 @@ from tests.waiting import until
 @pytest.fixture
 def slot(table: Bench) -> Iterator[Slot]:
     """A slot that ends with the test."""
-    made = Slot(table.url, Event().set)
+    made = Slot(table.workspace.database, Event().set)
     yield made
     made.drop()
 

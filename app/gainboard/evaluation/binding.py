@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetric, CustomMetrics, customs_of, is_custom
 from gainboard.evaluation.judging import JudgedTopics, nothing_retrieved
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, expand, resolve, score_all, translate
 
@@ -19,13 +20,17 @@ def in_our_names(expressions: Sequence[str], names: Names, highest_level: int) -
 
     Raises BadExpression if the tool `names` has no such metric, or none that is here.
     """
-    if names == "gainboard":
+    if names == "gainboard" or not expressions:
         return {expression: expression for expression in expand(expressions, highest_level)}
-    return {expression: translate(expression, names) for expression in expressions}
+    return {each: each if is_custom(each) else translate(each, names) for each in expressions}
 
 
 def bind_all(
-    expressions: Mapping[str, str], scale: Scale, query: Mapping[str, str], gains: str
+    expressions: Mapping[str, str],
+    scale: Scale,
+    query: Mapping[str, str],
+    gains: str,
+    custom: CustomMetrics = NO_CUSTOM,
 ) -> tuple[list[BoundMetric], dict[str, str]]:
     """Return the distinct metrics, in the order of the request, and the label of each expression.
 
@@ -35,7 +40,10 @@ def bind_all(
     metrics: dict[str, BoundMetric] = {}
     asked: dict[str, str] = {}
     for expression, ours in expressions.items():
-        metric = resolve(ours, scale, query=query, collection={"gains": gains})
+        if is_custom(ours):
+            metric: BoundMetric = custom.resolve(ours)
+        else:
+            metric = resolve(ours, scale, query=query, collection={"gains": gains})
         asked[expression] = metric.label
         metrics.setdefault(metric.label, metric)
     return list(metrics.values()), asked
@@ -44,4 +52,10 @@ def bind_all(
 def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
     """Return where no run has a score because the topic has no relevant document: [metrics, topics]."""
     empty = JudgedRuns.of([nothing_retrieved(len(topics.topics))], topics.judgments)
-    return np.isnan(score_all(bound, empty)[:, 0])
+    missing = np.empty((len(bound), len(topics.topics)), np.bool_)
+    uploaded = customs_of(bound)
+    own = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
+    missing[own] = np.isnan(score_all([bound[row] for row in own], empty)[:, 0])
+    for row, metric in uploaded:
+        missing[row] = metric.undefined(topics.topics)
+    return missing

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.corrections import Corrections, corrections
+from gainboard.evaluation.custom_metrics import refuse_custom
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.scoring import Question, bind
@@ -90,6 +91,7 @@ def impact(
         judged = [judged_topics(workspace, tx, version) for version in versions]
         selection = AllRuns() if question.runs is None else NamedRuns(tuple(question.runs))
         chosen = selection.candidates(runs.page(tx, collection.id), collection.name)
+    refuse_custom(list(question.metrics), "query.metric", "Other judgments do not change uploaded scores.")
     bound, labels = bind(collection, question)
     _refuse_too_much(len(bound), len(chosen), max(len(each.topics) for each in judged))
     before, after = (

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final, NamedTuple
 
-from gainboard.evaluation.judging import judge, unpack_run
+from gainboard.evaluation.judging import JudgedTopics, judge, unpack_run
 from gainboard.evaluation.rereading import reread
 from gainboard.evaluation.versions import JudgedVersion, index_of
 from gainboard.evaluation.workspace import Workspace
@@ -35,14 +35,28 @@ class Slice(NamedTuple):
     runs: JudgedRuns
     places: Sequence[int]
 
+    def only(self, topics: JudgedTopics) -> Slice:
+        """Return the slice with these topics of its version alone."""
+        if topics.places is None:
+            return self
+        return self._replace(runs=self.runs.only(topics.places, topics.judgments))
+
 
 def judged_slices(
     workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
 ) -> Iterator[Slice]:
     """Yield the chosen runs in slices, joined with the version.
 
-    With `exact`, they include their retrieval scores. Such slices are not kept in memory.
+    With `exact`, they include their retrieval scores. Such slices are not kept in memory. What is kept has all topics
+    of the version, whichever of them are wanted.
     """
+    for each in _whole_slices(workspace, collection, version.whole, chosen, exact):
+        yield each.only(version.topics)
+
+
+def _whole_slices(
+    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
+) -> Iterator[Slice]:
     position = {run.id: number for number, run in enumerate(chosen)}
     memory, found, used = _memory(workspace), set[int](), set[int]()
     for kept in memory.find(version.qrels.id, position) if not exact else ():
@@ -64,6 +78,14 @@ def judged_runs(
     workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
 ) -> Iterator[JudgedRun]:
     """Yield the chosen runs in this order, joined with the version; with `exact`, with their retrieval scores."""
+    places = version.topics.places
+    for run in _whole_runs(workspace, collection, version, chosen, exact):
+        yield run if places is None else run.only(places)
+
+
+def _whole_runs(
+    workspace: Workspace, collection: Collection, version: JudgedVersion, chosen: Sequence[Run], exact: bool
+) -> Iterator[JudgedRun]:
     for start in range(0, len(chosen), _AT_ONCE):
         some = chosen[start : start + _AT_ONCE]
         ids = [run.id for run in some]

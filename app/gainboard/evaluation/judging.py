@@ -5,7 +5,7 @@ No metric ever sees a document id.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -23,10 +23,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JudgedTopics:
-    """The topics of a qrels version, in byte order of their names, and the number of judged documents at each level."""
+    """The topics of a qrels version, in byte order of their names, and the number of judged documents at each level.
+
+    If these are some of the version's topics, `places` intp [n] are their places among all, which `whole` has.
+    """
 
     topics: list[str]
     judgments: Judgments
+    whole: JudgedTopics | None = None
+    places: NDArray[np.intp] | None = None
+
+    def only(self, wanted: Collection[str]) -> JudgedTopics:
+        """Return those of the topics that are wanted."""
+        names = frozenset(wanted)
+        places = np.array([place for place, topic in enumerate(self.topics) if topic in names], np.intp)
+        return JudgedTopics([self.topics[place] for place in places], self.judgments.only(places), self, places)
 
     @classmethod
     def of(cls, file: PackedJudgments, highest_level: int) -> JudgedTopics:
@@ -64,6 +75,10 @@ class QrelsIndex:
 
     judgments: PackedJudgments
     topics: JudgedTopics
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is made from these two is large, and another process can make it again.
+        return QrelsIndex, (self.judgments, self.topics)
 
     @cached_property
     def levels(self) -> Mapping[str, Mapping[bytes, int]]:
@@ -139,7 +154,7 @@ def assembled(joined: Joined, topics: int) -> JudgedFile:
     lowest, highest, scaled, absolute = (by_row(column) for column in joined.sums.T)
     run = JudgedRun(
         starts=starts,
-        rank=_narrow(joined.rank[taken]),
+        rank=narrow(joined.rank[taken]),
         level=joined.level[taken],
         retrieved=by_row(joined.retrieved),
         retrieval_scores=RetrievalScores(joined.score[taken], lowest, highest, scaled, absolute),
@@ -218,14 +233,14 @@ def _assemble(rows: list[_TopicRow]) -> JudgedRun:
     )
     return JudgedRun(
         starts=np.concatenate([[0], np.cumsum([len(row.rank) for row in rows])]).astype(np.int64),
-        rank=_narrow(np.concatenate([row.rank for row in rows])),
+        rank=narrow(np.concatenate([row.rank for row in rows])),
         level=np.concatenate([row.level for row in rows]),
         retrieved=retrieved,
         retrieval_scores=scores,
     )
 
 
-def _narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
+def narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
     """Return the ranks in two bytes each, which are enough except for very deep runs."""
     return ranks.astype(np.uint16) if ranks.max(initial=0) < 1 << 16 else ranks.astype(np.uint32)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from gainboard.evaluation.policy import late_from
 from gainboard.evaluation.principals import Sender
-from gainboard.evaluation.scoring import Question, ScoreTable, score
+from gainboard.evaluation.scoring import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
+from gainboard.evaluation.topic_groups import ChosenTopics, groups_of, judged_of
+from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.records import Run
+from gainboard.store.records import Run, TopicGroup
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +31,20 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
+class GroupMeans:
+    """The means of the board's runs over one topic group: float64 [metrics, runs], NaN if a run has none."""
+
+    chosen: ChosenTopics
+    means: Floats
+    topics_scored: Mapping[str, int]
+
+    def means_of(self, row: Row) -> list[float]:
+        """Return a run's means, in the order of the metrics."""
+        means: list[float] = self.means[:, row.column].tolist()
+        return means
+
+
+@dataclass(frozen=True)
 class RankedRuns:
     """Rows in order of the metric `by`: best first, equal means share a rank, runs without a mean last."""
 
@@ -39,6 +55,7 @@ class RankedRuns:
     rows: Sequence[Row]
     is_whole: bool
     """False if late runs are left out."""
+    by_group: Sequence[GroupMeans] = ()
 
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""
@@ -65,13 +82,61 @@ class RankedRuns:
         return ends
 
 
-def leaderboard(workspace: Workspace, sender: Sender, name: str, question: Question, by: str | None) -> RankedRuns:
-    """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it."""
+def leaderboard(
+    workspace: Workspace,
+    sender: Sender,
+    name: str,
+    question: Question,
+    by: str | None,
+    by_group: Sequence[str] = (),
+) -> RankedRuns:
+    """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it.
+
+    `by_group` names topic groups whose means are added, for principals who may see scores under any parameters; `all`
+    names all groups.
+    """
+    if by_group:
+        question = replace(question, admit=_both(question.admit, View.require_free_scores))
     scores = score(workspace, sender, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
     chosen = scores.asked[by] if by else scores.metrics[0].label
     means = scores.means()
     is_whole = question.late == "include" or late_from(scores.collection) is None
-    return RankedRuns(scores, means, chosen, _rows(scores, means[scores.labels().index(chosen)].tolist()), is_whole)
+    place = scores.labels().index(chosen)
+    sign = -1 if scores.metrics[place].is_reversed else 1
+    rows = _rows(scores, (sign * means[place]).tolist())
+    columns = _by_group(workspace, sender, name, replace(question, also=(by,) if by else ()), scores, by_group)
+    return RankedRuns(scores, means, chosen, rows, is_whole, columns)
+
+
+def _both(*admit: Callable[[View], object]) -> Callable[[View], object]:
+    return lambda view: [each(view) for each in admit]
+
+
+def _by_group(
+    workspace: Workspace, sender: Sender, name: str, question: Question, scores: ScoreTable, names: Sequence[str]
+) -> list[GroupMeans]:
+    """Return the means over each of the groups. They are over the topics of the group, whatever the board is about."""
+    if not names:
+        return []
+    with workspace.database.reading() as tx:
+        groups = groups_of(tx, scores.collection, names)
+    # Scores of a board about one group lack the topics of the others. The whole ones may be in memory.
+    whole = scores if scores.chosen is None else score(workspace, sender, name, replace(question, topics=None))
+    refuse_more_than(MOST_SCORES, len(whole.metrics), len(whole.runs), sum(len(group.topics) for group in groups))
+    place = {run.id: column for column, run in enumerate(whole.runs)}
+    columns = [place.get(run.id) for run in scores.runs]
+    return [_means_over(whole, group, columns) for group in groups]
+
+
+def _means_over(whole: ScoreTable, group: TopicGroup, columns: Sequence[int | None]) -> GroupMeans:
+    chosen = judged_of(whole.judged, group)
+    places = chosen.judged.places
+    assert places is not None, "these are some of the topics"
+    means = np.full((len(whole.metrics), len(columns)), np.nan)
+    there = [place for place, column in enumerate(columns) if column is not None]
+    means[:, there] = whole.means_over(places)[:, [column for column in columns if column is not None]]
+    defined = np.count_nonzero(~whole.undefined[:, places], axis=1).tolist()
+    return GroupMeans(chosen, means, dict(zip(whole.labels(), defined, strict=True)))
 
 
 def _rows(scores: ScoreTable, means: Sequence[float]) -> list[Row]:

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from gainboard.evaluation.binding import undefined
 from gainboard.evaluation.corrections import Levels
-from gainboard.evaluation.judged_runs import Slice, judged_slices
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetric, CustomMetrics, is_custom
+from gainboard.evaluation.judged_runs import Slice, judged_runs, judged_slices
 from gainboard.evaluation.judging import JudgedTopics
 from gainboard.evaluation.selection import Means, Selection
+from gainboard.evaluation.topic_groups import ChosenTopics
 from gainboard.evaluation.versions import JudgedVersion, index_of
 from gainboard.evaluation.workspace import Recent, Workspace
-from gainboard.metrics import BoundMetric, CurvesOfRun, Scale, mean_of, resolve, score_all
+from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, Scale, mean_of, resolve, score_all
 from gainboard.store.records import Collection, Qrels, Run
 
 Floats = NDArray[np.float64]
@@ -41,12 +43,17 @@ class Matrices:
         selection: Selection,
         others: Mapping[int, JudgedVersion] = {},
         left_out: Mapping[str, str] = {},
+        chosen: ChosenTopics | None = None,
+        custom: CustomMetrics = NO_CUSTOM,
     ) -> None:
         self.collection = collection
         self.qrels = version
         self.candidates = candidates
         self.left_out = left_out
         """Maps each run that is no candidate to the candidate to which it is identical, by name."""
+        self.custom = custom
+        self.chosen = chosen
+        """The choice of topics, which are the only ones in `judged` and in `others`; None for all topics."""
         self.run_count = selection.count(candidates)
         self.topics = judged.topics
         self.judgments = judged.judgments
@@ -71,6 +78,8 @@ class Matrices:
 
     def metric(self, label: str) -> BoundMetric:
         """Return the metric with this label."""
+        if is_custom(label):
+            return self.custom.resolve(label)
         return resolve(label, Scale(self.collection.highest_level, self.collection.depth))
 
     def defined(self, label: str) -> NDArray[np.bool_]:
@@ -88,7 +97,10 @@ class Matrices:
         return [self.candidates[place] for place in self._places]
 
     def scores(self, label: str) -> Floats:
-        """Return the scores, NaN if the metric is undefined for the topic: float64 [runs, topics]."""
+        """Return the scores, NaN if the metric is undefined for the topic: float64 [runs, topics].
+
+        Those of a metric that is better if lower are negated, so that every analysis may take higher for better.
+        """
         return self._all_scores(label)[self._places]
 
     def means(self, label: str) -> Floats:
@@ -105,17 +117,25 @@ class Matrices:
             table[part.positions] = part.runs.marks()[part.places]
         return table
 
+    def judged_runs(self) -> Iterator[JudgedRun]:
+        """Yield the selected runs, joined with the version."""
+        version = JudgedVersion(self.qrels, self._judged)
+        return judged_runs(self._workspace, self.collection, version, self.runs, exact=False)
+
     def curves(self, run: int, rel: int, condensed: bool) -> CurvesOfRun:
         """Return the run with this index, in the form from which curves are drawn."""
         return self._curves(self._places[run], rel, condensed)
 
     def _over(self, version: int) -> Matrices:
         other, same = self._others[version], _SameRuns(self.run_count, lambda: self._places)
-        return Matrices(self._workspace, self.collection, other.qrels, other.topics, self.candidates, same)
+        return Matrices(
+            self._workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom
+        )
 
     def document_levels(self) -> Levels:
-        """Return the judgments."""
-        return index_of(self._workspace, self.collection, self.qrels).levels
+        """Return the judgments of the topics."""
+        levels = index_of(self._workspace, self.collection, self.qrels).levels
+        return levels if self._judged.whole is None else {topic: levels[topic] for topic in self.topics}
 
     @cached_property
     def _places(self) -> list[int]:
@@ -128,6 +148,9 @@ class Matrices:
         return self._tables.get(label, lambda: self._score(self.metric(label)))
 
     def _score(self, metric: BoundMetric) -> Floats:
+        if isinstance(metric, CustomMetric):
+            uploaded = metric.scores(self._workspace, self.candidates, self.topics)
+            return -uploaded if metric.is_reversed else uploaded
         table = np.empty((len(self.candidates), len(self.topics)))
         for part in self._slices(self.candidates, metric.needs_retrieval_scores):
             table[part.positions] = score_all([metric], part.runs, part.places)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gainboard.evaluation.custom_metrics import customs_of
 from gainboard.evaluation.principals import Sender, behind, is_use_noted
 from gainboard.evaluation.scoring import ScoreTable
 from gainboard.evaluation.visibility import look
@@ -29,9 +30,10 @@ def origin_of(scores: ScoreTable, job: str | None = None, job_state: JobState | 
     """Return the origin of an answer that is the same for everyone who sees every score; None for other answers.
 
     While judgments are hidden, scores count against a budget, so each one must pass the code that counts. Only
-    organisers see drafts, and discarding a draft does not change the revision.
+    organisers see drafts, and discarding a draft does not change the revision. Uploaded scores ask for more than to see
+    every score.
     """
-    if scores.disclosure is not None or scores.qrels.published_at is None:
+    if scores.disclosure is not None or scores.qrels.published_at is None or customs_of(scores.metrics):
         return None
     return Origin(scores.collection, job, job_state)
 

@@ -40,7 +40,8 @@ def find_prunable(workspace: Workspace, days: int = KEPT_DAYS) -> Pruned:
 def prune(workspace: Workspace, days: int = KEPT_DAYS, stop: Event | None = None) -> Pruned:
     """Delete the content of the runs that were withdrawn at least so many days ago, until `stop` is set.
 
-    It is deleted in many short transactions, because nobody else can write during one of them.
+    It is deleted in many short transactions, because nobody else can write during one of them. Objects that uploads
+    have left, because they failed long ago, are deleted as well.
     """
     before = _before(workspace, days)
     count = size = 0
@@ -50,8 +51,11 @@ def prune(workspace: Workspace, days: int = KEPT_DAYS, stop: Event | None = None
             hashes = runs.mark_pruned(tx, before, workspace.now())
             deleted = blobs.delete_unneeded(tx, sorted(set(hashes)))
             if hashes:
-                audit.record(tx, None, "runs-pruned", f"{len(hashes)} runs", None, runs=len(hashes), bytes=deleted)
-        count, size = count + len(hashes), size + deleted
+                freed = deleted.bytes
+                audit.record(tx, None, "runs-pruned", f"{len(hashes)} runs", None, runs=len(hashes), bytes=freed)
+        blobs.delete_forgotten(workspace.database, deleted)
+        count, size = count + len(hashes), size + deleted.bytes
+    blobs.delete_orphans(workspace.database)
     return Pruned(count, size)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -12,11 +12,21 @@ from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
+from gainboard.evaluation.custom_metrics import (
+    NO_CUSTOM,
+    CustomMetric,
+    CustomMetrics,
+    custom_metrics,
+    customs_of,
+    is_custom,
+)
 from gainboard.evaluation.disclosure import Disclosure, charge, limit, presets
 from gainboard.evaluation.judged_runs import judged_slices
+from gainboard.evaluation.judging import JudgedTopics
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.principals import Sender
-from gainboard.evaluation.versions import JudgedVersion, judged_topics, opened, require, require_newest
+from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
+from gainboard.evaluation.versions import JudgedVersion, opened, require, require_newest
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import BoundMetric, Names, Scale, mean_all, score_all, translate
@@ -78,6 +88,8 @@ class Question:
     runs: Sequence[str] | None = None
     defaults: Mapping[str, str] = field(default_factory=dict)
     qrels: int | None = None
+    topics: str | None = None
+    """The name of a topic group, for principals who may see scores under any parameters; None means all topics."""
     also: Sequence[str] = ()
     """More expressions, each of one metric, which are added to `metrics` or to the metrics used in their place."""
     per_topic: bool = False
@@ -86,8 +98,8 @@ class Question:
     """The largest number of scores in the answer. Larger requests are refused before anything is computed."""
     one_run: bool = False
     """True if the format of the answer allows only one run."""
-    of_pair: bool = False
-    """True if two runs are compared, which takes scores of single topics and reveals them."""
+    admit: Callable[[View], object] = View.require_scores
+    """A function that raises an error for a sender who may not ask this, once the collection is known."""
     as_many_as_may: bool = False
     """True to leave out the runs that exceed the team's budget. If false, the whole request is refused."""
     late: LateShown = "include"
@@ -104,7 +116,8 @@ class ScoreTable:
     metrics: Sequence[BoundMetric]
     asked: Mapping[str, str]
     runs: Sequence[Run]
-    topics: Sequence[str]
+    judged: JudgedTopics
+    """The topics of the version, or those of the group."""
     topics_missing: Sequence[int | None]
     undefined: NDArray[np.bool_]
     """bool [metrics, topics]: true if the metric is undefined for the topic, so that no run has a score."""
@@ -112,6 +125,13 @@ class ScoreTable:
     """The scores in full precision."""
     disclosure: Disclosure | None = None
     """The limits on what is shown if the judgments are hidden, else None."""
+    chosen: ChosenTopics | None = None
+    """The topic group that the scores are about; None if they are about all topics."""
+
+    @property
+    def topics(self) -> Sequence[str]:
+        """The topics of the scores."""
+        return self.judged.topics
 
     @property
     def shown_version(self) -> int | None:
@@ -143,6 +163,13 @@ class ScoreTable:
         """The runs without scores because the judgments are hidden: the reason, by name of the run."""
         return self.disclosure.withheld if self.disclosure else {}
 
+    def means_over(self, topics: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the means over some of the topics, by their places: float64 [metrics, runs].
+
+        Whoever asks must see scores under any parameters, because these means are not rounded.
+        """
+        return mean_all(self.metrics, np.ascontiguousarray(self.scored.scores[:, :, topics]))
+
     def means(self) -> NDArray[np.float64]:
         """Return the means over the defined topics, in the precision that may be shown: float64 [metrics, runs].
 
@@ -165,17 +192,18 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     """
     with opened(workspace, sender, name, question.qrels) as (tx, view, found):
         view.require_scores()
-        if question.of_pair:
-            view.require_free_scores()
-            _require_pair(question.runs or ())
-        bound, asked = bind(view.collection, question, presets(view))
+        if question.topics is not None:
+            view.require_free_scores()  # before anything is said of metrics, versions or groups
+        question.admit(view)
+        custom = custom_metrics(tx, view, [*question.metrics, *question.also])
+        bound, asked = bind(view.collection, question, presets(view), custom)
         if question.qrels is not None:
             require_newest(tx, view, found)
         version = require(view, found, question.qrels)
         chosen, disclosure = limit(
             tx, view, bound, choose(workspace, tx, view, question.runs, question.late), question.per_topic
         )
-        topics = judged_topics(workspace, tx, version)
+        group, topics = topics_of(workspace, tx, view, version, question.topics)
         refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
         if question.one_run:
             _require_one(chosen, disclosure)
@@ -187,19 +215,22 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
     scored = score_stored(workspace, view.collection, judged, chosen, bound)
     # Whether a score is undefined depends on the topic and not on the run, so the first run tells it for all runs.
     nowhere = np.isnan(scored.scores[:, 0]) if chosen else undefined(bound, topics)
+    for row, metric in customs_of(bound):
+        nowhere[row] = metric.undefined(topics.topics)  # some runs may have no score at all
     return ScoreTable(
         collection=view.collection,
         qrels=version,
         metrics=bound,
         asked=asked,
         runs=chosen,
-        topics=topics.topics,
+        judged=topics,
         topics_missing=[disclosure.topics_missing[run.id] for run in chosen]
         if disclosure
         else scored.topics_missing.tolist(),
         undefined=nowhere,
         scored=scored,
         disclosure=disclosure,
+        chosen=group,
     )
 
 
@@ -214,7 +245,7 @@ def score_stored(
 
     Kept scores stay valid, because runs, qrels versions and the meaning of labels never change.
     """
-    kept, key = SCORED_RUNS.of(workspace), (version.qrels.id, _key(chosen, bound))
+    kept, key = SCORED_RUNS.of(workspace), (version.qrels.id, _key(chosen, bound, version.topics.places))
     if (found := kept.find(key)) is None:
         found = _score(workspace, collection, version, chosen, bound)
         if found.scores.nbytes <= MOST_SCORED_BYTES:
@@ -222,10 +253,12 @@ def score_stored(
     return found
 
 
-def _key(chosen: Sequence[Run], bound: Sequence[BoundMetric]) -> bytes:
-    """Return a key for runs and metrics. It is a hash, because clients choose the labels, which may be long."""
-    ids = np.array([run.id for run in chosen], np.int64)
-    return sha256(ids.tobytes() + "\n".join(metric.label for metric in bound).encode()).digest()
+def _key(chosen: Sequence[Run], bound: Sequence[BoundMetric], topics: NDArray[np.intp] | None = None) -> bytes:
+    """Return a key for runs, metrics and topics: a hash, because clients choose the labels, which may be long."""
+    ids = np.array([len(chosen), *(run.id for run in chosen)], np.int64)
+    places = b"all" if topics is None else topics.tobytes()
+    labels = "\n".join(metric.label for metric in bound).encode()
+    return sha256(ids.tobytes() + b"%d " % len(places) + places + labels).digest()
 
 
 def _score(
@@ -238,8 +271,16 @@ def _score(
     exact = any(metric.needs_retrieval_scores for metric in bound)
     scores = np.empty((len(bound), len(chosen), len(version.topics.topics)))
     missing = np.empty(len(chosen), np.int64)
+    uploaded = customs_of(bound)
+    for row, metric in uploaded:
+        scores[row] = metric.scores(workspace, chosen, version.topics.topics)
+    rows = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
+    own = [bound[row] for row in rows]
     for part in judged_slices(workspace, collection, version, chosen, exact):
-        scores[:, part.positions] = score_all(bound, part.runs, part.places)
+        if not uploaded:
+            scores[:, part.positions] = score_all(bound, part.runs, part.places)
+        else:
+            scores[np.ix_(rows, part.positions)] = score_all(own, part.runs, part.places)
         missing[part.positions] = part.runs.missing[part.places].sum(axis=1)
     return ScoredRuns(scores, mean_all(bound, scores), missing)
 
@@ -254,16 +295,6 @@ def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
         raise InvalidRequest.at("query.run", "one-run", message)
 
 
-def _require_pair(names: Sequence[str]) -> None:
-    if len(names) != 2 or len(set(names)) != 2:
-        given = "none" if not names else f"{len(names)}: {', '.join(map(repr, names[:3]))}"
-        message = (
-            f"A comparison is of exactly two different runs, but the request names {given}"
-            f"{', ...' if len(names) > 3 else ''}. Name two: `run=FIRST&run=SECOND`."
-        )
-        raise InvalidRequest.at("query.run", "two-runs", message)
-
-
 def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
     """Raise InvalidRequest if the number of scores is larger than `most`."""
     if (asked := metrics * runs * topics) > most:
@@ -276,7 +307,7 @@ def refuse_more_than(most: int, metrics: int, runs: int, topics: int) -> None:
 
 
 def bind(
-    collection: Collection, question: Question, presets: Sequence[str] = ()
+    collection: Collection, question: Question, presets: Sequence[str] = (), custom: CustomMetrics = NO_CUSTOM
 ) -> tuple[list[BoundMetric], dict[str, str]]:
     """Return the distinct metrics of the request, in its order, and the label of each expression.
 
@@ -287,7 +318,12 @@ def bind(
     expressions = {
         **in_our_names(own, "gainboard", collection.highest_level),
         **in_our_names(question.metrics, question.names, collection.highest_level),
-        **{expression: translate(expression, question.names) for expression in question.also},
+        **{
+            expression: translate(expression, question.names)
+            for expression in question.also
+            if not is_custom(expression)
+        },
+        **{expression: expression for expression in question.also if is_custom(expression)},
     }
     if len(expressions) > MOST_METRICS:
         raise InvalidRequest.at(
@@ -296,7 +332,7 @@ def bind(
             f"{len(expressions)} metrics in one request; at most {MOST_METRICS} are allowed. Send several requests.",
         )
     scale = Scale(collection.highest_level, collection.depth)
-    return bind_all(expressions, scale, question.defaults, collection.gains)
+    return bind_all(expressions, scale, question.defaults, collection.gains, custom)
 
 
 def choose(

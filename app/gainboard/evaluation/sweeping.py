@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.binding import DEFAULT_METRICS, undefined
+from gainboard.evaluation.custom_metrics import refuse_custom
 from gainboard.evaluation.judged_runs import judged_slices
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.scoring import choose
-from gainboard.evaluation.versions import JudgedVersion, judged_topics, select
+from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
+from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Scale, expand, mean_all, resolve, score_all
@@ -39,6 +41,8 @@ class Grid:
     runs: Sequence[str] | None = None
     qrels: int | None = None
     late: LateShown = "include"
+    topics: str | None = None
+    """The name of a topic group; None means all topics."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class SweptScores:
     topics_scored: Sequence[int]
     """The number of topics in the means of each point."""
     means: NDArray[np.float64]
+    chosen: ChosenTopics | None = None
+    """The topic group that the means are about; None if they are about all topics."""
 
 
 def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> SweptScores:
@@ -68,10 +74,11 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_free_scores()
+        refuse_custom(list(grid.metrics), "query.metric", "A sweep varies parameters, and uploaded scores have none.")
         points = _points(view.collection, grid)
         version = select(tx, view, grid.qrels)
         chosen = choose(workspace, tx, view, grid.runs, grid.late)
-        topics = judged_topics(workspace, tx, version)
+        group, topics = topics_of(workspace, tx, view, version, grid.topics)
     metrics = [point.metric for point in points]
     _require_at_most(len(metrics) * len(chosen) * len(topics.topics))
     exact = any(metric.needs_retrieval_scores for metric in metrics)
@@ -81,7 +88,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
             some = slice(start, start + _RUNS_AT_ONCE)
             means[:, part.positions[some]] = mean_all(metrics, score_all(metrics, part.runs, part.places[some]))
     scored = len(topics.topics) - undefined(metrics, topics).sum(axis=1)
-    return SweptScores(view.collection, version, points, chosen, scored.tolist(), means)
+    return SweptScores(view.collection, version, points, chosen, scored.tolist(), means, group)
 
 
 def _points(collection: Collection, grid: Grid) -> list[Point]:

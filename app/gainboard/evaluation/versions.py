@@ -29,10 +29,15 @@ A judgment takes 25 bytes, or 130 bytes after a run was joined without the compi
 
 @dataclass(frozen=True)
 class JudgedVersion:
-    """A version with its topics and the number of judged documents of each topic."""
+    """A version with its topics, or some of them, and the number of judged documents of each topic."""
 
     qrels: Qrels
     topics: JudgedTopics
+
+    @property
+    def whole(self) -> JudgedVersion:
+        """The version with all its topics."""
+        return self if self.topics.whole is None else JudgedVersion(self.qrels, self.topics.whole)
 
     @classmethod
     def of(cls, workspace: Workspace, tx: Transaction, found: Qrels) -> JudgedVersion:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from gainboard.errors import Conflict
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, customs_of, names_custom, stored_custom_metrics
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.principals import Principal, Sender
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Cache, Workspace
+from gainboard.statistics.rank_intervals import rank_sets_of_groups
 from gainboard.store import jobs
 from gainboard.store.job_records import JobState, StoredJob
 from gainboard.work.job_kinds import find_kind
-from gainboard.work.orders import identity, launch, settle
+from gainboard.work.orders import identity, launch, settle, with_topics
 from gainboard.work.params import MOST_CHARACTERS, MOST_RUNS
 from gainboard.work.results import parsed
 
@@ -24,9 +27,9 @@ TUKEY = {"test": "randomised-tukey-hsd", "resamples": 5000, "alphas": [0.05], "s
 
 Groups = Mapping[str, list[str]]
 """The letters of each run, by its name. Runs that share a letter do not differ significantly."""
-IDENTITIES: Cache[tuple[int, int, int, int, str, bool], Sequence[str]] = Cache(1000)
+IDENTITIES: Cache[tuple[int, int, int, int, str, bool, str | None], Sequence[str]] = Cache(1000)
 """The present and earlier ids of the groups' job, by collection, revision, qrels version, version of the kind, label,
-and whether late runs are included.
+whether late runs are included, and topic group.
 """
 GROUPS: Cache[str, Groups] = Cache(256)
 """The groups, by the id of the job that computed them."""
@@ -47,6 +50,11 @@ class GroupsJob:
     outdated: bool
     """True if only an earlier version of Gainboard has computed the groups, under another id."""
 
+    @cached_property
+    def rank_sets(self) -> Mapping[str, tuple[int, int]]:
+        """The best and the worst rank that each run may have, by its name; empty without groups."""
+        return rank_sets_of_groups(self.groups or {})
+
 
 def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
     """Return the job of this leaderboard's groups; None if there is nothing to compare. Start nothing.
@@ -59,7 +67,11 @@ def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
         return None
     if len(board.by) > MOST_CHARACTERS:
         return None  # the gains of a hundred levels are too long for a request, so nobody could ask for this job
+    if any(metric.label == board.by and metric.without_scores(scores.runs) for _, metric in customs_of(scores.metrics)):
+        return None  # the job would refuse the runs without scores
     asked: dict[str, Any] = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}
+    if scores.chosen is not None:
+        asked["topics"] = scores.chosen.name
     if not board.is_whole:
         if len(scores.runs) > MOST_RUNS:
             return None  # a request cannot name so many runs
@@ -104,11 +116,14 @@ def _identities(workspace: Workspace, board: RankedRuns, asked: Mapping[str, Any
     here, version = scores.collection, scores.qrels
 
     def derive() -> Sequence[str]:
-        settled = settle(here, kind.params.model_validate(asked))
+        with workspace.database.reading() as tx:
+            params = with_topics(tx, here, kind.params.model_validate(asked))
+            custom = stored_custom_metrics(tx, here) if names_custom(asked) else NO_CUSTOM
+        settled = settle(here, params, custom)
         versions = (kind.engine_version, *range(1, kind.engine_version))
         return [identity(kind, settled, here, version, scores.runs, engine_version=each) for each in versions]
 
-    key = (here.id, here.revision, version.id, kind.engine_version, board.by, board.is_whole)
+    key = (here.id, here.revision, version.id, kind.engine_version, board.by, board.is_whole, asked.get("topics"))
     return IDENTITIES.of(workspace).get(key, derive)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics, is_custom
 from gainboard.metrics import BoundMetric, Scale, expand, resolve, without
 from gainboard.metrics.numbers import format_number, read_number
 from gainboard.store.records import Collection
@@ -14,7 +15,8 @@ from gainboard.store.records import Collection
 class Labels:
     """The labels of one request. The methods raise BadExpression or BadGains as `resolve` does."""
 
-    def __init__(self, collection: Collection, defaults: Mapping[str, str]) -> None:
+    def __init__(self, collection: Collection, defaults: Mapping[str, str], custom: CustomMetrics = NO_CUSTOM) -> None:
+        self._custom = custom
         self._scale = Scale(collection.highest_level, collection.depth)
         self._collection = {"gains": collection.gains}
         self._defaults = defaults
@@ -68,6 +70,8 @@ class Labels:
         return {each.name: each.write(bound.parameters[each.name]) for each in bound.metric.parameters}
 
     def _resolve(self, expression: str, own: Mapping[str, str] = {}) -> BoundMetric:
+        if is_custom(expression):
+            return self._custom.resolve(expression)
         return resolve(expression, self._scale, query={**self._defaults, **own}, collection=self._collection)
 
 

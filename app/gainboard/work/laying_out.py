@@ -18,14 +18,23 @@ def lay_out(workspace: Workspace, report: StoredReport) -> Answer:
     """Return the tables and figures of the report, whose jobs have succeeded."""
     kind = find_report_kind(report.name)
     asked = kind.params.model_validate(report.params)
-    return compose({each.about["collection"]: _chapter(workspace, kind, asked, each) for each in report.chapters})
+    chapters = {each.about["collection"]: _chapter(workspace, kind, asked, each) for each in report.chapters}
+    return compose(chapters, "" if asked.topics == "all" else f" Topics: the group {asked.topics}.")
 
 
 def _chapter(workspace: Workspace, kind: ReportKind[Any], asked: ReportParams, chapter: Chapter) -> Sequence[Laid]:
     results = {key: parsed(workspace, job) for key, job in chapter.jobs.items()}
     about = About(**chapter.about | {"versions": tuple(chapter.about["versions"])})
     laid = kind.lay_out(JobResults(about, results), asked)
-    return [*(LeftOut(**each) for each in chapter.left_out), *laid, *_near_duplicates(results.values())]
+    return [*(LeftOut(**each) for each in chapter.left_out), *laid, *_remarks(list(results.values()))]
+
+
+def _remarks(results: Sequence[Result]) -> Iterator[Remark]:
+    yield from _near_duplicates(results)
+    group = next((result["topic_group"] for result in results if "topic_group" in result), None)
+    if group and group["unjudged"]:
+        counts = f"{len(group['unjudged'])} of the {group['topics']} topics of the group {group['name']}"
+        yield Remark(f"{counts} have no judgments, such as {group['unjudged'][0]}. They do not count.")
 
 
 def _near_duplicates(results: Iterable[Result]) -> Iterator[Remark]:

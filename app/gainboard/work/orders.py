@@ -13,9 +13,17 @@ from pydantic import ValidationError
 
 from gainboard.errors import BadExpression, BadGains, InvalidRequest, TooManyJobs
 from gainboard.evaluation import audit
+from gainboard.evaluation.custom_metrics import (
+    NO_CUSTOM,
+    CustomMetrics,
+    custom_labels,
+    custom_metrics,
+    require_scores_of,
+)
 from gainboard.evaluation.identical import identical_runs
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.topic_groups import ChosenTopics, choose_topics, require_group
 from gainboard.evaluation.versions import JudgedVersion, published_versions, select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
@@ -26,11 +34,10 @@ from gainboard.store.job_records import StoredJob
 from gainboard.store.records import Collection, Qrels, Run, Token
 from gainboard.work.job_kinds import JobKind
 from gainboard.work.labels import Labels, located
-from gainboard.work.params import AnyParams
+from gainboard.work.params import AnyParams, GroupTopics
 
-CHUNK_SECONDS = 8.0
+CHUNK_SECONDS = 4.0
 """Estimated seconds of one core in a chunk: the work that is lost if a process dies, and the longest wait of others."""
-MOST_CHUNKS = 2_000
 MOST_SECONDS = 4 * 3600.0
 """The most estimated seconds of one core in a job."""
 MOST_OPEN = 200
@@ -50,6 +57,8 @@ class Order:
     version: JudgedVersion
     others: Mapping[int, JudgedVersion]
     candidates: list[Run]
+    topics: ChosenTopics | None = None
+    custom: CustomMetrics = NO_CUSTOM
 
     @property
     def id(self) -> str:
@@ -65,8 +74,8 @@ class Order:
     @cached_property
     def matrices(self) -> Matrices:
         """The matrices for the job's analysis. The first use may read runs, so it must be outside of transactions."""
-        version, others = self.version, self.others
-        return matrices_of(self.workspace, self.collection, version, others, self.candidates, self.params)
+        data = JobData(self.collection, self.version, self.others, self.candidates, self.topics)
+        return matrices_of(self.workspace, data, self.params, self.custom)
 
 
 def identity(
@@ -92,14 +101,14 @@ def identity(
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
-def settle(collection: Collection, params: AnyParams) -> AnyParams:
+def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> AnyParams:
     """Return the settled request, which is itself a valid request.
 
     Raise BadExpression or BadGains with the location of the error, and InvalidRequest if the request exceeds a limit
     only when it is settled.
     """
     defaults = params.defaults()
-    labels = Labels(collection, defaults)
+    labels = Labels(collection, defaults, custom)
     try:
         return _askable(params.settled(labels))
     except (BadExpression, BadGains) as error:
@@ -123,13 +132,37 @@ def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any],
     """Settle a request of a principal who may ask for the kind. Raise BadInput if the request is invalid."""
     kind.admit(view)
     collection = view.collection
-    settled = settle(collection, params)
+    custom = custom_metrics(tx, view, params.model_dump(mode="json"))
+    settled = settle(collection, with_topics(tx, collection, params), custom)
     version = select(tx, view, params.version())
     others = published_versions(workspace, tx, collection, params.versions())
     stored = runs.page(tx, collection.id, team_id=view.only_team)
     candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
-    judged = JudgedVersion.of(workspace, tx, version)
-    return Order(workspace, kind, settled, collection, judged, others, candidates)
+    for label in custom_labels(settled.shown()):
+        require_scores_of(custom.resolve(label), candidates, "body.params.runs")
+    data = narrowed(collection, JudgedVersion.of(workspace, tx, version), others, candidates, settled)
+    return Order(workspace, kind, settled, collection, data.version, data.others, candidates, data.topics, custom)
+
+
+def with_topics(tx: Transaction, collection: Collection, params: AnyParams) -> AnyParams:
+    """Return the request with the topics of the group that it names, so that a change of the group changes nothing.
+
+    Raise NotFound for a group that does not exist, and InvalidRequest for a group whose given topics are others now.
+    """
+    asked = params.topics_asked()
+    if asked == "all":
+        return params
+    if isinstance(asked, list):
+        # a topic that is named twice counts once, and the order of the topics means nothing
+        return params.about_topics(sorted(set(asked), key=str.encode))
+    name = asked.group if isinstance(asked, GroupTopics) else asked
+    topics = list(require_group(tx, collection, name).topics)
+    if isinstance(asked, GroupTopics) and asked.topics != topics:
+        message = (
+            f"The topic group {name!r} has other topics now. Send its name alone, or the list of topics without a name."
+        )
+        raise InvalidRequest.at("body.params.topics", "group-changed", message)
+    return params.about_topics(GroupTopics(group=name, topics=topics))
 
 
 def of_type(stored: Sequence[Run], wanted: str | None) -> list[Run]:
@@ -210,23 +243,60 @@ def enqueue(
     )
 
 
-def matrices_of(
-    workspace: Workspace,
+@dataclass(frozen=True)
+class JobData:
+    """The stored data that a job is about. `others` are the other versions that it names, by number.
+
+    If the job is about some topics only, these are the only ones of all versions.
+    """
+
+    collection: Collection
+    version: JudgedVersion
+    others: Mapping[int, JudgedVersion]
+    candidates: Sequence[Run]
+    topics: ChosenTopics | None
+
+
+def narrowed(
     collection: Collection,
     version: JudgedVersion,
     others: Mapping[int, JudgedVersion],
     candidates: Sequence[Run],
     settled: AnyParams,
-) -> Matrices:
-    """Return the matrices for the request's analysis. `others` are the other versions that it names, by number.
+) -> JobData:
+    """Return the data of a settled request, with the topics that it names. Raise InvalidRequest if none is judged."""
+    asked = settled.topics_asked()
+    if isinstance(asked, str):
+        return JobData(collection, version, others, candidates, None)
+    name, topics = (asked.group, asked.topics) if isinstance(asked, GroupTopics) else (None, asked)
+
+    def narrow(each: JudgedVersion) -> tuple[JudgedVersion, ChosenTopics]:
+        chosen = choose_topics(each.topics, name, topics, "body.params.topics")
+        return JudgedVersion(each.qrels, chosen.judged), chosen
+
+    own, chosen = narrow(version)
+    return JobData(collection, own, {number: narrow(each)[0] for number, each in others.items()}, candidates, chosen)
+
+
+def matrices_of(workspace: Workspace, data: JobData, settled: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> Matrices:
+    """Return the matrices for the request's analysis.
 
     This reads runs if identical ones are left out, so it must be outside of transactions.
     """
-    drop = settled.leaves_out_identical()
-    left_out = identical_runs(workspace, collection, version, candidates) if drop else {}
-    kept = [run for run in candidates if run.name not in left_out]
-    selection = settled.selection()
-    return Matrices(workspace, collection, version.qrels, version.topics, kept, selection, others, left_out)
+    drop, version = settled.leaves_out_identical(), data.version
+    left_out = identical_runs(workspace, data.collection, version.whole, data.candidates) if drop else {}
+    return Matrices(
+        workspace,
+        data.collection,
+        version.qrels,
+        version.topics,
+        [run for run in data.candidates if run.name not in left_out],
+        settled.selection(),
+        data.others,
+        left_out,
+        data.topics,
+        custom,
+    )
 
 
 def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS) -> list[int]:
@@ -244,12 +314,11 @@ def sizes_of_chunks(parts: Sequence[float], chunk_seconds: float = CHUNK_SECONDS
             f"This job would take about {total / 3600:,.1f} hours of one core; the limit is {MOST_SECONDS / 3600:g}. "
             "Ask for fewer metrics, runs, resamples or trials.",
         )
-    # Long jobs have longer chunks, so that their number stays limited.
-    wanted = max(chunk_seconds, total / (MOST_CHUNKS / 2))
     sizes: list[int] = []
-    cost = wanted
+    cost = 0.0
     for part in parts:
-        if cost >= wanted:
+        # The chunk ends with this part or before it, whichever is closer to the wanted size.
+        if not sizes or (cost and cost + part / 2 > chunk_seconds):
             sizes.append(0)
             cost = 0.0
         sizes[-1] += 1

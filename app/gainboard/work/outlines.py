@@ -10,7 +10,9 @@ from typing import Any
 
 from gainboard.errors import BadExpression, BadGains, InvalidRequest
 from gainboard.evaluation import audit
+from gainboard.evaluation.custom_metrics import refuse_custom
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.topic_groups import topics_of
 from gainboard.evaluation.versions import select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
@@ -52,6 +54,8 @@ def launch(
     """
     _require_named(names, params)
     token = principal.require_token()
+    why = "Reports vary the parameters of metrics, as the papers do: ask for jobs."
+    refuse_custom(params.model_dump(mode="json"), "body.params", why)
     with workspace.database.reading() as tx:
         views = [open_collection(tx, principal, name) for name in names]
         outlines = [_outlined(workspace, tx, view, kind, params) for view in views]
@@ -79,7 +83,7 @@ def _outlined(
     workspace: Workspace, tx: Transaction, view: View, kind: ReportKind[Any], params: ReportParams
 ) -> Outline:
     view.require_free_scores()
-    outline = Outline(view, _about(tx, view, params))
+    outline = Outline(view, _about(workspace, tx, view, params))
     for each in kind.plan(outline.about, params):
         if isinstance(each, LeftOut):
             outline.left_out.append(each)
@@ -96,9 +100,11 @@ def _outlined(
     return outline
 
 
-def _about(tx: Transaction, view: View, params: ReportParams) -> About:
+def _about(workspace: Workspace, tx: Transaction, view: View, params: ReportParams) -> About:
     collection = view.collection
     version = select(tx, view, params.qrels.get(collection.name))
+    group = None if params.topics == "all" else params.topics
+    chosen, _ = topics_of(workspace, tx, view, version, group, "body.params.topics")
     stored = of_type(runs.page(tx, collection.id, team_id=view.only_team), params.type)
     return About(
         collection=collection.name,
@@ -106,7 +112,7 @@ def _about(tx: Transaction, view: View, params: ReportParams) -> About:
         depth=collection.depth,
         qrels_version=version.version,
         versions=tuple(each.version for each in qrels.page(tx, collection.id, drafts=False, after=None, limit=10_000)),
-        topics=version.topics,
+        topics=len(chosen.judged.topics) if chosen else version.topics,
         runs=len(stored),
         teams=len({run.team_id for run in stored}),
     )
@@ -116,7 +122,7 @@ def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
     """Return the parameters of a job, with the report's own where the plan gives none."""
     model = find_kind(needed.kind).params
     version = params.qrels.get(collection)
-    own = {name: getattr(params, name) for name in ("seed", "drop_identical", "type")}
+    own = {name: getattr(params, name) for name in ("seed", "drop_identical", "type", "topics")}
     own |= {"qrels": version, "condensed": params.condensed or None}
     shared = {name: value for name, value in own.items() if name in model.model_fields}
     found: Params = model.model_validate({**shared, **needed.params})
@@ -197,9 +203,10 @@ def _chapter(outline: Outline, queued: Mapping[str, tuple[StoredJob, bool]]) -> 
 def shown(params: ReportParams) -> Mapping[str, Any]:
     """Return the parameters that identify a report.
 
-    Versions of qrels are part of the facts about its collections instead.
+    Versions of qrels are part of the facts about its collections instead. Without chosen topics, the report is that of
+    a request from before there were groups.
     """
-    return params.model_dump(mode="json", exclude={"qrels"})
+    return params.model_dump(mode="json", exclude={"qrels", *(("topics",) if params.topics == "all" else ())})
 
 
 def identity(kind: ReportKind[Any], params: ReportParams, outlines: Sequence[Outline]) -> str:

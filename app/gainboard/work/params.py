@@ -19,6 +19,8 @@ MOST_DRAWS = 100_000
 MOST_RUNS = 10_000
 MOST_SEEDS = 100
 
+MOST_TOPICS = 100_000
+"""The most topics of one request."""
 MOST_CHARACTERS = 1000
 """The most characters of an expression, as in the metric parser."""
 
@@ -44,6 +46,8 @@ Seeds = Annotated[
 DEFAULTS = ("gains", "beta", "base", "rel", "condensed")
 """The parameters of metrics for which a job takes defaults. Settled, they are in the labels."""
 RunType = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Topic = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Topics = Annotated[list[Topic], Field(min_length=1, max_length=MOST_TOPICS)]
 Default = Annotated[str, StringConstraints(max_length=1000)] | StrictInt | StrictFloat
 
 
@@ -62,6 +66,15 @@ class Best(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     best_per_team: Expression = Field(examples=["AP"])
+
+
+class GroupTopics(BaseModel):
+    """A topic group, with the topics that it had when the request was settled."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group: Annotated[str, StringConstraints(max_length=128)]
+    topics: Topics
 
 
 Names = Annotated[list[Annotated[str, StringConstraints(max_length=128)]], Field(min_length=1, max_length=MOST_RUNS)]
@@ -95,6 +108,14 @@ class AnyParams(BaseModel):
         """Return whether runs identical to another one of their team are left out."""
         return False
 
+    def topics_asked(self) -> Literal["all"] | str | Topics | GroupTopics:
+        """Return the topics that the request is about: `all`, a group or its name, or a list."""
+        return "all"
+
+    def about_topics(self, topics: Topics | GroupTopics) -> Self:
+        """Return the same request about these topics, if the kind can choose topics."""
+        return self
+
     def defaults(self) -> dict[str, str]:
         """Return the given defaults for metrics' parameters, as text: the metric parser checks them."""
         return {}
@@ -115,6 +136,9 @@ class Params(AnyParams):
         "all", description='`"all"`, names, `{"top": 30, "by": "AP"}` or `{"best_per_team": "AP"}`'
     )
     type: RunType | None = Field(None, description="Only runs of this type; all by default", examples=["automatic"])
+    topics: Literal["all"] | Annotated[str, StringConstraints(min_length=1, max_length=128)] | Topics | GroupTopics = (
+        Field("all", description='`"all"`, the name of a topic group, or topics', examples=["hard"])
+    )
     qrels: Version | None = Field(None, description="Number of a qrels version; the newest by default")
     drop_identical: bool = Field(
         False,
@@ -140,6 +164,12 @@ class Params(AnyParams):
     def leaves_out_identical(self) -> bool:
         return self.drop_identical
 
+    def topics_asked(self) -> Literal["all"] | str | Topics | GroupTopics:
+        return self.topics
+
+    def about_topics(self, topics: Topics | GroupTopics) -> Self:
+        return self.model_copy(update={"topics": topics})
+
     def defaults(self) -> dict[str, str]:
         given = {name: getattr(self, name) for name in DEFAULTS}
         return {name: as_text(value) for name, value in given.items() if value is not None}
@@ -161,8 +191,9 @@ class Params(AnyParams):
         return {"runs": self.runs if self.runs == "all" else list(dict.fromkeys(self.runs))}
 
     def shown(self) -> dict[str, JsonValue]:
-        # Without a type, the job is that of a request from before there were types.
-        return self.model_dump(mode="json", exclude={"qrels", *DEFAULTS, *(() if self.type else ("type",))})
+        # Without a type or chosen topics, the job is that of a request from before there were types or groups.
+        absent = [name for name, value in (("type", None), ("topics", "all")) if getattr(self, name) == value]
+        return self.model_dump(mode="json", exclude={"qrels", *DEFAULTS, *absent})
 
     def selection(self) -> Selection:
         if isinstance(self.runs, Top):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from gainboard.work.catalogue import AnyKind, KindCatalogue
 from gainboard.work.layout.laid import Laid, LeftOut
@@ -37,6 +37,9 @@ class ReportParams(BaseModel):
     drop_identical: bool = Field(False, description="Whether to leave out a team's second identical run")
     condensed: bool = Field(
         False, strict=True, description="Whether all metrics leave unjudged documents out of rankings (Sakai 2007)"
+    )
+    topics: Annotated[str, StringConstraints(min_length=1, max_length=128)] = Field(
+        "all", description="`all`, or the name of a topic group, which each of the collections has", examples=["hard"]
     )
     type: RunType | None = Field(None, description="Only runs of this type; all by default", examples=["automatic"])
     seed: Seed = 0

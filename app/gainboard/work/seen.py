@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from gainboard.errors import Forbidden, NotFound
 from gainboard.evaluation import audit
+from gainboard.evaluation.custom_metrics import names_custom
 from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.visibility import View, look, open_collection
@@ -117,8 +118,15 @@ def _find_job(tx: Transaction, identity: str) -> StoredJob | None:
 def _views_of_job(tx: Transaction, principal: Principal, job: StoredJob) -> list[View] | None:
     collection = collections.of_id(tx, job.collection_id)
     view = look(principal, collection) if collection.deleted_at is None else None
-    is_seen = view is not None and view.sees_free_scores and (view.organises or not job.on_draft)
-    return [view] if view is not None and is_seen else None
+    return [view] if view is not None and view.sees_free_scores and _sees_job(view, job) else None
+
+
+def _sees_job(view: View, job: StoredJob) -> bool:
+    """Return whether a principal who sees all scores sees the job, which may be about a draft or uploaded scores.
+
+    Uploaded scores tell of the judgments, which are hidden even where a policy shows all scores.
+    """
+    return (view.organises or not job.on_draft) and (view.sees_judgments or not names_custom(job.params))
 
 
 def _views_of_report(tx: Transaction, principal: Principal, report: StoredReport) -> list[View] | None:
@@ -136,7 +144,7 @@ def _view_of_chapter(tx: Transaction, principal: Principal, chapter: Chapter) ->
 def _sees_qrels(tx: Transaction, view: View, chapter: Chapter) -> bool:
     """Return whether the principal sees the work's version: only organisers see drafts, and drafts may be discarded."""
     if chapter.jobs:
-        return view.organises or not any(job.on_draft for job in chapter.jobs.values())
+        return all(_sees_job(view, job) for job in chapter.jobs.values())
     judged = qrels.find(tx, chapter.collection_id, chapter.about["qrels_version"])
     return judged is not None and (view.organises or judged.published_at is not None)
 
@@ -180,10 +188,16 @@ def list_jobs(
     """
     with workspace.database.reading() as tx:
         scope, drafts = _scope(tx, principal, wanted.collection)
-        kind, state = wanted.kind, wanted.state
-        found = jobs.page(tx, before=before, limit=limit, collection_id=scope, drafts=drafts, kind=kind, state=state)
+        of_collection = partial(jobs.page, tx, limit=limit, collection_id=scope, drafts=drafts)
+        every = _every(partial(of_collection, kind=wanted.kind, state=wanted.state), before)
+        # Jobs about uploaded scores may be hidden from this principal, so further pages are read.
+        found = list(islice((job for job in every if _is_listed(tx, principal, job)), limit))
         about = {key: collections.of_id(tx, key) for key in {job.collection_id for job in found}}
     return [Seen(job, (about[job.collection_id],)) for job in found]
+
+
+def _is_listed(tx: Transaction, principal: Principal, job: StoredJob) -> bool:
+    return not names_custom(job.params) or _views_of_job(tx, principal, job) is not None
 
 
 def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int | None, bool]:
@@ -214,7 +228,7 @@ def list_reports(
         return list(islice(seen, limit))
 
 
-def _every(page: Callable[..., list[StoredReport]], before: int | None) -> Iterator[StoredReport]:
+def _every(page: Callable[..., list[W]], before: int | None) -> Iterator[W]:
     while found := page(before=before):
         yield from found
         before = found[-1].number

@@ -53,23 +53,28 @@ class Answer:
         return points + sum(len(each.exhibit.rows) * len(each.exhibit.columns) for each in self.tables)
 
 
-def compose(chapters: Chapters) -> Answer:
-    """Return the report's answer.
+def compose(chapters: Chapters, remark: str = "") -> Answer:
+    """Return the report's answer. `remark` is added to each caption.
 
     `tables-3-6a` of collection C becomes `tables-3-6a.C`. The average over several collections has the paper's own
     number for it, or is `average-tables-3-6a`.
     """
     everything = [(name, each) for name, laid in chapters.items() for each in laid]
     tables = list(_tables([(name, each) for name, each in everything if isinstance(each, LaidTable)]))
+    figures = _figures([(name, each) for name, each in everything if isinstance(each, LaidFigure)])
     return Answer(
-        [each for each in tables if isinstance(each, Placed)],
-        list(_figures([(name, each) for name, each in everything if isinstance(each, LaidFigure)])),
+        [_captioned(each, remark) for each in tables if isinstance(each, Placed)],
+        [_captioned(each, remark) for each in figures],
         [
             *((name, each) for name, each in everything if isinstance(each, LeftOut)),
             *((None, each) for each in tables if isinstance(each, LeftOut)),
         ],
         [(name, each) for name, each in everything if isinstance(each, Remark)],
     )
+
+
+def _captioned(placed: Placed[E], remark: str) -> Placed[E]:
+    return replace(placed, exhibit=replace(placed.exhibit, caption=placed.exhibit.caption + remark))
 
 
 def _tables(laid: Sequence[tuple[str, LaidTable]]) -> Iterator[Placed[Table] | LeftOut]:

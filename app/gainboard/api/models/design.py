@@ -1,0 +1,64 @@
+"""Topic set size designs: requests and answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+from gainboard.api.models.answers import Model
+
+DesignMethod = Literal["t-test", "anova", "interval"]
+
+
+class KnownVariance(BaseModel):
+    """The variance of scores in one collection, to be pooled with others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    variance: FiniteFloat
+    degrees_of_freedom: int = Field(strict=True, description="Runs x (topics - 1)")
+
+
+class AskedDesign(BaseModel):
+    """A request for a design. `t-test` and `anova` need `difference`, `anova` also `runs`; `interval` needs `width`.
+
+    `t-test` and `interval` take one of `variance` and `difference_variance`, and `anova` takes `variance`.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"method": "t-test", "difference": 0.1, "variance": 0.05}]}
+    )
+
+    method: DesignMethod = Field(
+        description="What should succeed: the paired t-test of two runs, the analysis of variance of several, or a "
+        "narrow confidence interval of the difference of two runs"
+    )
+    difference: FiniteFloat | None = Field(
+        None,
+        description="The smallest difference of means to find; for `anova`, that of the best and the worst",
+    )
+    width: FiniteFloat | None = Field(None, description="The wanted width of the interval, with level 1 - alpha")
+    variance: FiniteFloat | Annotated[list[KnownVariance], Field(min_length=1, max_length=100)] | None = Field(
+        None,
+        description="Variance of scores within runs, as a job of kind `topic-set-size` reports it; those of several "
+        "collections are pooled by their degrees of freedom",
+    )
+    difference_variance: FiniteFloat | None = Field(
+        None, description="Variance of the differences of two runs by topic; twice `variance` if that is given"
+    )
+    runs: int | None = Field(None, strict=True, description="Number of runs that are compared")
+    alpha: FiniteFloat = Field(0.05, description="Significance level")
+    power: FiniteFloat | None = Field(
+        None, description="Probability with which the difference should be found; 0.8 by default"
+    )
+
+
+class ShownDesign(Model):
+    """The smallest number of topics that is enough (Sakai, Information Retrieval Journal 19(3), 2016)."""
+
+    method: str
+    topics: int
+    power: float | None = Field(description="The power with so many topics; null for `interval`")
+    width: float | None = Field(description="The expected width of the interval; null for the tests")
+    variance: float = Field(description="The variance that was used: of scores for `anova`, else of differences")

@@ -1,0 +1,103 @@
+"""concordance: whether two metrics agree on pairs of runs, and both find the difference significant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from pydantic import Field
+
+from gainboard.evaluation.analyses.concordance import Concordance
+from gainboard.evaluation.analyses.sensitivity import Correction
+from gainboard.evaluation.matrices import Matrices
+from gainboard.exhibits import Axis, Column, Figure, HeatMap, Table
+from gainboard.statistics import find_test
+from gainboard.statistics.concordance import CLASSES
+from gainboard.work.job_kinds import JobKind, Result, enter
+from gainboard.work.jobs.bootstrap_sensitivity import Alpha, Test
+from gainboard.work.labels import Labels
+from gainboard.work.params import Draws, Metrics, MetricsParams, Seed
+
+
+class ConcordanceParams(MetricsParams):
+    """Agreement of each two metrics on all pairs of runs, by the classes of Moffat, Scholer and Thomas (ADCS 2012). A
+    pair is active if both metrics find its difference significant, mixed if one does, passive if none does. The
+    metrics agree if the same run is better under both: `AA`, `MA`, `PA`. Otherwise they disagree: `AD`, `MD`, `PD`. A
+    pair that has equal means under one of the metrics is a `tie`.
+
+    `consistency` is AA / (AA + AD + MA + MD): of the pairs that at least one of the metrics finds significant, the
+    share on which both do and agree. It is null if there is no such pair.
+    """
+
+    metrics: Metrics = Field(description="Metric expressions, at least two", examples=[["AP", "Q", "nDCG@10"]])
+    test: Test = Field("t-test", description="The significance test")  # type: ignore[valid-type]
+    alpha: Alpha = Field(0.05, description="Significance level")
+    resamples: Draws | None = Field(None, description="Number of resamples; by default the test's own")
+    correction: Correction = Field("none", description="Correction for many comparisons; Tukey's test needs none")
+    seed: Seed = 0
+
+    def settled(self, label: Labels) -> Self:
+        """Return the same request with the test's own number of resamples, and without a seed if nothing is drawn."""
+        own = find_test(self.test).default_resamples
+        settled = {"resamples": self.resamples or own} | ({"seed": 0} if own is None else {})
+        return super().settled(label).model_copy(update=settled)
+
+
+def _analysis(matrices: Matrices, asked: ConcordanceParams) -> Concordance:
+    return Concordance(
+        matrices,
+        asked.metrics,
+        test=asked.test,
+        alpha=asked.alpha,
+        resamples=asked.resamples,
+        correction=asked.correction,
+        seed=asked.seed,
+    )
+
+
+def _title(result: Result) -> str:
+    corrected = f", corrected by {result['correction']}" if result["correction"] != "none" else ""
+    test = find_test(result["test"]).title
+    return f"{test}, alpha {result['alpha']:g}{corrected}, {result['pairs']} pairs of runs, {result['topics']} topics"
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """Return the classes of each two metrics, the most consistent first, and the significant pairs of each metric."""
+    ordered = sorted(result["comparisons"], key=lambda each: -(each["consistency"] or 0))
+    rows = [(*each["metrics"], *(each["shares"][name] for name in CLASSES), each["consistency"]) for each in ordered]
+    columns = (
+        Column("first metric"),
+        Column("second metric"),
+        *(Column(name, percent=True, digits=1) for name in CLASSES),
+        Column("consistency", digits=3),
+    )
+    caption = f"Pairs of runs by class: active, mixed or passive; agreement or disagreement. {_title(result)}."
+    significant = [(each["metric"], each["significant_pairs"]) for each in result["metrics"]]
+    return (
+        Table("concordance", caption, columns, rows),
+        Table(
+            "significant",
+            f"Pairs that differ significantly. {_title(result)}.",
+            (Column("metric"), Column("significant pairs")),
+            significant,
+        ),
+    )
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """Return the map of consistency."""
+    labels = [each["metric"] for each in result["metrics"]]
+    scale = Axis("consistency: AA / (AA + AD + MA + MD)", limits=(None, 1))
+    caption = f"Consistency of significance between metrics. {_title(result)}."
+    return (Figure("consistency", caption, (HeatMap(labels, labels, result["consistency"], scale),)),)
+
+
+CONCORDANCE = enter(
+    JobKind(
+        name="concordance",
+        params=ConcordanceParams,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+    )
+)

@@ -1,0 +1,171 @@
+"""difficulty: topics by mean, spread and discrimination, and the variance components of runs and topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from pydantic import Field
+
+from gainboard.evaluation.analyses.difficulty import Difficulty
+from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.statistics.standardised import Standardisation
+from gainboard.work.job_kinds import JobKind, Result, enter
+from gainboard.work.labels import Labels
+from gainboard.work.params import MetricsParams, Names
+
+
+class DifficultyParams(MetricsParams):
+    """Topics from the hardest to the easiest, and the sources of variance. `mean` and `standard_deviation` of a topic
+    are over the runs. `discrimination` is the correlation of the runs' scores on it with their means over the other
+    topics: a topic with a negative one ranks the runs against all the others. It is null if all runs score alike, or
+    with fewer than three runs. `relevant` counts documents at the metric's threshold `rel` or above.
+
+    `components` splits the variance of the scores into that of runs, of topics, and a residual (two-way random layout
+    without replication). A negative estimate is 0, and named in `negative_components`. `generalisability` is E rho^2,
+    which equals Cronbach's alpha: the share of the variance of the runs' means that is not due to the choice of topics,
+    if runs are compared on the same topics. `dependability` is Phi, for runs on different topics (Bodoff and Li, SIGIR
+    2007). The interval is Feldt's, at 95 %.
+
+    `standardise` adds scores that are standardised by topic over the `reference` runs, so that hard and easy topics
+    count alike. `normal` is Phi(z) (Webber, Moffat and Zobel, SIGIR 2008). `linear` is 0.15 z + 0.5, cut to [0, 1]
+    (Sakai, ICTIR 2016). `empirical` is the share of the reference runs with at most this score (Urbano, Lima and
+    Hanjalic, SIGIR 2019). Each run has its mean and rank by both kinds of scores, and its `scores` in the order of
+    `by_topic`. A topic on which all reference runs score alike has no z, and counts on neither side.
+    """
+
+    standardise: Standardisation | None = Field(None, description="The form of standardised scores, if any")
+    reference: Names | None = Field(
+        None, description="Names of the reference runs, among the selected ones; by default all of these"
+    )
+
+    def settled(self, label: Labels) -> Self:
+        """Return the same request with each reference run once, and without any if nothing is standardised."""
+        kept = self.reference is not None and self.standardise is not None
+        reference = sorted(set(self.reference or ())) if kept else None
+        return super().settled(label).model_copy(update={"reference": reference})
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """Return the components of each metric, and the topics, the hardest first."""
+    return (_components(result), _topics(result), *((_standardised(result),) if result["standardise"] else ()))
+
+
+def _components(result: Result) -> Table:
+    rows = [
+        (
+            metric["metric"],
+            *(metric["shares"][name] for name in ("runs", "topics", "residual")),
+            metric["generalisability"],
+            *metric["generalisability_interval"],
+            metric["dependability"],
+        )
+        for metric in result["metrics"]
+    ]
+    columns = (
+        Column("metric"),
+        *(Column(name, percent=True, digits=1, group="share of variance") for name in ("runs", "topics", "residual")),
+        Column("E rho^2", digits=3),
+        Column("low", digits=3, group="95 % interval"),
+        Column("high", digits=3, group="95 % interval"),
+        Column("Phi", digits=3),
+    )
+    negative = [
+        f"The estimate for {name} under {metric['metric']} is negative, and shown as 0."
+        for metric in result["metrics"]
+        for name in metric["negative_components"]
+    ]
+    caption = f"Variance components of {len(result['runs'])} runs x {result['topics']} topics."
+    return Table("components", caption, columns, rows, notes=negative)
+
+
+NUMBERS = ("relevant", "mean", "standard_deviation", "discrimination")
+
+
+def _topics(result: Result) -> Table:
+    rows = [
+        (metric["metric"], each["topic"], *(each[name] for name in NUMBERS))
+        for metric in result["metrics"]
+        for each in sorted(metric["by_topic"], key=lambda each: each["mean"])
+    ]
+    columns = (
+        Column("metric"),
+        Column("topic"),
+        Column("relevant"),
+        *(Column(name.replace("_", " "), digits=3) for name in NUMBERS[1:]),
+    )
+    caption = f"Topics over {len(result['runs'])} runs, the hardest first under each metric."
+    return Table("topics", caption, columns, rows)
+
+
+def _standardised(result: Result) -> Table:
+    names = ("mean", "mean_standardised", "rank", "rank_standardised")
+    rows = [
+        (metric["metric"], run["run"], *(run[name] for name in names))
+        for metric in result["metrics"]
+        for run in sorted(metric["standardised"]["runs"], key=lambda run: run["rank_standardised"])
+    ]
+    columns = (
+        Column("metric", section=True),
+        Column("run"),
+        *(Column(name, digits=4, group="mean") for name in ("score", "standardised")),
+        *(Column(name, group="rank by mean") for name in ("score", "standardised")),
+    )
+    left_out = [
+        f"All reference runs score alike under {metric['metric']} on topics {', '.join(topics)}."
+        for metric in result["metrics"]
+        if (topics := metric["standardised"]["topics_left_out"])
+    ]
+    caption = f"Standardised scores ({result['standardise']}) over {len(result['reference'])} reference runs."
+    return Table("standardised", caption, columns, rows, notes=left_out)
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """Return the means of all topics in the order of the first metric, and discrimination by mean."""
+    order = _hardest_first(result["metrics"][0])
+    places = list(range(len(order)))
+    means = [
+        Series(metric["metric"], places, [metric["by_topic"][place]["mean"] for place in order])
+        for metric in result["metrics"]
+    ]
+    first = result["metrics"][0]["metric"]
+    names = [result["metrics"][0]["by_topic"][place]["topic"] for place in order]
+    by_mean = [
+        Series(
+            metric["metric"],
+            [each["mean"] for each in metric["by_topic"]],
+            [each["discrimination"] for each in metric["by_topic"]],
+            style="points",
+        )
+        for metric in result["metrics"]
+    ]
+    runs = f"{len(result['runs'])} runs"
+    return (
+        Figure(
+            "topics",
+            f"Mean score of each topic over {runs}, the hardest by {first} first.",
+            (Panel(Axis(f"topics, sorted by {first}", categories=names), Axis("mean over runs"), means),),
+        ),
+        Figure(
+            "discrimination",
+            f"Discrimination of each topic by its mean over {runs}.",
+            (Panel(Axis("mean over runs"), Axis("discrimination", limits=(None, 1)), by_mean),),
+        ),
+    )
+
+
+def _hardest_first(metric: Result) -> list[int]:
+    return sorted(range(len(metric["by_topic"])), key=lambda place: metric["by_topic"][place]["mean"])
+
+
+DIFFICULTY = enter(
+    JobKind(
+        name="difficulty",
+        params=DifficultyParams,
+        analysis=lambda matrices, asked: Difficulty(
+            matrices, asked.metrics, standardise=asked.standardise, reference=asked.reference
+        ),
+        tables=tables,
+        figures=figures,
+    )
+)

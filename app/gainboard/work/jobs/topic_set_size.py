@@ -1,0 +1,130 @@
+"""topic-set-size: how the ranking of runs and the significant pairs depend on the number of topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import Field
+
+from gainboard.evaluation.analyses.topic_set_size import TopicSetSize
+from gainboard.evaluation.matrices import Matrices
+from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.work.job_kinds import JobKind, Result, enter
+from gainboard.work.jobs.bootstrap_sensitivity import Alpha
+from gainboard.work.labels import Labels
+from gainboard.work.params import Draws, MetricsParams, Seed
+
+Sizes = Annotated[list[Annotated[int, Field(strict=True, ge=2)]], Field(min_length=1, max_length=100)]
+DESIGNS = ("t-test", "anova", "interval")
+
+
+class TopicSetSizeParams(MetricsParams):
+    """Rankings of the runs and their significant pairs over fewer topics. Random subsets of each size are drawn. `tau`
+    compares the ranking on a subset with that on all topics, so that it ends at 1. `tau_of_disjoint` compares two
+    subsets without a common topic. `sensitivity` is the share of all pairs of runs that differ significantly on a
+    subset, by the paired t-test. Each has its mean and the 5th and 95th percentiles.
+
+    `variance` is that of the scores within runs, with its `degrees_of_freedom`, and `residual_variance` that of the
+    two-way analysis of variance. With a wanted `difference`, `designs` has the topics that a new collection needs
+    (Sakai, Information Retrieval Journal 19(3), 2016). With those of `t-test`, the paired t-test finds this difference
+    of two runs with the `power`. With those of `anova`, the analysis of variance of as many runs finds this difference
+    of the best and the worst. With those of `interval`, the confidence interval of the difference of two runs is this
+    wide. `t-test` and `interval` take twice `variance` for that of differences. A design of more than a million topics
+    is null.
+    """
+
+    trials: Draws = Field(100, description="Number of topic subsets of each size")
+    sizes: Sizes | None = Field(
+        None,
+        description="Numbers of topics in a subset; by default 5, 10, 15 and so on, in larger steps if there are more "
+        "than 100 topics, and all topics",
+        examples=[[10, 20, 40]],
+    )
+    alpha: Alpha = Field(0.05, description="Significance level")
+    difference: Annotated[float, Field(gt=0, le=1_000_000)] | None = Field(
+        None, description="The difference of means that a new collection should find", examples=[0.1]
+    )
+    power: Alpha = Field(0.8, description="The probability with which the difference should be found")
+    seed: Seed = 0
+
+    def settled(self, label: Labels) -> Self:
+        """Return the same request with each size once, in the order of the curve."""
+        sizes = sorted(set(self.sizes)) if self.sizes is not None else None
+        return super().settled(label).model_copy(update={"sizes": sizes})
+
+
+def _analysis(matrices: Matrices, asked: TopicSetSizeParams) -> TopicSetSize:
+    return TopicSetSize(
+        matrices,
+        asked.metrics,
+        trials=asked.trials,
+        sizes=asked.sizes,
+        alpha=asked.alpha,
+        power=asked.power,
+        difference=asked.difference,
+        seed=asked.seed,
+    )
+
+
+COLUMNS = {"tau": "tau with all topics", "tau_of_disjoint": "tau of disjoint subsets", "sensitivity": "sensitivity"}
+SPREAD = {"mean": "mean", "low": "5th percentile", "high": "95th percentile"}
+
+
+def tables(result: Result) -> Sequence[Table]:
+    """Return each metric's curve, and its variances with the designs."""
+    return (_curves(result), _variances(result))
+
+
+def _curves(result: Result) -> Table:
+    rows = [
+        (metric["metric"], point["topics"], *((point[name] or {}).get(each) for name in COLUMNS for each in SPREAD))
+        for metric in result["metrics"]
+        for point in metric["curve"]
+    ]
+    columns = (
+        Column("metric"),
+        Column("topics"),
+        *(Column(heading, digits=3, group=group) for group in COLUMNS.values() for heading in SPREAD.values()),
+    )
+    return Table("curves", f"Rankings and significant pairs by number of topics. {_title(result)}.", columns, rows)
+
+
+def _title(result: Result) -> str:
+    runs = f"{result['trials']} subsets of each size, {len(result['runs'])} runs"
+    return f"{runs}, alpha {result['alpha']:g}"
+
+
+def _variances(result: Result) -> Table:
+    columns = [Column("metric"), Column("variance"), Column("residual variance")]
+    rows: list[list[Any]] = [
+        [metric["metric"], metric["variance"], metric["residual_variance"]] for metric in result["metrics"]
+    ]
+    caption = f"Variance of the scores of {result['topics']} topics, within runs and residual."
+    if result["difference"] is not None:
+        columns += [Column(name, group="topics needed") for name in DESIGNS]
+        for row, metric in zip(rows, result["metrics"], strict=True):
+            row += [metric["designs"][name] for name in DESIGNS]
+        caption += f" Topics for a difference of {result['difference']:g}, power {result['power']:g}."
+    return Table("variances", caption, columns, rows)
+
+
+def figures(result: Result) -> Sequence[Figure]:
+    """Return the curves of tau, of tau between disjoint subsets, and of sensitivity."""
+    axis = Axis("topics", limits=(0, None), counts=True)
+    panels = [
+        Panel(axis, Axis(title, limits=(None, 1)), [_series(metric, name) for metric in result["metrics"]])
+        for name, title in COLUMNS.items()
+    ]
+    caption = f"Rankings and significant pairs by number of topics: means. {_title(result)}."
+    return (Figure("curves", caption, panels),)
+
+
+def _series(metric: Result, name: str) -> Series:
+    points = [point for point in metric["curve"] if point[name] is not None]
+    return Series(metric["metric"], [point["topics"] for point in points], [point[name]["mean"] for point in points])
+
+
+TOPIC_SET_SIZE = enter(
+    JobKind(name="topic-set-size", params=TopicSetSizeParams, analysis=_analysis, tables=tables, figures=figures)
+)
