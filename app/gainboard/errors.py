@@ -43,6 +43,7 @@
         ├── TemporaryFolderFull       no room for the temporary copy of an upload
         ├── OutOfMemory               no memory for a request
         ├── DatabaseBusy              locked, full or unreachable
+        ├── ObjectsUnreachable        the store of the files outside of the database does not answer
         ├── DatabaseUnusable          the database in the settings is invalid or cannot be opened
         ├── DatabaseNewer             the database was written by a later Gainboard
         └── Unexpected                an error inside Gainboard
@@ -72,6 +73,16 @@ class GainboardError(Exception):
         self.message = message
         self.details: Mapping[str, Any] = details
         """More members of the problem document (JSON values)."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Other processes raise it as it is, though the arguments of the classes differ.
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[GainboardError], arguments: tuple[Any, ...], state: Mapping[str, Any]) -> GainboardError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(state)
+    return error
 
 
 class BadInput(GainboardError):
@@ -296,6 +307,10 @@ class OutOfMemory(Unavailable):
 
 class DatabaseBusy(Unavailable):
     slug, title = "database-busy", "Database busy"
+
+
+class ObjectsUnreachable(Unavailable):
+    slug, title = "objects-unreachable", "Files unreachable"
 
 
 class DatabaseUnusable(Unavailable):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -16,7 +16,14 @@ from gainboard.api.jobs import ANSWERS as JOB_ANSWERS
 from gainboard.api.jobs import FINISHED, ON_LAUNCH
 from gainboard.api.kept import note_origin
 from gainboard.api.models.jobs import ShownJob
-from gainboard.api.models.leaderboard import BOARD_COLUMNS, LeaderboardAnswer, LeaderboardRow, ShownGroupsJob
+from gainboard.api.models.leaderboard import (
+    BOARD_COLUMNS,
+    GroupColumn,
+    LeaderboardAnswer,
+    LeaderboardRow,
+    ShownGroupsJob,
+)
+from gainboard.api.models.topic_groups import BY_GROUP_QUERY, ChosenGroup, TopicsAsked, group_of
 from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING, Asked
 from gainboard.api.work import DeskDep
@@ -24,6 +31,7 @@ from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question
+from gainboard.evaluation.topic_groups import MOST_GROUPS
 from gainboard.exhibits import csv_line
 from gainboard.work.groups import Groups, GroupsJob, groups_job
 from gainboard.work.groups import ask_for_groups as ask
@@ -40,10 +48,20 @@ class AskedLeaderboard(Asked):
 
     def question(self) -> Question:
         """Return the question about all runs."""
-        return Question(self.metric, None, self.given(), self.qrels, late=self.late, names=self.names)
+        return Question(
+            self.metric, None, self.given(), self.qrels, group_of(self.topics), late=self.late, names=self.names
+        )
 
 
-class AskedFormat(AskedLeaderboard):
+class AskedColumns(AskedLeaderboard):
+    """The query of a request for a leaderboard with columns for topic groups."""
+
+    by_group: Annotated[list[TopicsAsked], Field(max_length=MOST_GROUPS, description=BY_GROUP_QUERY)] = Field(
+        default_factory=list
+    )
+
+
+class AskedFormat(AskedColumns):
     """The query of a request for a leaderboard in a format."""
 
     format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
@@ -66,11 +84,11 @@ def read_leaderboard(
     asked: Annotated[AskedFormat, Query()],
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
-    found = leaderboard(workspace, sender, collection, asked.question(), asked.by)
+    found = leaderboard(workspace, sender, collection, asked.question(), asked.by, asked.by_group)
     grouping = groups_job(workspace, found)
     note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
-        return PlainTextResponse("".join(_csv(found, _letters(grouping))), media_type="text/csv")
+        return PlainTextResponse("".join(_csv(found, grouping)), media_type="text/csv")
     return answer(_show(request, found, grouping))
 
 
@@ -104,17 +122,22 @@ def _show(request: Request, found: RankedRuns, grouping: GroupsJob | None) -> Le
     return LeaderboardAnswer(
         collection=scores.collection.name,
         qrels_version=scores.shown_version,
+        topic_group=ChosenGroup(**scores.chosen.described()) if scores.chosen else None,
+        by_group=[
+            GroupColumn(**each.chosen.described(), topics_scored=dict(each.topics_scored)) for each in found.by_group
+        ],
         by=found.by,
         metrics=labels,
         asked=dict(scores.asked),
-        rows=_show_rows(found, labels, _letters(grouping)),
+        rows=_show_rows(found, labels, grouping),
         topics_scored=scores.topics_scored(),
         withheld=dict(scores.withheld),
         groups_job=_show_job(request, grouping) if grouping else None,
     )
 
 
-def _show_rows(found: RankedRuns, labels: list[str], groups: Groups) -> list[LeaderboardRow]:
+def _show_rows(found: RankedRuns, labels: list[str], grouping: GroupsJob | None) -> list[LeaderboardRow]:
+    groups, sets = _letters(grouping), _rank_sets(grouping)
     return [
         LeaderboardRow(
             rank=row.rank,
@@ -124,6 +147,10 @@ def _show_rows(found: RankedRuns, labels: list[str], groups: Groups) -> list[Lea
             mean=dict(zip(labels, found.means_of(row), strict=True)),
             interval=dict(zip(labels, found.intervals_of(row), strict=True)),
             groups=groups.get(row.run.name),
+            rank_set=sets.get(row.run.name),
+            by_group={
+                str(each.chosen.name): dict(zip(labels, each.means_of(row), strict=True)) for each in found.by_group
+            },
         )
         for row in found.rows
     ]
@@ -133,14 +160,21 @@ def _letters(grouping: GroupsJob | None) -> Groups:
     return (grouping.groups if grouping else None) or {}
 
 
-def _csv(found: RankedRuns, groups: Groups) -> Iterator[str]:
-    yield csv_line(BOARD_COLUMNS)
+def _rank_sets(grouping: GroupsJob | None) -> Mapping[str, tuple[int, int]]:
+    return grouping.rank_sets if grouping else {}
+
+
+def _csv(found: RankedRuns, grouping: GroupsJob | None) -> Iterator[str]:
+    yield csv_line((*BOARD_COLUMNS, *(f"mean:{each.chosen.name}" for each in found.by_group)))
+    groups, sets = _letters(grouping), _rank_sets(grouping)
     here, labels = found.scores.collection, found.scores.labels()
     for row in found.rows:
         run, letters = row.run, "".join(groups.get(row.run.name, ()))
-        late = "yes" if is_late(here, run) else "no"
-        for label, mean, ends in zip(labels, found.means_of(row), found.intervals_of(row), strict=True):
-            yield csv_line((row.rank, run.name, run.team, label, mean, *(ends or (None, None)), letters, late))
+        late, places = "yes" if is_late(here, run) else "no", sets.get(run.name, (None, None))
+        means, by_group = found.means_of(row), [each.means_of(row) for each in found.by_group]
+        for place, (label, mean, ends) in enumerate(zip(labels, means, found.intervals_of(row), strict=True)):
+            own = (row.rank, run.name, run.team, label, mean, *(ends or (None, None)), letters, late, *places)
+            yield csv_line((*own, *(each[place] for each in by_group)))
 
 
 def _show_job(request: Request, grouping: GroupsJob) -> ShownGroupsJob:

@@ -186,6 +186,10 @@ _PAGES: Mapping[type[GainboardError], str] = {
     errors.DatabaseBusy: """
     The database is locked, full or unreachable. Nothing was stored. Try again in a few seconds.
     """,
+    errors.ObjectsUnreachable: """
+    The content of files is kept outside of the database, in a folder or an object store, and cannot be read or written
+    there now. Nothing was stored. Try again in a few seconds. Operators find the reason in the log.
+    """,
     errors.DatabaseUnusable: """
     The database in the settings cannot be opened, or is not a database. This is reported only when the service starts.
     """,

@@ -42,6 +42,7 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.NotAuthenticated: {"WWW-Authenticate": "Bearer"},
     errors.BodyStalled: {"Connection": "close"},
     errors.DatabaseBusy: {"Retry-After": "1"},
+    errors.ObjectsUnreachable: {"Retry-After": "5"},
     errors.TemporaryFolderFull: {"Retry-After": "60"},
     errors.OutOfMemory: {"Retry-After": "60"},
     errors.TooManyUploads: {"Retry-After": "5"},
@@ -65,6 +66,7 @@ ANYWHERE: tuple[type[GainboardError], ...] = (
     errors.BodyStalled,
     errors.AddressTooLong,
     errors.DatabaseBusy,
+    errors.ObjectsUnreachable,
     errors.OutOfMemory,
     errors.Unexpected,
 )

@@ -18,21 +18,26 @@ from gainboard.api.models.qrels import Columns, ShownQrels
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.readers import ReadersDep
+from gainboard.api.work import Desk, DeskDep
 from gainboard.errors import (
     Conflict,
     FaultyFile,
     Forbidden,
     JudgmentsHidden,
     TemporaryFolderFull,
+    TooManyJobs,
     TooManyUploads,
     UnsupportedEncoding,
 )
 from gainboard.evaluation import publication, qrels
 from gainboard.store.records import Qrels
+from gainboard.work.jobs.judge import JUDGE, JudgeParams
+from gainboard.work.orders import launch
 
 router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
 
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+QUEUED = "Judging all runs takes a job, to which `Location` leads. Until it ends, the version is a draft."
 
 
 class AskedVersion(BaseModel):
@@ -44,10 +49,18 @@ class AskedVersion(BaseModel):
     draft: Annotated[bool, Field(description="Keep the version unpublished: only organisers see it")] = False
 
 
-def show(found: Qrels, *, in_use: bool) -> ShownQrels:
+def show(found: Qrels, *, in_use: bool, job: str | None = None) -> ShownQrels:
     """Return a stored version as JSON."""
     state = "draft" if found.published_at is None else "published"
-    return ShownQrels.model_validate({**asdict(found), "state": state, "in_use": in_use})
+    return ShownQrels.model_validate({**asdict(found), "state": state, "in_use": in_use, "job": job})
+
+
+def _judged_by_job(desk: Desk, collection: str, version: Qrels, *, publish: bool) -> Response:
+    """Start the job that judges all runs by a draft, and return the answer that says so."""
+    job = launch(desk.workspace, desk.principal, collection, JUDGE, JudgeParams(qrels=version.version, publish=publish))
+    desk.engine.wake()
+    location = address(desk.request, f"/v1/jobs/{job.id}")
+    return answer(show(version, in_use=False, job=job.id), 202, Location=location, Retry_After="1")
 
 
 @router.put(
@@ -61,11 +74,13 @@ def show(found: Qrels, *, in_use: bool) -> ShownQrels:
         TooManyUploads,
         Forbidden,
         Conflict,
+        TooManyJobs,
         also={
             200: {
                 "model": ShownQrels,
                 "description": "The newest version or a draft has the same bytes: nothing was stored",
-            }
+            },
+            202: {"model": ShownQrels, "description": QUEUED},
         },
     ),
     openapi_extra=uploads.openapi(AskedVersion),
@@ -73,21 +88,25 @@ def show(found: Qrels, *, in_use: bool) -> ShownQrels:
 async def put_qrels(
     collection: CollectionName,
     request: Request,
-    workspace: WorkspaceDep,
-    principal: PrincipalDep,
+    desk: DeskDep,
     readers: ReadersDep,
     asked: Annotated[AskedVersion, Query()],
 ) -> Response:
     """Upload a qrels file in TREC's or NTCIR's format as the next version; all stored runs are judged by it.
 
-    With `draft=true` the version is not used before it is published, unless an organiser asks for it by number.
+    With `draft=true` the version is not used before it is published, unless an organiser asks for it by number. If the
+    stored runs have more than 256 MiB, the answer is 202, and `Location` leads to a job of kind `judge`. The version
+    before stays in use until that job has judged all runs.
     """
+    workspace, principal = desk.workspace, desk.principal
     await run_in_threadpool(qrels.admit, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
         columns, draft = sent.asked.columns, sent.asked.draft
         published = await run_in_threadpool(
             qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft
         )
+        if published.takes_job:
+            return await run_in_threadpool(_judged_by_job, desk, collection, published.qrels, publish=not draft)
     version = published.qrels.version
     location = address(request, f"/v1/collections/{collection}/qrels/{version}")
     in_use = published.qrels.published_at is not None  # an upload gives back a draft or the newest published version
@@ -132,15 +151,22 @@ def read_qrels(
     return answer(show(found.qrels, in_use=found.in_use))
 
 
-@router.post("/{version}/publish", responses=documented(Forbidden, Conflict))
-def publish_qrels(
-    collection: CollectionName, version: Version, workspace: WorkspaceDep, principal: PrincipalDep
-) -> ShownQrels:
+@router.post(
+    "/{version}/publish",
+    response_model=ShownQrels,
+    responses=documented(Forbidden, Conflict, TooManyJobs, also={202: {"model": ShownQrels, "description": QUEUED}}),
+)
+def publish_qrels(collection: CollectionName, version: Version, desk: DeskDep) -> Response:
     """Publish a draft or an earlier version: from now on its judgments are used.
 
-    All stored runs are judged by it first. Scores under the other versions stay available by number.
+    All stored runs are judged by it first. If those have more than 256 MiB, the answer is 202, and `Location` leads to
+    a job of kind `judge`, which publishes the version. Scores under the other versions stay available by number.
     """
-    return show(publication.publish(workspace, principal, collection, version), in_use=True)
+    workspace, principal = desk.workspace, desk.principal
+    if publication.takes_job(workspace, principal, collection, version):
+        found = qrels.version(workspace, principal, collection, version).qrels
+        return _judged_by_job(desk, collection, found, publish=True)
+    return answer(show(publication.publish(workspace, principal, collection, version), in_use=True))
 
 
 @router.delete("/{version}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -14,11 +14,14 @@ from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, 
 from gainboard.api.kept import note_origin
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import ScoresAnswer
+from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.problems import documented
 from gainboard.errors import (
     BadExpression,
     BadGains,
     BudgetExhausted,
+    Conflict,
+    InvalidRequest,
     JudgmentsHidden,
     NoQrels,
     NotPreset,
@@ -27,6 +30,9 @@ from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
 from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, ScoreTable, score
+from gainboard.evaluation.tied_runs import ScoredTies, score_ties
+from gainboard.evaluation.ties import TiesAsked, as_json
+from gainboard.evaluation.visibility import View
 from gainboard.metrics import Names, Scale, query_parameters
 from gainboard.store.records import LateShown
 
@@ -82,6 +88,7 @@ class Asked(Defaults):  # type: ignore[misc, valid-type]
     qrels: Annotated[
         int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
     ] = None
+    topics: Annotated[TopicsAsked | None, Field(description=TOPICS_QUERY)] = None
     late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
     names: Annotated[
         Names,
@@ -99,7 +106,21 @@ class AskedScores(Asked):
         list[str] | None,
         Field(max_length=10_000, description="Names of runs; all runs that the token may see by default"),
     ] = None
-    topics: Annotated[Literal["all"] | None, Field(description="`all` adds the score of each topic")] = None
+    topics: Annotated[
+        TopicsAsked | None,
+        Field(
+            description="`all` adds the score of each topic. The name of a topic group adds the score of each of its "
+            "topics, and means are over these alone"
+        ),
+    ] = None
+    ties: Annotated[
+        TiesAsked | None,
+        Field(
+            description="Adds scores under other orders of documents with equal retrieval scores, as JSON: `range`, "
+            "the worst and the best order, or `expected`, the mean over all orders. Only principals who may see the "
+            "judgments get them"
+        ),
+    ] = None
     format: Annotated[Format | None, Field(description="Overrides the Accept header")] = None
 
 
@@ -118,7 +139,7 @@ CSV: dict[int, dict[str, Any]] = {
     "/scores",
     response_model=ScoresAnswer,
     response_model_exclude_unset=True,
-    responses=documented(*ON_SCORING, also=CSV),
+    responses=documented(*ON_SCORING, Conflict, also=CSV),
 )
 def read_scores(
     collection: CollectionName,
@@ -128,21 +149,29 @@ def read_scores(
     asked: Annotated[AskedScores, Query()],
 ) -> Response:
     """Return scores of stored runs under any parameters, computed from the judged rankings."""
-    per_topic, form = asked.topics == "all", asked.format or _accepted(request)
+    per_topic, form = asked.topics is not None, asked.format or _accepted(request)
     # Scores count against a team's budget, so the request must be known to be answerable before any is counted.
+    if asked.ties and form != "json":
+        raise InvalidRequest.at("query.ties", "json-only", f"The format {form} has no place for ties. Ask for JSON.")
     most, one_run = MOST_SHOWN if per_topic else MOST_SCORES, form == "trec_eval"
     question = Question(
         asked.metric,
         asked.run,
         asked.given(),
         asked.qrels,
+        group_of(asked.topics),
         per_topic=per_topic,
         most=most,
         one_run=one_run,
+        # other orders of tied documents tell more of the judgments
+        admit=View.require_judgments if asked.ties else View.require_scores,
         late=asked.late,
         names=asked.names,
     )
     found = score(workspace, sender, collection, question)
+    if asked.ties:
+        # Ties tell more of the judgments than scores do, so these answers are not kept for others.
+        return answer(_json(found, per_topic, score_ties(workspace, found, asked.ties)))
     note_origin(request, origin_of(found))
     if form == "csv":
         return PlainTextResponse("".join(_csv(found, per_topic)), media_type="text/csv")
@@ -157,7 +186,7 @@ def _accepted(request: Request) -> Format:
     return "trec_eval" if accepts(request, "text/plain") else "json"
 
 
-def _json(found: ScoreTable, per_topic: bool) -> dict[str, Any]:
+def _json(found: ScoreTable, per_topic: bool, ties: Sequence[ScoredTies] = ()) -> dict[str, Any]:
     labels = found.labels()
     means, table = found.means(), found.by_topic()
     runs: list[dict[str, Any]] = []
@@ -170,10 +199,13 @@ def _json(found: ScoreTable, per_topic: bool) -> dict[str, Any]:
                 label: dict(zip(found.topics, table[row, column].tolist(), strict=True))
                 for row, label in enumerate(labels)
             }
+        if ties:
+            shown["ties"] = as_json(*ties[column], labels, found.topics, per_topic)
         runs.append(shown)
     return {
         "collection": found.collection.name,
         "qrels_version": found.shown_version,
+        **({"topic_group": found.chosen.described()} if found.chosen else {}),
         "metrics": labels,
         "asked": found.asked,
         "runs": runs,

@@ -13,6 +13,7 @@ from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.sweep import SweepAnswer
+from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.problems import documented
 from gainboard.api.scores import Expressions
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
@@ -67,6 +68,7 @@ class SweepQuery(Values):  # type: ignore[misc, valid-type]
         list[str] | None,
         Field(max_length=10_000, description="Names of runs; all runs that the token may see by default"),
     ] = None
+    topics: Annotated[TopicsAsked | None, Field(description=TOPICS_QUERY)] = None
     late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
     format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
 
@@ -86,7 +88,7 @@ def read_sweep(
     """Return mean scores of runs under every combination of the given values, computed in one pass (principals who may
     see scores under any parameters). Example: `?metric=Q&gains=3:2:1&gains=10:5:1&beta=0.1&beta=1&beta=10`.
     """
-    grid = Grid(asked.metric, asked.given(), asked.run, asked.qrels, asked.late)
+    grid = Grid(asked.metric, asked.given(), asked.run, asked.qrels, asked.late, group_of(asked.topics))
     found = sweep(workspace, principal, collection, grid)
     if (asked.format or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
         return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
@@ -98,6 +100,7 @@ def _json(found: SweptScores, grid: Grid) -> dict[str, Any]:
     return {
         "collection": found.collection.name,
         "qrels_version": found.qrels.version,
+        "topic_group": found.chosen and found.chosen.described(),
         "grid": grid.values,
         "points": [
             {"label": each.metric.label, "asked": each.asked, "parameters": each.parameters, "topics_scored": topics}

@@ -1,4 +1,4 @@
-"""The command line: `gainboard COMMAND`. Each file of `gainboard.cli.commands` holds the command of its name."""
+"""The command line: `gainboard COMMAND`. Each file of `gainboard.cli.commands` has the command of its name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gainboard.errors import GainboardError
 
 __all__ = ["every_command", "main", "parser", "summary"]
 
-_NAMES = sorted(module.name for module in iter_modules(commands.__path__))
+_NAMES = sorted(module.name.replace("_", "-") for module in iter_modules(commands.__path__))
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -71,11 +71,15 @@ def every_command() -> list[Command | Group]:
 
 def summary(name: str) -> str:
     """Read the short help of a command from the first line of its module, without importing the module."""
-    source = get_data(commands.__name__, f"{name}.py")
+    source = get_data(commands.__name__, f"{_module(name)}.py")
     assert source is not None
     return short(source.decode().split('"""', 2)[1])
 
 
+def _module(name: str) -> str:
+    return name.replace("-", "_")
+
+
 def _command(name: str) -> Command | Group:
-    command: Command | Group = import_module(f"{commands.__name__}.{name}").COMMAND
+    command: Command | Group = import_module(f"{commands.__name__}.{_module(name)}").COMMAND
     return command

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,9 @@ from gainboard.cli.options import STANDARD_INPUT
 from gainboard.cli.parallel import Count
 from gainboard.errors import BadSetting
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
-from gainboard.evaluation.reading import RunFile, read_run_file
-from gainboard.trec import Limits, OrderBy, QrelsFile, decompressed, read_qrels
+from gainboard.evaluation.reading import Chunks, RunFile, read_run, read_run_file
+from gainboard.evaluation.ties import RunTies
+from gainboard.trec import Limits, OrderBy, QrelsFile, Ranking, decompressed, read_qrels
 from gainboard.trec.layouts import LAYOUTS
 
 MOST_LEVELS = 127
@@ -63,13 +64,29 @@ class FileReader:
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
         """Read a run file, joined with the judgments if there are any. Raise GainboardError, also BadSetting."""
+        with self._opened(name, count) as chunks:
+            return read_run_file(chunks, self.order_by, self.depth, self.limits, index)
+
+    def tied_run(self, name: str, index: QrelsIndex, count: Count) -> tuple[RunFile, RunTies]:
+        """Read a run file joined with the judgments, and again for its ties. Raise what `run` raises."""
+        with self._opened(name, count) as chunks:
+            file = read_run_file(chunks, self.order_by, self.depth, self.limits, index)
+
+            def consume(rankings: Iterable[Ranking]) -> RunTies:
+                return RunTies.of(rankings, self.order_by, self.depth)
+
+            # One document more than is kept shows whether ties go on beyond the depth.
+            return file, read_run(chunks, self.order_by, self.depth + 1, self.limits, consume)[1]
+
+    @contextmanager
+    def _opened(self, name: str, count: Count) -> Iterator[Chunks]:
         with open_counted(name, count) as file:
 
             def chunks() -> Iterator[bytes]:
                 file.seek(0)
                 return decompressed(file, None, self.limits)
 
-            return read_run_file(chunks, self.order_by, self.depth, self.limits, index)
+            yield chunks
 
     def qrels(self, name: str, count: Count) -> QrelsFile:
         """Read a qrels file.

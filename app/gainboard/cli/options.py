@@ -147,6 +147,11 @@ def qrels_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qrels", metavar="VERSION", type=int, help="a version (default: the published one)")
 
 
+def topics_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that chooses the topics."""
+    parser.add_argument("--topics", metavar="GROUP", help="a topic group: scores over its topics alone (default: all)")
+
+
 def late_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that leaves out late runs."""
     text = "exclude leaves out runs that came after the release (default: include)"

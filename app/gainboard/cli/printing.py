@@ -22,6 +22,8 @@ from gainboard.exhibits.tables import Align, is_undefined, value_of
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
     from pydantic import BaseModel
 
+    from gainboard.api.models.topic_groups import ChosenGroup
+
 DIGITS = 4
 """The decimal places of the scores in a table."""
 FORMATS = ("table", "csv", "json")
@@ -77,6 +79,14 @@ def tell_of_version(version: int | None) -> None:
     """Print on standard error which version of the qrels the scores are by. It is None while they are hidden."""
     if version is not None:
         print(f"by version {version} of the qrels", file=sys.stderr)
+
+
+def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:
+    """Print on standard error over which topic groups scores are, and which of their topics do not count."""
+    for group in groups:
+        if group is not None:
+            missing = f"; without judgments: {', '.join(group.unjudged)}" if group.unjudged else ""
+            print(printable(f"{group.name}: {group.judged} of {group.topics} topics{missing}"), file=sys.stderr)
 
 
 def print_json(value: Any) -> None:

@@ -22,6 +22,7 @@ from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names
 from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.reading import RunFile, no_common_topics, topic_warnings
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
+from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, as_json, tied_scores
 from gainboard.exhibits import Cell, Column, Table, as_latex
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, mean_all, score_all
 from gainboard.trec import FileWarning
@@ -39,6 +40,8 @@ class ScoredFile:
     topics_missing: int
     scores: Floats
     means: Floats
+    ties: tuple[RunTies, TiedScores] | None = None
+    """The ties, and scores under other orders of them, if these are asked for."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,11 @@ class FileScoring:
     """The name of the qrels file."""
     index: QrelsIndex
     metrics: Sequence[BoundMetric]
+    ties: TiesAsked | None = None
 
     def __call__(self, name: str, count: Count) -> ScoredFile | RefusedFile:
         try:
-            file = self.reading.run(name, self.index, count)
+            file, ties = self._read(name, count)
             warnings = [*file.warnings, *check_topics(file, self.index, self.qrels)]
         except GainboardError as error:
             faults, total, _ = list_faults(error)
@@ -70,7 +74,16 @@ class FileScoring:
         runs = JudgedRuns.of([file.joined.run], self.index.topics.judgments)
         scores = score_all(self.metrics, runs)[:, 0]
         missing = int(np.count_nonzero(runs.missing))
-        return ScoredFile(file.tag, warnings, missing, scores, mean_all(self.metrics, scores))
+        return ScoredFile(file.tag, warnings, missing, scores, mean_all(self.metrics, scores), ties)
+
+    def _read(self, name: str, count: Count) -> tuple[RunFile, tuple[RunTies, TiedScores] | None]:
+        if self.ties is None:
+            return self.reading.run(name, self.index, count), None
+        file, ties = self.reading.tied_run(name, self.index, count)
+        assert file.joined is not None
+        topics = self.index.topics
+        tied = ties.tied_run(file.joined.run, topics.topics)
+        return file, (ties, tied_scores(self.ties, self.metrics, tied, topics.judgments, name))
 
 
 def check_topics(file: RunFile, index: QrelsIndex, qrels: str) -> list[FileWarning]:
@@ -166,6 +179,8 @@ class ScoredFiles:
 
 def make_table(found: ScoredFiles) -> Table:
     """Make a table with one row per run, or per topic and mean of a run. The best means are marked."""
+    if any(run.ties for _, _, run in found.runs):
+        return _ties_table(found)
     texts = [Column("run", align="left"), *([Column("topic", align="left")] if found.per_topic else [])]
     columns = [*texts, *(Column(label, digits=DIGITS) for label in found.labels)]
     caption = f"{'Scores by topic and their means' if found.per_topic else 'Mean scores'}, by {found.qrels}"
@@ -182,6 +197,39 @@ def _rows(found: ScoredFiles) -> Iterator[list[Cell]]:
             scores = by_topic[:, place].T.tolist()
             yield from ([name, topic, *row] for topic, row in zip(found.topics, scores, strict=True))
         yield [name, *(["all"] if found.per_topic else []), *means[place]]
+
+
+def _ties_table(found: ScoredFiles) -> Table:
+    """Make the table with the scores under other orders of ties beside each score."""
+    columns = [Column("run", align="left"), *([Column("topic", align="left")] if found.per_topic else [])]
+    columns.append(Column("tied", digits=1, percent=True))
+    beside = list(_scores_beside(found))
+    columns += [Column(name, digits=DIGITS) for name, _ in beside]
+    rows: list[list[Cell]] = []
+    for place, (name, _, run) in enumerate(found.runs):
+        every = np.array([scores[place] for _, scores in beside]).T.tolist()
+        if found.per_topic:
+            rows += ([name, topic, None, *row] for topic, row in zip(found.topics, every, strict=False))
+        share = run.ties[0].tied_share if run.ties else None
+        rows.append([name, *(["all"] if found.per_topic else []), share, *every[-1]])
+    cut = [f"{name} ({run.ties[0].cut})" for name, _, run in found.runs if run.ties and run.ties[0].cut]
+    lost = [f"Runs with topics whose ties go on beyond the depth: {', '.join(cut)}."] if cut else []
+    caption = f"Scores under the order of the files, and under other orders of tied documents, by {found.qrels}"
+    return Table("ties", caption, columns, rows, notes=[*(f"{each}." for each in found.remarks()), *lost])
+
+
+def _scores_beside(found: ScoredFiles) -> Iterator[tuple[str, Floats]]:
+    """Yield each heading, and the scores of all runs by topic with their means at the end: float64 [runs, topics + 1].
+
+    Standard errors are left out where all of them are 0.
+    """
+    for row, label in enumerate(found.labels):
+        yield label, np.array([[*run.scores[row], run.means[row]] for _, _, run in found.runs])
+        ties = [run.ties[1] for _, _, run in found.runs if run.ties]
+        for name in ties[0].means:
+            scores = np.array([[*each.scores[name][row], each.means[name][row]] for each in ties])
+            if name != "standard_error" or np.nan_to_num(scores).any():
+                yield f"{label} {name.replace('_', ' ')}", scores
 
 
 def _text(found: ScoredFiles, weights: bool) -> Iterable[str]:
@@ -226,12 +274,17 @@ def _json(found: ScoredFiles, weights: bool) -> Iterable[str]:
         "runs": [_run_as_json(found, place) for place in range(len(found.runs))],
         "topics_scored": found.topics_scored,
         "topics_undefined": found.topics_undefined(),
-        "faulty": [
-            {"file": name, "errors": [fault.as_json() for fault in file.faults], "errors_total": file.total}
-            for name, file in found.refused.items()
-        ],
+        "faulty": list_refused(found.refused),
     }
     return [json.dumps(answer, indent=2, ensure_ascii=False), "\n"]
+
+
+def list_refused(refused: Mapping[str, RefusedFile]) -> list[dict[str, Any]]:
+    """Return the files with faults as JSON has them."""
+    return [
+        {"file": name, "errors": [fault.as_json() for fault in file.faults], "errors_total": file.total}
+        for name, file in refused.items()
+    ]
 
 
 def _run_as_json(found: ScoredFiles, place: int) -> dict[str, Any]:
@@ -243,6 +296,8 @@ def _run_as_json(found: ScoredFiles, place: int) -> dict[str, Any]:
             label: dict(zip(found.topics, _numbers(scores), strict=True))
             for label, scores in zip(found.labels, run.scores, strict=True)
         }
+    if run.ties:
+        shown["ties"] = as_json(*run.ties, found.labels, found.topics, found.per_topic)
     return shown | {"warnings": [warning.as_json() for warning in run.warnings]}
 
 

@@ -86,41 +86,57 @@ class Leaderboard(LeaderboardAnswer, FramedAnswer):
         return Labelled(array(means, (len(self.rows), len(self.metrics))), axes)
 
     def columns(self) -> dict[str, Column]:
-        """Return columns `rank`, `run`, `team`, `metric`, `mean`, its interval (`low`, `high`), `groups`, `late`.
+        """Return columns `rank`, `run`, `team`, `metric`, `mean`, its interval (`low`, `high`), `groups`, `late`, and
+        the rank set (`best_rank`, `worst_rank`). Each topic group of the answer has a column: `mean:NAME`.
 
-        `rank` and `groups`, which are letters, are those under `by`. The column `late` has `yes` or `no`.
+        `rank`, the rank set and `groups`, which are letters, are those under `by`. The column `late` is `yes` or `no`.
         """
+        groups = [str(each.name) for each in self.by_group]
         rows = [
-            (row.rank, row.name, row.team, label, row.mean[label], *ends, "".join(row.groups or ()), late)
+            (row.rank, row.name, row.team, label, row.mean[label], *ends, letters, late, *places, *by_group)
             for row in self.rows
-            for late in ["yes" if row.late else "no"]
+            for late, letters in [("yes" if row.late else "no", "".join(row.groups or ()))]
+            for places in [row.rank_set or (None, None)]
             for label in self.metrics
+            for by_group in [[row.by_group[name][label] for name in groups]]
             for ends in [row.interval[label] or (None, None)]
         ]
-        return columns_of(BOARD_COLUMNS, rows)
+        return columns_of((*BOARD_COLUMNS, *(f"mean:{name}" for name in groups)), rows)
 
 
 class Comparison(CompareAnswer, FramedAnswer):
-    """Two runs compared topic by topic."""
+    """Pairs of runs compared topic by topic."""
 
     def _counts(self) -> dict[str, int]:
-        return {"metric": len(self.metrics), "topic": len(self._topics())}
+        pairs = len(self._pairs())
+        return {**({"pair": pairs} if pairs > 1 else {}), "metric": len(self.metrics), "topic": len(self._topics())}
+
+    def _pairs(self) -> list[str]:
+        return list(dict.fromkeys(f"{each.run} - {each.baseline}" for each in self.comparisons))
 
     def _topics(self) -> list[str]:
-        """Return the topics that count for any metric, in the order of the first metric for which they count."""
+        """Return the topics that count for any metric, in the order of the first comparison for which they count."""
         return list(dict.fromkeys(row.topic for each in self.comparisons for row in each.topics))
 
     def to_numpy(self) -> Labelled:
-        """Return the differences, metrics x topics, in the order of the first metric: its largest difference first."""
-        topics = self._topics()
+        """Return the differences, metrics x topics, in the order of the first metric: its largest difference first.
+
+        With more than one pair, they are metrics x pairs x topics.
+        """
+        topics, pairs = self._topics(), self._pairs()
         by_topic = [{row.topic: row.difference for row in each.topics} for each in self.comparisons]
         rows = [[found.get(topic) for topic in topics] for found in by_topic]
-        return Labelled(array(rows, (len(rows), len(topics))), {"metric": self.metrics, "topic": topics})
+        if len(pairs) == 1:
+            return Labelled(array(rows, (len(rows), len(topics))), {"metric": self.metrics, "topic": topics})
+        shape = (len(self.metrics), len(pairs), len(topics))
+        return Labelled(array(rows, shape), {"metric": self.metrics, "pair": pairs, "topic": topics})
 
     def columns(self) -> dict[str, Column]:
-        """Return the columns `topic`, `metric`, `a`, `b` (the scores of the two runs) and `difference`."""
+        """Return the columns `topic`, `metric`, `a`, `b` (the two scores), `difference`, `run` and `baseline`."""
         rows = [
-            (row.topic, each.metric, row.a, row.b, row.difference) for each in self.comparisons for row in each.topics
+            (row.topic, each.metric, row.a, row.b, row.difference, each.run, each.baseline)
+            for each in self.comparisons
+            for row in each.topics
         ]
         return columns_of(COMPARE_COLUMNS, rows)
 

@@ -12,13 +12,24 @@ from gainboard.client.campaigns import CampaignCalls
 from gainboard.client.connections import AsyncConnection, Connection, Endpoint
 from gainboard.client.instance import InstanceCalls
 from gainboard.client.runs import RunCalls, ScoreCalls
+from gainboard.client.score_matrices import ScoreMatrixCalls
+from gainboard.client.topic_groups import TopicGroupCalls
 from gainboard.client.work import AsyncJob, AsyncReport, Job, Report, WorkCalls
 
 TIMEOUT = 120.0
 RETRIES = 4
 
 
-class Gainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[Job, Report], InstanceCalls, Blocking):
+class Gainboard(
+    CampaignCalls,
+    TopicGroupCalls,
+    ScoreMatrixCalls,
+    RunCalls,
+    ScoreCalls,
+    WorkCalls[Job, Report],
+    InstanceCalls,
+    Blocking,
+):
     """A client of the service at `server`, with the rights of `token`.
 
     The defaults are GAINBOARD_SERVER and GAINBOARD_TOKEN from the environment, else the local server, anonymously. An
@@ -56,7 +67,16 @@ class Gainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[Job, Report], Ins
         self._connection.client.close()
 
 
-class AsyncGainboard(CampaignCalls, RunCalls, ScoreCalls, WorkCalls[AsyncJob, AsyncReport], InstanceCalls, Awaited):
+class AsyncGainboard(
+    CampaignCalls,
+    TopicGroupCalls,
+    ScoreMatrixCalls,
+    RunCalls,
+    ScoreCalls,
+    WorkCalls[AsyncJob, AsyncReport],
+    InstanceCalls,
+    Awaited,
+):
     """The same calls as those of `Gainboard`, to be awaited. Lists are read with `async for`."""
 
     _job, _report = AsyncJob, AsyncReport

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
+from typing import TypedDict, Unpack
 from urllib.parse import quote
 
 from gainboard.api.models.answers import Page, ProblemPage
 from gainboard.api.models.audit import AuditPage, ShownEntry
+from gainboard.api.models.design import DesignMethod, ShownDesign
 from gainboard.api.models.health import Health, Ready
 from gainboard.api.models.limits import MyLimits
 from gainboard.api.models.metrics import Catalogue
@@ -16,6 +19,18 @@ from gainboard.api.models.tokens import CreatedOrganiser, Me, ShownOrganiser
 from gainboard.client.calling import call, listing
 from gainboard.client.requests import Call, Pages, Request, api_path, delete, read_model, read_text, save_file
 from gainboard.store.records import Action
+
+
+class DesignParameters(TypedDict, total=False):
+    """Parameters of a design, as in the API."""
+
+    difference: float
+    width: float
+    variance: float | Sequence[Mapping[str, float]]
+    difference_variance: float
+    runs: int
+    alpha: float
+    power: float
 
 
 class InstanceCalls:
@@ -45,6 +60,14 @@ class InstanceCalls:
     def metrics(self) -> Call[Catalogue]:
         """Return every metric with its parameters, and every preset."""
         return read_model(Catalogue, Request("GET", api_path("metrics")))
+
+    @call
+    def design(self, method: DesignMethod, **asked: Unpack[DesignParameters]) -> Call[ShownDesign]:
+        """Return how many topics are enough for a wanted power or interval: `design("t-test", difference=0.1,
+        variance=0.05)`.
+        """
+        sent = {"method": method, **asked}
+        return read_model(ShownDesign, Request("POST", api_path("design"), json=sent))
 
     @call
     def me(self) -> Call[Me]:

@@ -24,6 +24,7 @@ from gainboard.client.requests import (
     read_text,
     save_file,
 )
+from gainboard.client.topic_groups import Topics, topics_query
 from gainboard.client.uploads import Source, Upload
 from gainboard.store.records import LateShown
 
@@ -105,18 +106,24 @@ class ScoreCalls:
         metrics: Names = (),
         *,
         runs: Names = (),
-        topics: bool = False,
+        topics: Topics = False,
+        ties: Literal["range", "expected"] | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
         names: str | None = None,
         **parameters: Parameter,
     ) -> Call[Scores]:
-        """Return scores of the named runs, or of all visible runs; with `topics`, also the scores of each topic."""
-        shown = "all" if topics else None
+        """Return scores of the named runs, or of all visible runs; with `topics`, also the scores of each topic.
+
+        With the name of a topic group as `topics`, scores are over its topics alone.
+
+        `ties` adds what other orders of documents with equal retrieval scores would score.
+        """
         query = {
             "metric": metrics,
             "run": runs,
-            "topics": shown,
+            "topics": topics_query(topics),
+            "ties": ties,
             "qrels": qrels,
             "late": late,
             "names": names,
@@ -133,18 +140,17 @@ class ScoreCalls:
         *,
         format: Literal["csv", "trec_eval"] = "csv",
         runs: Names = (),
-        topics: bool = False,
+        topics: Topics = False,
         qrels: int | None = None,
         late: LateShown | None = None,
         names: str | None = None,
         **parameters: Parameter,
     ) -> Call[str]:
         """Return scores as CSV or, for one run, in the format of trec_eval."""
-        shown = "all" if topics else None
         query = {
             "metric": metrics,
             "run": runs,
-            "topics": shown,
+            "topics": topics_query(topics),
             "qrels": qrels,
             "late": late,
             "names": names,
@@ -162,6 +168,8 @@ class ScoreCalls:
         metrics: Names = (),
         *,
         by: str | None = None,
+        topics: str | None = None,
+        by_group: Names = (),
         qrels: int | None = None,
         late: LateShown | None = None,
         names: str | None = None,
@@ -169,9 +177,19 @@ class ScoreCalls:
     ) -> Call[Leaderboard]:
         """Rank all runs by their mean under the metric `by`, by default the first.
 
-        Return their means under all metrics.
+        Return their means under all metrics, over all topics or the topic group `topics`. `by_group` adds the means
+        over other groups, by their names; `"all"` names all groups.
         """
-        query = {"metric": metrics, "by": by, "qrels": qrels, "late": late, "names": names, **parameters}
+        query = {
+            "metric": metrics,
+            "by": by,
+            "topics": topics,
+            "by_group": by_group,
+            "qrels": qrels,
+            "late": late,
+            "names": names,
+            **parameters,
+        }
         return read_model(Leaderboard, Request("GET", api_path("collections", collection, "leaderboard"), query))
 
     @call
@@ -183,13 +201,39 @@ class ScoreCalls:
         /,
         metrics: Names = (),
         *,
+        margin: float | None = None,
+        topics: str | None = None,
         qrels: int | None = None,
         names: str | None = None,
         **parameters: Parameter,
     ) -> Call[Comparison]:
-        """Compare two runs topic by topic: differences, tests, effect size, and the topics that decide."""
-        query = {"run": (first, second), "metric": metrics, "qrels": qrels, "names": names, **parameters}
-        return read_model(Comparison, Request("GET", api_path("collections", collection, "compare"), query))
+        """Compare two runs topic by topic: differences, tests, effect size, and the topics that decide.
+
+        `margin` also asks whether the runs are equivalent.
+        """
+        query = {"run": (first, second), "metric": metrics, "margin": margin, "qrels": qrels}
+        path = api_path("collections", collection, "compare")
+        return read_model(Comparison, Request("GET", path, {**query, "topics": topics, "names": names, **parameters}))
+
+    @call
+    def compare_with(
+        self,
+        collection: str,
+        /,
+        baselines: Names,
+        metrics: Names = (),
+        *,
+        runs: Names = (),
+        margin: float | None = None,
+        topics: str | None = None,
+        qrels: int | None = None,
+        names: str | None = None,
+        **parameters: Parameter,
+    ) -> Call[Comparison]:
+        """Compare all runs, or the named runs, with each baseline. Levels are corrected for exactly these pairs."""
+        query = {"baseline": baselines, "run": runs, "metric": metrics, "margin": margin, "qrels": qrels}
+        path = api_path("collections", collection, "compare")
+        return read_model(Comparison, Request("GET", path, {**query, "topics": topics, "names": names, **parameters}))
 
     @call
     def topic_rankings(
@@ -229,10 +273,11 @@ class ScoreCalls:
         metrics: Names = (),
         *,
         runs: Names = (),
+        topics: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
         **parameters: Parameter | Sequence[Parameter],
     ) -> Call[Sweep]:
         """Return mean scores under every combination of parameters: `gains=["3:2:1", "10:5:1"], beta=[0.1, 1, 10]`."""
-        query = {"metric": metrics, "run": runs, "qrels": qrels, "late": late, **parameters}
+        query = {"metric": metrics, "run": runs, "topics": topics, "qrels": qrels, "late": late, **parameters}
         return read_model(Sweep, Request("GET", api_path("collections", collection, "sweep"), query))

@@ -215,6 +215,7 @@ class WorkCalls(Generic[JobT, ReportT]):
         metrics: str | Sequence[str] = (),
         *,
         by: str | None = None,
+        topics: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
         **parameters: Parameter,
@@ -223,7 +224,7 @@ class WorkCalls(Generic[JobT, ReportT]):
 
         The arguments are those of `leaderboard`. An equal request returns the same job.
         """
-        query = {"metric": metrics, "by": by, "qrels": qrels, "late": late, **parameters}
+        query = {"metric": metrics, "by": by, "topics": topics, "qrels": qrels, "late": late, **parameters}
         path = api_path("collections", collection, "leaderboard", "groups")
         return self._request_job(Request("POST", path, query, once=True))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from gainboard.api.answers import address
 from gainboard.api.dependencies import CollectionName, EngineDep, WorkspaceDep
-from gainboard.api.leaderboard import AskedFormat, AskedLeaderboard, read_leaderboard
+from gainboard.api.leaderboard import AskedColumns, AskedFormat, read_leaderboard
 from gainboard.dashboard.board_rows import Beside, Wanted, in_order, rows_of
 from gainboard.dashboard.charts import Scale
 from gainboard.dashboard.parameters import STEPS, controls, metric_names
@@ -24,7 +25,9 @@ from gainboard.evaluation import allowance
 from gainboard.evaluation.disclosure import presets
 from gainboard.evaluation.judged_shares import whole_shares
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
+from gainboard.evaluation.score_matrices import list_matrices, names_of
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
+from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
 from gainboard.work.groups import KIND, GroupsJob, ask_for_groups, groups_job
 from gainboard.work.job_kinds import find_kind
@@ -38,7 +41,7 @@ FILTERS = ("team", "find", "pin")
 UNDERWAY = ("queued", "running")
 
 
-class AskedBoard(FromForm, AskedLeaderboard):
+class AskedBoard(FromForm, AskedColumns):
     """The query of a board: that of the API's leaderboard, and what is shown of it."""
 
     team: Annotated[str | None, Field(description="Only runs of this team")] = None
@@ -76,7 +79,7 @@ def board_values(
     request: Request, workspace: Workspace, visitor: Visitor, place: Place, asked: AskedBoard
 ) -> dict[str, Any]:
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
-    board = leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by)
+    board = leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by, asked.by_group)
     effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
     job = groups_job(workspace, board)
     return {
@@ -87,8 +90,23 @@ def board_values(
         "digits": shown_digits(board),
         **_rationing(workspace, visitor, place, board),
         **_table(workspace, place, asked, board, effect, job),
-        **_form(request, place, asked, board),
+        **_form(request, place, asked, board, _uploaded_metrics(workspace, place)),
+        "groups_of_topics": _topic_groups(workspace, place),
     }
+
+
+def _topic_groups(workspace: Workspace, place: Place) -> list[str]:
+    """Return the names of the topic groups that the visitor may choose."""
+    if not place.view.sees_free_scores:
+        return []
+    return [each.group.name for each in list_groups(workspace, place.view.principal, place.name)]
+
+
+def _uploaded_metrics(workspace: Workspace, place: Place) -> list[str]:
+    """Return the expressions of uploaded scores, for those who may see them."""
+    if not place.view.sees_judgments:
+        return []
+    return names_of(list_matrices(workspace, place.view.principal, place.name))
 
 
 def shown_digits(board: RankedRuns) -> int:
@@ -114,7 +132,8 @@ def _table(
 ) -> dict[str, Any]:
     judged = whole_shares(workspace, place.view, board.scores)
     letters = (job.groups if job else None) or {}
-    rows = rows_of(board, asked.wanted(), Beside(effect, letters, judged, place.view.own_team))
+    beside = Beside(effect, letters, job.rank_sets if job else {}, judged, place.view.own_team)
+    rows = rows_of(board, asked.wanted(), beside)
     return {
         "rows": rows[:MOST_ROWS],
         "found": len(rows),
@@ -135,7 +154,9 @@ def _may_start(place: Place) -> bool:
     return True
 
 
-def _form(request: Request, place: Place, asked: AskedBoard, board: RankedRuns) -> dict[str, Any]:
+def _form(
+    request: Request, place: Place, asked: AskedBoard, board: RankedRuns, uploaded: Sequence[str]
+) -> dict[str, Any]:
     """Return what the form and the links need: the query as it is, and as each link changes it."""
     collection = place.view.collection
     by_label = {label: expression for expression, label in board.scores.asked.items()}
@@ -144,7 +165,7 @@ def _form(request: Request, place: Place, asked: AskedBoard, board: RankedRuns) 
     given = asked.model_dump(exclude_unset=True, exclude={"metric", "by", "theme", "top"})
     shown = controls(collection, board, first, asked.given())
     filters = {name: value for name, value in given.items() if name in FILTERS}
-    boxes = {"team", "find", *(each.name for each in shown)}
+    boxes = {"team", "find", "topics", "by_group", *(each.name for each in shown)}
     asking = {"metric": [first, *more]} | {k: v for k, v in given.items() if k not in FILTERS}
     numbers = query_of(asking)
 
@@ -159,7 +180,7 @@ def _form(request: Request, place: Place, asked: AskedBoard, board: RankedRuns) 
         "kept": pairs_of({k: v for k, v in given.items() if k not in boxes}),
         "controls": shown,
         "cutoffs": [each for each in STEPS["cutoff"] if each <= collection.depth],
-        "metric_names": metric_names(),
+        "metric_names": [*metric_names(), *uploaded],
         "teams": sorted({row.run.team for row in board.rows}),
         "columns": [label for label in board.scores.labels() if label != board.by],
         "sorted_by": {
@@ -198,7 +219,7 @@ def read_board(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    asked: Annotated[AskedLeaderboard, Query()],
+    asked: Annotated[AskedColumns, Query()],
 ) -> Response:
     """Return the numbers of a board, as the API does."""
     given = AskedFormat(**asked.model_dump(exclude_unset=True), format=form)

@@ -24,7 +24,10 @@ class BoardRow:
     mean: float
     interval: tuple[float, float] | None
     others: Sequence[float]
+    by_group: Sequence[float]
+    """The mean over each topic group of the board."""
     judged: float | None
+    rank_set: tuple[int, int] | None
     letters: Sequence[str]
     lines: Sequence[str]
     """For each group: `first`, `last`, `only` or `middle` where its line runs through the row, else nothing."""
@@ -51,10 +54,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Beside:
-    """The parts of rows beside their scores: what a setting changes, groups, judged shares, the visitor's own team."""
+    """The parts of rows beside scores: a setting's effect, groups, rank sets, judged shares, the visitor's own team."""
 
     effect: SettingEffect | None
     letters: Mapping[str, Sequence[str]]
+    rank_sets: Mapping[str, tuple[int, int]]
     judged: Mapping[str, float]
     own_team: int | None
 
@@ -81,7 +85,9 @@ def _row(board: RankedRuns, row: Row, lines: Sequence[str], wanted: Wanted, besi
         mean=means[by],
         interval=board.intervals_of(row)[by],
         others=[mean for number, mean in enumerate(means) if number != by],
+        by_group=[each.means_of(row)[by] for each in board.by_group],
         judged=beside.judged.get(name),
+        rank_set=beside.rank_sets.get(name),
         letters=beside.letters.get(name, ()),
         lines=lines,
         is_late=is_late(board.scores.collection, row.run),

@@ -18,6 +18,7 @@ from gainboard.dashboard.sessions import FormDep, VisitorDep
 from gainboard.evaluation import publication
 from gainboard.evaluation.impact import impact
 from gainboard.evaluation.qrels import versions
+from gainboard.evaluation.score_matrices import list_matrices
 from gainboard.evaluation.scoring import Question
 
 router = pages()
@@ -34,7 +35,8 @@ def show_judgments(
     found = versions(workspace, place.view.principal, collection, None, MOST)
     look = Look(f"Judgments of {place.title}", place, "Judgments")
     asking = ShownRequest.of(request, "qrels", collection, "")
-    return page(request, visitor, "judgments.html", look, versions=found[::-1], asking=asking)
+    matrices = list_matrices(workspace, place.view.principal, collection)
+    return page(request, visitor, "judgments.html", look, versions=found[::-1], matrices=matrices, asking=asking)
 
 
 @router.get("/c/{collection}/qrels.json")

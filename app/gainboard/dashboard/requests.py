@@ -11,8 +11,10 @@ from urllib.parse import parse_qsl, urlencode
 from fastapi import Request
 
 Pairs = Sequence[tuple[str, str]]
-SEVERAL = {"metric": "metrics", "run": "runs"}
+SEVERAL = {"metric": "metrics", "run": "runs", "baseline": "baselines", "by_group": "by_group"}
 """Names that may be repeated in a query, and what the client calls the list."""
+NUMBERS = {"qrels": int, "margin": float}
+"""Names with numbers in a query."""
 
 
 def pairs_of(query: Mapping[str, Any]) -> Pairs:
@@ -55,7 +57,7 @@ class ShownRequest:
             if name in SEVERAL:
                 given.setdefault(SEVERAL[name], []).append(value)
             else:
-                given[name] = int(value) if name == "qrels" else value
+                given[name] = NUMBERS.get(name, str)(value)
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
         python = (
             "from gainboard.client import Gainboard\n\n"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
+import numpy as np
 from fastapi import Query, Request, Response
+from numpy.typing import NDArray
 
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import AskedLeaderboard
@@ -21,8 +23,12 @@ from gainboard.errors import NoQrels, Refused
 from gainboard.evaluation import runs
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.run_profile import RunProfile, run_profile
+from gainboard.evaluation.scoring import Question, score
+from gainboard.evaluation.tied_runs import score_ties
+from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Axis, Figure, Panel, Series
+from gainboard.metrics import BoundMetric
 
 router = pages()
 
@@ -61,6 +67,7 @@ def show_run(
         count=len(names),
         above=names[at - 1] if at else None,
         below=names[at + 1] if at is not None and at + 1 < len(names) else None,
+        ties=_ties(workspace, visitor, place, seen, board) if board else None,
         figures=[ShownFigure.of(figure) for figure in _figures(profile)] if profile else [],
         numbers=query,
         asking=ShownRequest.of(request, "scores", collection, query),
@@ -83,12 +90,37 @@ def _scores(board: RankedRuns, run: str) -> Sequence[dict[str, Any]]:
     if row is None:
         return []
     intervals, means = board.intervals_of(row), board.means_of(row)
-    ranks = [1 + int((others > others[row.column]).sum()) for others in board.means]
+    upwards = [-means if metric.is_reversed else means for metric, means in _by_metric(board)]
+    ranks = [1 + int((others > others[row.column]).sum()) for others in upwards]
     columns = zip(board.scores.metrics, means, intervals, ranks, strict=True)
     return [
         {"label": metric.label, "name": metric.metric.name, "mean": mean, "interval": interval, "rank": rank}
         for metric, mean, interval, rank in columns
     ]
+
+
+def _by_metric(board: RankedRuns) -> Iterator[tuple[BoundMetric, NDArray[np.float64]]]:
+    """Yield each metric with the means of all runs."""
+    return zip(board.scores.metrics, board.means, strict=True)
+
+
+def _ties(
+    workspace: Workspace, visitor: Visitor, place: Place, seen: runs.SeenRun, board: RankedRuns
+) -> dict[str, Any] | None:
+    """Return the share of tied documents, and the range of each mean over their orders, if this visitor may see it.
+
+    Metrics that have no range for this run are left out.
+    """
+    is_tied = any(warning["code"] in ("tied-scores", "all-scores-equal") for warning in seen.warnings)
+    labels = [metric.label for metric in board.scores.metrics if metric.metric.sorted_is_best]
+    if not (is_tied and labels and place.view.sees_judgments):
+        return None
+    version = board.scores.qrels.version
+    question = Question(labels, [seen.run.name], qrels=version, admit=View.require_judgments)
+    table = score(workspace, visitor.sender, place.name, question)
+    ((ties, scores),) = score_ties(workspace, table, "range")
+    ends = zip(scores.means["worst"].tolist(), scores.means["best"].tolist(), strict=True)
+    return {"share": ties.tied_share, "ranges": dict(zip(table.labels(), ends, strict=True))}
 
 
 def _figures(profile: RunProfile) -> list[Figure]:

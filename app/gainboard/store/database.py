@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, TimeoutE
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from gainboard.errors import BadSetting, DatabaseBusy, DatabaseUnusable
+from gainboard.store.objects import Objects
 
 BUSY_SECONDS = 30
 CONNECT_SECONDS = 5
@@ -40,7 +41,9 @@ class Database:
     transactions on the same collection run one after the other (`collections.lock`).
     """
 
-    def __init__(self, url: str, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(self, url: str, busy_seconds: float = BUSY_SECONDS, *, objects: str | None = None) -> None:
+        self.objects = Objects(objects) if objects else None
+        """Where the content of new files is written; None for the database itself."""
         try:
             self.engine = _pooled_engine(url, busy_seconds)
         except ModuleNotFoundError as error:

@@ -25,6 +25,11 @@ Action = Literal[
     "run-withdrawn",
     "runs-pruned",
     "team-created",
+    "topic-group-put",
+    "topic-group-deleted",
+    "topic-groups-replaced",
+    "score-matrix-uploaded",
+    "score-matrix-deleted",
     "token-created",
     "token-rotated",
     "token-revoked",
@@ -65,6 +70,44 @@ class PolicySettings:
     concurrent: int | None = None
     bytes: int | None = 2 << 30
     late: Late = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicGroup:
+    """A named set of topics of a collection. `topics` are in byte order, each once."""
+
+    name: str
+    topics: tuple[str, ...]
+
+
+Direction = Literal["up", "down"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMatrix:
+    """Scores of a metric that was computed elsewhere: each run has a score on each topic.
+
+    `direction` says which is better: higher or lower. Without a range, `low` and `high` are None.
+    """
+
+    id: int
+    collection_id: int
+    name: str
+    version: int
+    direction: Direction
+    low: float | None
+    high: float | None
+    missing: str | None
+    """What was said of missing cells: `zero`, `drop-topic` or a number; None if no cell may be missing."""
+    filled: int
+    """The number of cells that were missing and got the value that was said."""
+    dropped: tuple[str, ...]
+    """The topics that were left out because of missing cells."""
+    sha256: str
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    created_at: datetime
+    deleted_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,16 @@ def stored_bytes(tx: Transaction, team_id: int) -> int:
     return int(tx.execute(query.where(table.c.team_id == team_id, table.c.pruned_at.is_(None))).scalar_one())
 
 
+def unjudged_bytes(tx: Transaction, collection_id: int, qrels_id: int | None) -> int:
+    """Return the decompressed size of the runs that are not joined with a version; of all runs if it is None."""
+    query = select(func.coalesce(func.sum(blobs.c.size), 0)).join_from(table, blobs, blobs.c.sha256 == table.c.sha256)
+    query = query.where(table.c.collection_id == collection_id, table.c.withdrawn_at.is_(None))
+    if qrels_id is not None:
+        joined = judged_runs.c.run_id == table.c.id, judged_runs.c.qrels_id == qrels_id
+        query = query.where(~exists().where(*joined))
+    return int(tx.execute(query).scalar_one())
+
+
 def withdraw(tx: Transaction, run_id: int, now: datetime) -> None:
     """Withdraw the run. Its name may be used again."""
     tx.execute(update(table).where(table.c.id == run_id).values(withdrawn_at=now))

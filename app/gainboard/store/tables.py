@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -56,6 +57,36 @@ collections = Table(
     ),
 )
 
+topic_groups = Table(
+    "topic_groups",
+    metadata,
+    Column("collection_id", ForeignKey("collections.id"), primary_key=True),
+    Column("name", Name, primary_key=True),
+    Column("topics", JSON, nullable=False),  # in byte order
+)
+
+score_matrices = Table(  # a version never changes, so jobs may refer to it
+    "score_matrices",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("collection_id", ForeignKey("collections.id"), nullable=False),
+    Column("name", Name, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("direction", String(8), nullable=False),
+    Column("low", Float),
+    Column("high", Float),
+    Column("missing", String(32)),  # what the uploader said of missing cells
+    Column("filled", Integer, nullable=False),
+    Column("dropped", JSON, nullable=False),
+    Column("sha256", String(64), nullable=False),  # of the file
+    Column("runs", JSON, nullable=False),
+    Column("topics", JSON, nullable=False),
+    Column("scores", LargeBinary, nullable=False),  # runs x topics, packed
+    Column("created_at", UtcTime, nullable=False),
+    Column("deleted_at", UtcTime),
+    UniqueConstraint("collection_id", "name", "version"),
+)
+
 teams = Table(
     "teams",
     metadata,
@@ -95,6 +126,14 @@ blobs = Table(
     metadata,
     Column("sha256", String(64), primary_key=True),  # of the content before compression
     Column("size", BigInteger, nullable=False),
+    Column("object_name", ForeignKey("objects.name"), index=True),  # null: the content is in `blob_parts`, or deleted
+)
+
+objects = Table(  # every object that was, or was to be, written outside of the database
+    "objects",
+    metadata,
+    Column("name", String(128), primary_key=True),
+    Column("created_at", UtcTime, nullable=False),
 )
 
 blob_parts = Table(

@@ -1,22 +1,31 @@
 """Readers of run and qrels files: bytes in, typed arrays and a complete list of faults and warnings out."""
 
-from gainboard.trec.bodies import decompressed
+from gainboard.trec.bodies import decompressed, is_compressed
 from gainboard.trec.compiled_pass import Joined
 from gainboard.trec.findings import FileWarning, Limits
 from gainboard.trec.joined import READING, judged_documents, read_joined
 from gainboard.trec.judgment_tables import JudgedDocuments
 from gainboard.trec.judgments import PackedJudgments
 from gainboard.trec.qrels import QrelsFile, read_qrels
-from gainboard.trec.rankings import OrderBy, Ranking
+from gainboard.trec.rankings import OrderBy, Ranking, single_precision
 from gainboard.trec.runs import RunReader
+from gainboard.trec.score_matrices import Expected, MatrixFile, MatrixForm, Missing, read_score_matrix
+from gainboard.trec.topic_groups import COLUMNS as GROUP_COLUMNS
+from gainboard.trec.topic_groups import RESERVED_GROUP, read_topic_groups, topic_problem
 from gainboard.trec.topics import TopicsInterleaved
 
 __all__ = [
+    "GROUP_COLUMNS",
     "READING",
+    "RESERVED_GROUP",
+    "Expected",
     "FileWarning",
     "Joined",
     "JudgedDocuments",
     "Limits",
+    "MatrixFile",
+    "MatrixForm",
+    "Missing",
     "OrderBy",
     "PackedJudgments",
     "QrelsFile",
@@ -24,7 +33,12 @@ __all__ = [
     "RunReader",
     "TopicsInterleaved",
     "decompressed",
+    "is_compressed",
     "judged_documents",
     "read_joined",
     "read_qrels",
+    "read_score_matrix",
+    "read_topic_groups",
+    "single_precision",
+    "topic_problem",
 ]

@@ -7,10 +7,17 @@ from typing import Any
 from pydantic import Field
 
 from gainboard.api.models.answers import Model
+from gainboard.api.models.topic_groups import ChosenGroup
 from gainboard.store.job_records import JobState
 
-BOARD_COLUMNS = ("rank", "run", "team", "metric", "mean", "low", "high", "groups", "late")
+BOARD_COLUMNS = ("rank", "run", "team", "metric", "mean", "low", "high", "groups", "late", "best_rank", "worst_rank")
 """The columns of a leaderboard as CSV."""
+
+
+class GroupColumn(ChosenGroup):
+    """A group whose means are beside those of the board."""
+
+    topics_scored: dict[str, int] = Field(description="Number of topics in the mean, by label")
 
 
 class LeaderboardRow(Model):
@@ -27,6 +34,14 @@ class LeaderboardRow(Model):
     groups: list[str] | None = Field(
         description="Letters: runs that share a letter do not differ significantly. Null until `groups_job` has "
         "succeeded"
+    )
+    by_group: dict[str, dict[str, float | None]] = Field(
+        {}, description="The means over the topics of each group of `by_group=`: by group, then label"
+    )
+    rank_set: tuple[int, int] | None = Field(
+        None,
+        description="The best and the worst rank that the run may have, by the same job: the sets of all runs hold "
+        "together with 95 % confidence. Null as long as `groups` are",
     )
 
 
@@ -49,6 +64,8 @@ class LeaderboardAnswer(Model):
     collection: str
     qrels_version: int | None = Field(description="Null while the judgments are hidden")
     by: str
+    topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
+    by_group: list[GroupColumn] = Field([], description="The groups of `by_group=`, in their order")
     metrics: list[str]
     asked: dict[str, str]
     rows: list[LeaderboardRow]

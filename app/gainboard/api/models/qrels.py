@@ -29,3 +29,6 @@ class ShownQrels(Model):
     order_by: OrderBy = Field(description="What determines the rank of a document in the runs judged by this version")
     created_at: datetime
     warnings: list[ShownWarning]
+    job: str | None = Field(
+        None, description="The job that judges all runs by it, and publishes it unless a draft was asked for"
+    )

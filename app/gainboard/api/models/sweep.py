@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from gainboard.api.models.answers import Model
+from gainboard.api.models.topic_groups import ChosenGroup
 
 
 class ShownPoint(Model):
@@ -32,6 +33,7 @@ class SweepAnswer(Model):
 
     collection: str
     qrels_version: int
+    topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
     grid: dict[str, list[str]]
     points: list[ShownPoint] = Field(description="Each metric once, even if several combinations give it")
     runs: list[SweptRun]

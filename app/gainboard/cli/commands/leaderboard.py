@@ -16,6 +16,7 @@ from gainboard.cli.options import (
     qrels_option,
     read_metrics,
     read_parameters,
+    topics_option,
 )
 from gainboard.cli.printing import (
     DIGITS,
@@ -24,6 +25,7 @@ from gainboard.cli.printing import (
     mark_best,
     print_json,
     print_rows,
+    tell_of_topics,
     tell_of_version,
 )
 from gainboard.cli.progress import has_colours
@@ -41,39 +43,46 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     --groups, ask for it and wait. Without, the letters appear once somebody has asked.
     """
     with connect_server(parsed) as server:
-        given = {"by": parsed.by, "qrels": parsed.qrels, "late": parsed.late, "names": parsed.names}
+        given = {name: getattr(parsed, name) for name in ("by", "topics", "qrels", "late", "names")}
         asked: dict[str, Any] = {**given, **read_parameters(parsed)}
         if parsed.groups:
             wait_for(server.gainboard.groups(server.collection, read_metrics(parsed), **asked), "job")
-        found = server.gainboard.leaderboard(server.collection, read_metrics(parsed), **asked)
+        columns = {"by_group": parsed.by_group} if parsed.by_group else {}
+        found = server.gainboard.leaderboard(server.collection, read_metrics(parsed), **asked, **columns)
     if parsed.format == "json":
         print_json(found.to_dict())
     elif parsed.format == "csv":
-        columns = found.columns()
-        print_rows(list(columns), list(zip(*columns.values(), strict=True)), "csv")
+        values = found.columns()
+        print_rows(list(values), list(zip(*values.values(), strict=True)), "csv")
     else:
         tell_of_version(found.qrels_version)
+        tell_of_topics([found.topic_group, *found.by_group])
         print(format_table(_table(found), weights=has_colours(sys.stdout)), end="")
     return 0
 
 
 def _table(found: Leaderboard) -> Table:
     labels = list(dict.fromkeys((found.by, *found.metrics)))
-    means = mark_best([[row.mean[label] for row in found.rows] for label in labels])
+    groups = [str(each.name) for each in found.by_group]
+    columns_of_means = [[row.mean[label] for row in found.rows] for label in labels]
+    columns_of_means += [[row.by_group[name][label] for row in found.rows] for name in groups for label in labels]
+    means = mark_best(columns_of_means)
     is_grouped, has_late = any(row.groups for row in found.rows), any(row.late for row in found.rows)
     texts = [Column("rank"), Column("run", align="left"), Column("team", align="left")]
     columns = [*texts, *(Column(label, digits=DIGITS) for label in labels)]
+    columns += [Column(f"{label}, {name}", digits=DIGITS) for name in groups for label in labels]
     rows = [
         [row.rank, row.name, row.team, *mean, *_remarks(row, is_grouped, has_late)]
         for row, mean in zip(found.rows, means, strict=True)
     ]
-    columns += [Column("groups", align="left")] if is_grouped else []
+    columns += [Column("rank set"), Column("groups", align="left")] if is_grouped else []
     columns += [Column("late", align="left")] if has_late else []
     return Table("leaderboard", f"Runs by {found.by}", columns, rows, mark="the highest mean under a metric")
 
 
 def _remarks(row: LeaderboardRow, is_grouped: bool, has_late: bool) -> list[str]:
-    groups = ["".join(row.groups or ())] if is_grouped else []
+    places = "-".join(map(str, row.rank_set or ()))
+    groups = [places, "".join(row.groups or ())] if is_grouped else []
     return [*groups, *(["yes" if row.late else "no"] if has_late else [])]
 
 
@@ -81,6 +90,13 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", metavar="METRIC", help="the metric to rank by (default: the first)")
     parser.add_argument(
         "--groups", action="store_true", help="ask for the job that finds the groups, and wait for the letters"
+    )
+    parser.add_argument(
+        "--by-group",
+        metavar="GROUP",
+        action="append",
+        default=[],
+        help="a topic group, for a column with the means over its topics; may be repeated; all: every group",
     )
 
 
@@ -93,6 +109,7 @@ COMMAND = Command(
         metric_option,
         names_option,
         _options,
+        topics_option,
         qrels_option,
         late_option,
         parameter_default_options,
@@ -102,6 +119,8 @@ COMMAND = Command(
     [
         Example("gainboard leaderboard -c web -m Q -m nDCG@10 -m AP", "by Q"),
         Example("gainboard leaderboard -c web -m Q --groups", "with letters: which runs differ significantly"),
+        Example("gainboard leaderboard -c web -m Q --topics hard", "over the topics of a group"),
+        Example("gainboard leaderboard -c web -m Q --by-group all", "with a column for each topic group"),
         Example("gainboard leaderboard -c web -m Q -m AP --by AP --format csv", "with the ends of each interval"),
     ],
 )

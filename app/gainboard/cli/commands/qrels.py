@@ -51,7 +51,7 @@ def _put(parsed: argparse.Namespace) -> int:
             tell_of_refusal(parsed.file, problem)
             return 1
     tell_of_warnings(parsed.file, put.warnings)
-    _tell(put)
+    _tell(put, server.collection)
     return 0
 
 
@@ -80,7 +80,7 @@ def _get(parsed: argparse.Namespace) -> int:
 def _publish(parsed: argparse.Namespace) -> int:
     """Publish a draft, or return to an earlier version: from then on its judgments are used (organisers)."""
     with connect_server(parsed) as server:
-        _tell(server.gainboard.publish_qrels(server.collection, parsed.version))
+        _tell(server.gainboard.publish_qrels(server.collection, parsed.version), server.collection)
     return 0
 
 
@@ -144,12 +144,15 @@ def _answering(server: CalledServer) -> int:
     return version
 
 
-def _tell(version: ShownQrels) -> None:
+def _tell(version: ShownQrels, collection: str) -> None:
     levels = ", ".join(f"{name}: {count:,}" for name, count in version.per_level.items())
     print(
         f"version {version.version} ({version.state}): {version.topics:,} topics, {version.judged:,} judged, "
         f"{version.relevant:,} relevant ({levels})"
     )
+    if version.job is not None:
+        again = f"gainboard job list -c {collection} --kind judge"
+        print(f"A job now judges all runs by this version. To follow it: {again}", file=sys.stderr)
 
 
 def _file(parser: argparse.ArgumentParser) -> None:

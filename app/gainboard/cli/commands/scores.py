@@ -19,8 +19,17 @@ from gainboard.cli.options import (
     read_parameters,
     run_option,
     score_output_options,
+    topics_option,
 )
-from gainboard.cli.printing import DIGITS, format_table, mark_best, print_json, printable, tell_of_version
+from gainboard.cli.printing import (
+    DIGITS,
+    format_table,
+    mark_best,
+    print_json,
+    printable,
+    tell_of_topics,
+    tell_of_version,
+)
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Cell, Column, Table, as_latex
 
@@ -38,7 +47,7 @@ def _scores(parsed: argparse.Namespace) -> int:
     with connect_server(parsed) as server:
         if parsed.format == "trec_eval":
             return _trec_eval(server, parsed)
-        options = {"runs": parsed.runs, "topics": parsed.per_topic, "qrels": parsed.qrels, **_asked(parsed)}
+        options = {"runs": parsed.runs, "topics": _topics(parsed), "qrels": parsed.qrels, **_asked(parsed)}
         if parsed.format == "csv":
             print(
                 server.gainboard.scores_text(server.collection, read_metrics(parsed), format="csv", **options), end=""
@@ -51,6 +60,7 @@ def _scores(parsed: argparse.Namespace) -> int:
     for remark in _remarks(found):
         print(f"note: {printable(remark)}", file=sys.stderr)
     tell_of_version(found.qrels_version)
+    tell_of_topics([found.topic_group])
     table = _table(found)
     print(as_latex(table) if parsed.format == "latex" else format_table(table, weights=has_colours(sys.stdout)), end="")
     return 0
@@ -60,9 +70,13 @@ def _asked(parsed: argparse.Namespace) -> dict[str, Any]:
     return {"late": parsed.late, "names": parsed.names, **read_parameters(parsed)}
 
 
+def _topics(parsed: argparse.Namespace) -> bool | str:
+    return str(parsed.topics) if parsed.topics else bool(parsed.per_topic)
+
+
 def _trec_eval(server: CalledServer, parsed: argparse.Namespace) -> int:
     runs = parsed.runs or [run.name for run in server.gainboard.runs(server.collection, late=parsed.late)]
-    options = {"topics": parsed.per_topic, "qrels": parsed.qrels, **_asked(parsed)}
+    options = {"topics": _topics(parsed), "qrels": parsed.qrels, **_asked(parsed)}
     for run in runs:
         text = server.gainboard.scores_text(
             server.collection, read_metrics(parsed), format="trec_eval", runs=run, **options
@@ -94,7 +108,8 @@ def _remarks(found: Scores) -> Iterator[str]:
         if topics:
             left_out.setdefault(tuple(topics), []).append(label)
     for names, labels in left_out.items():
-        why = "because they have no relevant document"
+        are_uploaded = all(label.startswith("custom:") for label in labels)
+        why = "because the upload has no scores on them" if are_uploaded else "because they have no relevant document"
         yield f"{len(names)} topics are left out of {', '.join(labels)}, {why}: {', '.join(names)}"
     if missing := [f"{run.name} lacks {run.topics_missing}" for run in found.runs if run.topics_missing]:
         yield f"topics that score 0 because the run lacks them: {', '.join(missing)}"
@@ -114,6 +129,7 @@ COMMAND = Command(
         metric_option,
         names_option,
         run_option,
+        topics_option,
         qrels_option,
         late_option,
         _form,

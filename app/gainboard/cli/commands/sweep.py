@@ -14,8 +14,9 @@ from gainboard.cli.options import (
     read_metrics,
     read_parameters,
     run_option,
+    topics_option,
 )
-from gainboard.cli.printing import DIGITS, format_option, print_json, print_rows, tell_of_version
+from gainboard.cli.printing import DIGITS, format_option, print_json, print_rows, tell_of_topics, tell_of_version
 
 
 def _sweep(parsed: argparse.Namespace) -> int:
@@ -27,6 +28,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
             server.collection,
             read_metrics(parsed),
             runs=parsed.runs,
+            topics=parsed.topics,
             qrels=parsed.qrels,
             late=parsed.late,
             **read_parameters(parsed),
@@ -36,6 +38,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
     else:
         if parsed.format == "table":
             tell_of_version(found.qrels_version)
+            tell_of_topics([found.topic_group])
         columns = found.columns()
         print_rows(list(columns), list(zip(*columns.values(), strict=True)), parsed.format, {"mean": DIGITS})
     return 0
@@ -49,6 +52,7 @@ COMMAND = Command(
         collection_option,
         metric_option,
         run_option,
+        topics_option,
         qrels_option,
         late_option,
         parameter_value_options,

@@ -33,10 +33,13 @@ if (isLive && metric) {
   const first = nameOf(metric.value);
   const before = { address: location.href, value: metric.value };
   metric.addEventListener("focus", () => Object.assign(before, { address: location.href, value: metric.value }));
-  metric.addEventListener("change", () => {
+  metric.addEventListener("change", (event) => {
     const known = [...metric.list.options].map((option) => option.value.toLowerCase());
     if (metric.value.trim() === "") metric.value = before.value;
     else if (nameOf(metric.value) !== first && known.includes(nameOf(metric.value))) {
+      // An answer to what was typed would write its own address over that of the metric before.
+      event.stopPropagation();
+      form.dispatchEvent(new Event("htmx:abort"));
       history.replaceState(history.state, "", before.address);
       form.requestSubmit();
     }

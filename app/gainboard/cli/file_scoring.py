@@ -1,0 +1,78 @@
+"""The scoring of the files of a command line, for the commands that need no server."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from gainboard import compiled
+from gainboard.cli.files import FileReader, short_names, text_size, total_size
+from gainboard.cli.options import STANDARD_INPUT, read_parameters, require_one_input
+from gainboard.cli.parallel import PlainCount, choose_processes, process_files
+from gainboard.cli.printing import fault_lines, list_faults, warning_lines
+from gainboard.cli.scored_files import FileScoring, RefusedFile, ScoredFile, ScoredFiles, bind_metrics
+from gainboard.errors import GainboardError
+from gainboard.evaluation.binding import undefined
+from gainboard.evaluation.reading import NO_LIMITS
+from gainboard.evaluation.ties import TiesAsked
+from gainboard.metrics import Scale
+from gainboard.trec import QrelsFile
+
+WORTH_COMPILED = 32 << 20
+"""The size of text, in bytes, from which compiled code saves more than the second that loading it takes."""
+
+
+def score_files(parsed: argparse.Namespace, files: Sequence[str], ties: TiesAsked | None = None) -> ScoredFiles | None:
+    """Score run files by the qrels and under the metrics of a command line.
+
+    `ties` also asks for scores under other orders of tied documents. Faults and warnings are printed on standard error,
+    and so is what is left out of means. Return None if the qrels have faults.
+    """
+    require_one_input([parsed.qrels, *files])
+    reading = FileReader.of(parsed, NO_LIMITS)
+    try:
+        qrels = reading.qrels(parsed.qrels, PlainCount())
+    except GainboardError as error:
+        _print_notes(fault_lines(parsed.qrels, *list_faults(error)))
+        return None
+    _print_notes(warning_lines(parsed.qrels, qrels.warnings))
+    found = _score_by(parsed, files, reading, qrels, ties)
+    _print_notes(f"{parsed.qrels}: note: {remark}" for remark in found.remarks())
+    return found
+
+
+def _score_by(
+    parsed: argparse.Namespace, files: Sequence[str], reading: FileReader, qrels: QrelsFile, ties: TiesAsked | None
+) -> ScoredFiles:
+    scale = Scale(reading.highest_level(qrels), reading.depth)
+    metrics, asked = bind_metrics(parsed.metrics, scale, read_parameters(parsed), parsed.names)
+    index = reading.index(qrels)
+    _load_compiled(files)
+    work, size = FileScoring(reading, parsed.qrels, index, metrics, ties), total_size(files)
+    done = process_files(work, files, label="scoring", size=size, processes=choose_processes(files, size))
+    runs: list[tuple[str, str, ScoredFile]] = []
+    refused: dict[str, RefusedFile] = {}
+    for file, name, each in zip(files, short_names(files), done, strict=True):
+        if isinstance(each, ScoredFile):
+            _print_notes(warning_lines(file, each.warnings))
+            runs.append((each.tag if file == STANDARD_INPUT else name, file, each))
+        else:
+            _print_notes(fault_lines(file, each.faults, each.total))
+            refused[file] = each
+    missing, topics = undefined(metrics, index.topics), index.topics.topics
+    return ScoredFiles(parsed.qrels, scale, metrics, asked, topics, missing, runs, refused, parsed.per_topic)
+
+
+def _load_compiled(names: Sequence[str]) -> None:
+    """Load compiled reading and scoring if the files are large enough and `gainboard warm` has compiled them."""
+    if text_size(names) >= WORTH_COMPILED and compiled.is_warm(None):
+        # Plain code gives the same answer, so no error is worth a message.
+        with suppress(Exception):
+            compiled.warm(None)
+
+
+def _print_notes(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line, file=sys.stderr)
