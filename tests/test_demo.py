@@ -5,6 +5,10 @@ The campaigns come from fixed seeds, so these numbers do not vary. Comments give
 
 from __future__ import annotations
 
+import csv
+import json
+import re
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,11 +17,13 @@ import pytest
 from numpy.typing import NDArray
 
 from gainboard import demo
+from gainboard.cli import main
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.statistics.correlation import kendall_matrix
 from tests.conftest import ADMIN, Service, running
+from tests.outside import ROOT
 from tests.waiting import over
 
 pytestmark = pytest.mark.outer
@@ -127,3 +133,51 @@ def test_a_report_over_both_collections_has_averages(service: Service) -> None:
     large, small, average = (np.array([row[1:] for row in tables[name]]) for name in names)
     np.testing.assert_allclose(average, (large + small) / 2, rtol=1e-12)
     assert not np.allclose(large, small)
+
+
+QUALITY = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+JOBS = re.findall(r"<!-- job: (\S+) (\S+) ({.*}) -->\n((?:\|.*\n)+)", QUALITY)
+COMMANDS = re.findall(r"```sh\n(gainboard job run .*)\n```", QUALITY)
+
+
+def test_the_page_on_quality_has_an_example_of_each_kind() -> None:
+    assert {kind for kind, *_ in JOBS} | {"leave-one-team-out"} == {line.split()[3] for line in COMMANDS}
+
+
+@pytest.mark.parametrize(("kind", "name", "params", "printed"), JOBS)
+def test_the_page_on_quality_shows_the_results_of_the_demo(
+    service: Service, kind: str, name: str, params: str, printed: str
+) -> None:
+    asked = service.organiser.post("/v1/collections/demo/jobs", json={"kind": kind, "params": json.loads(params)})
+    job = over(service.organiser, asked.headers["location"], 240)
+    assert job["state"] == "succeeded", job["error"]
+    table = next(each for each in job["tables"] if each["name"] == name)
+    rows = list(csv.DictReader(service.organiser.get(table["csv"]).text.splitlines()))
+    headings, _, *shown = ([cell.strip() for cell in line.strip("|\n").split("|")] for line in printed.splitlines())
+    assert shown
+    for cells in shown:
+        assert [cells] == [
+            found
+            for row in rows
+            for found in [[as_printed(row[heading], cell) for heading, cell in zip(headings, cells, strict=True)]]
+            if found == cells
+        ]
+
+
+def as_printed(value: str, cell: str) -> str:
+    """A value of a CSV file with as many decimal places as the cell of a page has."""
+    _, point, decimals = cell.partition(".")
+    return f"{float(value):.{len(decimals)}f}" if point and decimals.isdigit() and value else value
+
+
+@pytest.mark.parametrize("line", [*COMMANDS, *re.findall(r"^\$ (gainboard .*)$", QUALITY, re.MULTILINE)])
+def test_the_commands_of_the_page_on_quality_work(
+    service: Service, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GAINBOARD_SERVER", service.url)
+    monkeypatch.setenv("GAINBOARD_TOKEN", ADMIN)
+    assert main(shlex.split(line)[1:]) == 0
+    said = capsys.readouterr().out
+    assert said
+    if line.startswith("gainboard design"):
+        assert f"$ {line}\n{said}```" in QUALITY

@@ -48,6 +48,22 @@ def _token(lab: Laboratory, path: str = "/tokens") -> str:
     return f"{place}/{lab.organiser.post(place, json=sent).json()['id']}"
 
 
+def _group(lab: Laboratory) -> str:
+    path = f"{lab.path}/topic-groups/{_unlike()}"
+    lab.organiser.put(path, json=["1"])
+    return path
+
+
+def _scores() -> str:
+    return "run,1,2\nrun-0,0.5,1\nrun-1,0.25,0\n"
+
+
+def _matrix(lab: Laboratory) -> str:
+    path = f"{lab.path}/score-matrices/{_unlike()}"
+    assert lab.organiser.put(path, content=_scores()).status_code == 201
+    return path
+
+
 def _job(lab: Laboratory) -> str:
     return str(lab.ask(**LONG, seed=uuid4().int % 2**64).headers["location"])
 
@@ -97,6 +113,20 @@ CHANGES: dict[str, tuple[str, Prepare]] = {
     "POST /v1/reports": ("report-launched", lambda lab: ("/v1/reports", {"json": _report(lab)})),
     "DELETE /v1/reports/{report}": ("report-cancelled", lambda lab: (_long_report(lab), {})),
     f"POST {C}/teams": ("team-created", lambda lab: (f"{lab.path}/teams", {"json": {"name": _unlike()}})),
+    f"PUT {C}/topic-groups": (
+        "topic-groups-replaced",
+        lambda lab: (f"{lab.path}/topic-groups", {"content": f"topic,group\n1,{_unlike()}\n"}),
+    ),
+    f"PUT {C}/topic-groups/{{group}}": (
+        "topic-group-put",
+        lambda lab: (f"{lab.path}/topic-groups/{_unlike()}", {"json": ["1", "2"]}),
+    ),
+    f"DELETE {C}/topic-groups/{{group}}": ("topic-group-deleted", lambda lab: (_group(lab), {})),
+    f"PUT {C}/score-matrices/{{matrix}}": (
+        "score-matrix-uploaded",
+        lambda lab: (f"{lab.path}/score-matrices/{_unlike()}", {"content": _scores()}),
+    ),
+    f"DELETE {C}/score-matrices/{{matrix}}": ("score-matrix-deleted", lambda lab: (_matrix(lab), {})),
     f"POST {C}/tokens": ("token-created", lambda lab: (f"{lab.path}/tokens", {"json": {"role": "reader"}})),
     f"POST {C}/tokens/{{token}}/rotate": ("token-rotated", lambda lab: (f"{_token(lab)}/rotate", {})),
     f"DELETE {C}/tokens/{{token}}": ("token-revoked", lambda lab: (_token(lab), {})),

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from gainboard.statistics import find_test
 from gainboard.work.job_kinds import JobKind
 from tests.api.campaign import Campaign, run_text
 from tests.conftest import Service
@@ -71,6 +72,8 @@ def rotated(number: int) -> str:
 
 def request_of(kind: JobKind[Any]) -> Mapping[str, Any]:
     """The example of a kind, with few draws where it draws."""
-    few = {name: FEW for name in ("trials", "resamples") if name in kind.params.model_fields}
+    fields = kind.params.model_fields
+    draws = "test" not in fields or find_test(fields["test"].default).default_resamples is not None
+    few = {name: FEW for name in ("trials", "resamples", "permutations") if name in fields and draws}
     asked = kind.example()
     return {"kind": asked["kind"], "params": {**asked["params"], **few}}

@@ -15,10 +15,14 @@ from tests.conftest import description
 VARIATIONS: Mapping[str, tuple[str, ...]] = {
     "qrels": ("1", "2"),
     "against": ("1",),
-    "metric": ("AP", "P@1", "Nonsense"),
+    "metric": ("AP", "P@1", "Nonsense", "custom:nuggets", "custom:absent"),
     "format": ("csv",),
-    "topics": ("all",),
+    "topics": ("all", "half"),
+    "by_group": ("all", "half"),
     "run": ("absent",),
+    "ties": ("range", "expected"),
+    "baseline": ("mine", "absent"),
+    "margin": ("0.1",),
     "draft": ("true",),
     "limit": ("1",),
     "collection": ("NAME",),
@@ -29,8 +33,12 @@ BODIES: Mapping[str, Any] = {
     "reports": {"name": "q-measure-appendix", "collections": ["NAME"]},
     "tokens": {"role": "reader"},
     "teams": {"name": "new"},
+    "design": {"method": "t-test", "difference": 0.1, "variance": 0.05},
     "runs": "nonsense\n",
     "qrels": "1 0 good 1\n",
+    "topic-groups": "topic,group\n1,half\n",
+    "{group}": ["1"],
+    "{matrix}": "run,1,2\ntag,0.5,1\n",
 }
 OWN_TO_EACH = ("date", "x-request-id")
 

@@ -23,7 +23,7 @@ from gainboard.main import create_app
 from gainboard.store.database import Database
 from tests.api.campaign import Campaign, judged, refused, run_text
 from tests.api.laboratory import LONG, REPORT, SHORT, qrels_text, rotated
-from tests.api.routes import Route, every_route, seen
+from tests.api.routes import BODIES, Route, every_route, seen
 from tests.conftest import Service
 from tests.waiting import over
 
@@ -68,6 +68,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "GET /metrics": ("401 401 403 403 403 200 200 200",) * 3,
     "GET /problems/{slug}": OPEN,
     "GET /v1/metrics": OPEN,
+    "POST /v1/design": TOKEN,
     "GET /v1/me": TOKEN,
     "GET /v1/me/limits": TOKEN,
     "GET /v1/collections": ("200 401 200 200 200 200 200 200",) * 3,
@@ -154,6 +155,15 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"POST {C}/teams": _returning("201", ORGANISER_200),
     f"GET {C}/teams": SEEN,
     f"GET {C}/teams/{{team}}": ("401 401 404 200 404 200 404 200", *JUDGMENTS[1:]),
+    f"PUT {C}/score-matrices/{{matrix}}": _returning("201", ORGANISER_200),
+    f"GET {C}/score-matrices": JUDGMENTS,
+    f"GET {C}/score-matrices/{{matrix}}": JUDGMENTS,
+    f"DELETE {C}/score-matrices/{{matrix}}": _returning("204", ORGANISER_200),
+    f"PUT {C}/topic-groups": ORGANISER_200,
+    f"GET {C}/topic-groups": SEEN,
+    f"GET {C}/topic-groups/{{group}}": SEEN,
+    f"PUT {C}/topic-groups/{{group}}": ORGANISER_200,
+    f"DELETE {C}/topic-groups/{{group}}": _returning("204", ORGANISER_200),
     f"GET {C}/audit": ORGANISER_200,
     "GET /v1/audit": INSTANCE,
 }
@@ -233,6 +243,18 @@ class Scene:
         """The number of a new draft of qrels."""
         answer = self.campaign.put_qrels(f"{qrels_text(highest=2)}1 0 {uuid4().hex} 0\n", draft=True)
         return str(answer.json()["version"])
+
+    def group(self) -> str:
+        """The name of a topic group, which may be deleted."""
+        path = f"{self.campaign.path}/topic-groups/half"
+        assert self.campaign.organiser.put(path, json=["1"]).is_success
+        return "half"
+
+    def matrix(self) -> str:
+        """The name of a score matrix, which may be deleted."""
+        path = f"{self.campaign.path}/score-matrices/nuggets"
+        assert self.campaign.organiser.put(path, content=BODIES["{matrix}"]).is_success
+        return "nuggets"
 
     def organisers_id(self) -> str:
         """The id of a new token of an organiser of the instance."""
@@ -315,6 +337,8 @@ def _ask(scene: Scene, who: str, route: Route) -> Asked:
         "run": scene.own_run,
         "token": scene.organisers_id if of_instance else scene.token_id,
         "team": lambda: "own",
+        "group": scene.group,
+        "matrix": scene.matrix if route.method != "PUT" else lambda: f"m{uuid4().hex}",
         "slug": lambda: "not-found",
         "topic": lambda: "1",
         "job": scene.new_job if is_removed else scene.finished_job,
@@ -330,7 +354,11 @@ def _ask(scene: Scene, who: str, route: Route) -> Asked:
         f"POST {C}/tokens": lambda: {"role": "reader"},
         "POST /v1/tokens": lambda: {"holder": "R. Mokoena"},
         f"POST {C}/teams": lambda: {"name": f"t-{uuid4().hex}"},
+        f"PUT {C}/score-matrices/{{matrix}}": lambda: BODIES["{matrix}"],
+        f"PUT {C}/topic-groups": lambda: BODIES["topic-groups"],
+        f"PUT {C}/topic-groups/{{group}}": lambda: BODIES["{group}"],
         f"POST {C}/jobs": lambda: scene.new_request(**SHORT),
+        "POST /v1/design": lambda: BODIES["design"],
         "POST /v1/reports": scene.report,
     }
     if route.title in (f"POST {C}/jobs", GROUPS, "POST /v1/reports"):
@@ -388,7 +416,7 @@ def _operations(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
 
 def test_methods_that_are_not_described_are_not_allowed(shared: Service) -> None:
     campaign = judged(shared)
-    names = ("version", "run", "token", "team", "slug", "topic", "job", "report", "table", "figure")
+    names = ("version", "run", "token", "team", "group", "matrix", "slug", "topic", "job", "report", "table", "figure")
     fill = dict.fromkeys(names, "1")
     allowed: dict[str, set[str]] = defaultdict(set)
     for route in every_route():
@@ -437,7 +465,9 @@ def test_a_deleted_collection_looks_like_one_that_never_was(shared: Service) -> 
         scene = Scene(shared, state)
         scene.finished = scene.reported = "0" * 63 + "1"
         assert scene.campaign.organiser.delete(scene.campaign.path).status_code == 204
-        fill = dict.fromkeys(("version", "run", "token", "team", "topic"), "1") | {"collection": scene.campaign.name}
+        fill = dict.fromkeys(("version", "run", "token", "team", "group", "matrix", "topic"), "1") | {
+            "collection": scene.campaign.name
+        }
         for route in (each for each in every_route() if "collection" in each.parameters):
             for who in WHO:
                 asked = Asked(route, scene.clients[who], fill, {}, route.ask(scene.clients[who], fill))

@@ -81,7 +81,7 @@ def test_one_topic_has_no_interval_and_groups_wait_for_their_job(shared: Service
     campaign.put_qrels("1 0 good 1\n")
     campaign.submit()
     row = _board(campaign, metric="AP")["rows"][0]
-    assert (row["interval"], row["groups"]) == ({"AP": None}, None)
+    assert (row["interval"], row["groups"], row["rank_set"]) == ({"AP": None}, None, None)
 
 
 @pytest.mark.outer
@@ -97,6 +97,10 @@ def test_groups_are_there_once_their_job_has_been_asked_for(service: Service) ->
     for board in (_board(lab, metric=["AP", "Q"], by="Q"), _board(lab, metric="Q")):
         assert {row["name"]: row["groups"] for row in board["rows"]} == level["groups"]
         assert board["groups_job"] == {**wanted, "state": "succeeded"}
+        for row in board["rows"]:
+            apart = [each["rank"] for each in board["rows"] if not set(each["groups"]) & set(row["groups"])]
+            better = sum(rank < row["rank"] for rank in apart)
+            assert row["rank_set"] == [1 + better, len(board["rows"]) - (len(apart) - better)]
     assert _board(lab, metric=["AP", "Q"])["groups_job"]["state"] is None  # that is another metric's
 
 
@@ -204,6 +208,7 @@ def test_csv_has_a_row_for_each_run_and_metric_with_the_letters(shared: Service)
             "rank": str(row["rank"]), "run": row["name"], "team": row["team"], "metric": label,
             "mean": repr(row["mean"][label]), "low": repr(row["interval"][label][0]),
             "high": repr(row["interval"][label][1]), "groups": "".join(row["groups"]), "late": "no",
+            "best_rank": str(row["rank_set"][0]), "worst_rank": str(row["rank_set"][1]),
         }
         for row in board["rows"]
         for label in board["metrics"]
@@ -226,7 +231,10 @@ def test_csv_shows_a_participant_what_json_shows(shared: Service) -> None:
     client = campaign.client("participant", "gnu")
     (row,) = campaign.get("/leaderboard", client).json()["rows"]
     lines = campaign.get("/leaderboard", client, format="csv").text.splitlines()
-    assert lines == ["rank,run,team,metric,mean,low,high,groups,late", f"1,worse,gnu,AP,{row['mean']['AP']!r},,,,no"]
+    assert lines == [
+        "rank,run,team,metric,mean,low,high,groups,late,best_rank,worst_rank",
+        f"1,worse,gnu,AP,{row['mean']['AP']!r},,,,no,,",
+    ]
     assert refused(campaign.get("/leaderboard", campaign.client("reader"), format="csv")) == (403, "judgments-hidden")
     assert refused(campaign.get("/leaderboard", shared.anonymous, format="csv")) == (401, "not-authenticated")
 

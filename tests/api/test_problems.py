@@ -64,6 +64,7 @@ PROMISED = {
         "temporary-folder-full",
         "out-of-memory",
         "database-busy",
+        "objects-unreachable",
         "database-unusable",
         "database-newer",
     ],

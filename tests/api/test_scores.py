@@ -90,7 +90,7 @@ def test_defaults_in_the_query_are_held_to_the_same_limits(shared: Service) -> N
     campaign = judged(shared)
     assert refused(campaign.get("/scores", beta=-1)) == (422, "bad-expression")
     assert refused(campaign.get("/scores", metric="AP", gains="1:2")) == (422, "bad-gains")
-    assert refused(campaign.get("/scores", topics="some")) == (422, "invalid-request")
+    assert refused(campaign.get("/scores", topics="")) == (422, "invalid-request")
     assert refused(campaign.get("/scores", metric=["AP"] * 201)) == (422, "invalid-request")
 
 

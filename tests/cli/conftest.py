@@ -33,6 +33,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(
             "".join(_ranked(Path(name).stem, *each) for each in zip(TOPICS, scores, strict=True))
         )
+    nuggets = "".join(f"{topic},0.5,{place / 20}\n" for place, topic in enumerate(TOPICS))
+    (folder / "nuggets.csv").write_text(f"topic,tag,other\n{nuggets}")
     (folder / "runs.csv").write_text("file,team,name\nruns/civet.txt,lemur,first\nruns/otter.txt,newt,\n")
     return folder
 

@@ -36,6 +36,10 @@ ELSEWHERE = {
     "gainboard demo": "tests/test_readme.py runs it and asks it what the README asks",
     f"GAINBOARD_DATABASE_URL={POSTGRES} gainboard worker": "tests/jobs/test_fleet.py starts workers",
     f"GAINBOARD_DATABASE_URL={POSTGRES} gainboard workers": "tests/jobs/test_fleet.py lists those that work",
+    **{
+        f"GAINBOARD_OBJECTS=s3://bucket/gainboard gainboard move {place}": "tests/operations/test_objects.py moves"
+        for place in ("objects", "database")
+    },
     "gainboard warm": "it compiles, as tests/test_dockerfile.py does with the image's own command",
 }
 
@@ -66,10 +70,15 @@ def fill(service: Service, prepared: Path) -> None:
     assert organiser.put(f"{web}/qrels", content=qrels).status_code == 201
     fewer = b"".join(line for line in qrels.splitlines(keepends=True) if b" d07 " not in line)
     assert organiser.put(f"{web}/qrels", params={"draft": True}, content=fewer).status_code == 201
+    for group in ("hard", "spare"):
+        assert organiser.put(f"{web}/topic-groups/{group}", json=["1", "2", "3"]).status_code == 201
     for name, file in (("tag", "civet"), ("other", "egret"), ("spare", "otter")):
         content = (prepared / "runs" / f"{file}.txt").read_bytes()
         answer = organiser.post(f"{web}/runs", params={"team": "newt", "name": name}, content=content)
         assert answer.status_code == 201, answer.text
+    for matrix in ("judge", "spare"):
+        scores = (prepared / "nuggets.csv").read_bytes()
+        assert organiser.put(f"{web}/score-matrices/{matrix}", content=scores).status_code == 201
 
 
 @pytest.fixture(scope="module")

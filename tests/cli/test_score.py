@@ -213,3 +213,41 @@ def test_a_table_for_a_paper_names_runs_by_their_tags_and_has_no_paths(
     assert [row.partition(" & ")[0] for row in rows] == ["r.txt (1)", "r.txt (2)", "s.txt", "own"]
     assert "by qrels.txt}" in printed
     assert "/" not in printed.partition("\n")[2]
+
+
+TIED = "".join(f"{topic} Q0 d{rank:02} {rank} {-(rank // 4)} tied\n" for topic in range(1, 13) for rank in range(30))
+
+
+@pytest.mark.parametrize("ties", ["range", "expected"])
+def test_scores_of_ties_are_what_the_service_answers(
+    ties: str, stored: Service, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tied.txt").write_text(TIED)
+    stored.organiser.post("/v1/collections/c/runs", params={"team": "t", "name": "tied.txt"}, content=TIED)
+    files = ["runs/civet.txt", str(tmp_path / "tied.txt")]
+    score(*files, *by_service()[3:], "--ties", ties, "-f", "json")
+    ours = json.loads(capsys.readouterr().out)["runs"]
+    theirs = asked(stored, run=["civet.txt", "tied.txt"], ties=ties).json()["runs"]
+    assert [run["ties"] for run in ours] == [run["ties"] for run in theirs]
+    assert ours[1]["ties"]["tied_share"] == 1
+    stored.organiser.delete("/v1/collections/c/runs/tied.txt").raise_for_status()
+
+
+def test_a_table_has_the_range_and_the_expectation_beside_each_score(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tied.txt").write_text(TIED)
+    score(str(tmp_path / "tied.txt"), "-mAP", "--ties", "range", "-q")
+    heading, *rows = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["run", "topic", "tied", "AP", "AP", "worst", "AP", "best"]
+    assert rows[-1].split()[1:3] == ["all", "100.0%"]
+    own, worst, best = map(float, rows[-1].split()[3:])
+    assert worst < own < best
+    score(str(tmp_path / "tied.txt"), "-mAP", "-mERR", "--ties", "expected", "--depth", "30")
+    heading = capsys.readouterr().out.splitlines()[0]
+    assert "AP expected" in heading
+    assert "AP standard error" not in heading
+    assert "ERR(gains=linear) standard error" in heading
+    for form in ("csv", "trec_eval"):
+        score("run.txt", "--ties", "range", "-f", form, code=1)
+        assert "has no place for ties" in capsys.readouterr().err

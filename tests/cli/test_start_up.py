@@ -53,6 +53,12 @@ def test_a_command_on_files_imports_neither_client_nor_service(line: str) -> Non
     assert imported(line) == {"numpy"}
 
 
+def test_a_design_imports_distributions_and_nothing_else() -> None:
+    line = "design t-test --difference 0.1 --variance 0.05"
+    assert imported(line) == {"numpy", "scipy"}
+    assert imported("design t-test --help") == {"numpy"}
+
+
 def test_the_short_help_that_is_read_is_that_of_the_command() -> None:
     for command in every_command():
         assert summary(command.name) == (command.help or "").rstrip(".")

@@ -110,6 +110,19 @@ def test_a_leaderboard_is_that_of_the_api(organiser: Gainboard, lab: Laboratory)
     assert as_text(columns) == read_csv(printed)
 
 
+@pytest.mark.parametrize("ties", ["range", "expected"])
+def test_scores_of_ties_are_those_of_the_api(organiser: Gainboard, lab: Laboratory, ties: Any) -> None:
+    found = organiser.scores(lab.name, METRICS, topics=True, ties=ties)
+    theirs = lab.get("/scores", metric=METRICS, topics="all", ties=ties).json()["runs"]
+    for run, other in zip(found.runs, theirs, strict=True):
+        assert run.ties is not None
+        shown = run.ties.model_dump(mode="json", exclude_none=True)
+        assert (shown.keys(), run.ties.tied_share) == (other["ties"].keys(), other["ties"]["tied_share"])
+        own = run.ties.best if ties == "range" else run.ties.expected
+        assert own is not None
+        assert own.topics == other["ties"]["best" if ties == "range" else "expected"]["topics"]
+
+
 def test_a_comparison_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
     found = organiser.compare(lab.name, "run-1", "run-3", ["Q", "AP"], beta=0.5)
     sent: dict[str, Any] = {"run": ["run-1", "run-3"], "metric": ["Q", "AP"], "beta": "0.5"}
@@ -119,6 +132,15 @@ def test_a_comparison_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) 
     assert differences.values[0].tolist() == [row.difference for row in found.comparisons[0].topics]
     assert as_text(found.columns()) == read_csv(lab.get("/compare", **sent, format="csv").text)
     assert repr(found) == f"<Comparison of {lab.name}: 2 metrics, 6 topics>"
+
+
+def test_a_comparison_with_baselines_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:
+    found = organiser.compare_with(lab.name, ["run-1", "run-2"], ["Q", "AP"], margin=0.1)
+    sent: dict[str, Any] = {"baseline": ["run-1", "run-2"], "metric": ["Q", "AP"], "margin": 0.1}
+    assert found.to_dict() == lab.get("/compare", **sent).json()
+    assert found.to_numpy().values.shape == (2, 6, 6)
+    assert as_text(found.columns()) == read_csv(lab.get("/compare", **sent, format="csv").text)
+    assert repr(found) == f"<Comparison of {lab.name}: 6 pairs, 2 metrics, 6 topics>"
 
 
 def test_a_sweep_is_that_of_the_api(organiser: Gainboard, lab: Laboratory) -> None:

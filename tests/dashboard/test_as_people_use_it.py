@@ -46,6 +46,10 @@ def test_letters_appear_once_the_groups_are_computed(open_page: Any, demo_servic
     board = demo_service.anonymous.get("/v1/collections/demo-small/leaderboard", params={"metric": "AP"}).json()
     shown = watched.page.locator("td.groups .sr").all_inner_texts()
     assert shown == [" ".join(row["groups"]) for row in board["rows"]]
+    ranks = watched.page.locator("table.board tbody tr td.soft").all_inner_texts()
+    assert [f"{low}–{high}" for low, high in (row["rank_set"] for row in board["rows"])] == [
+        text for text in ranks if "%" not in text
+    ]
 
 
 def test_a_job_from_its_form_to_its_figure(open_page: Any, demo_service: Service) -> None:
@@ -176,7 +180,7 @@ def test_a_run_is_not_compared_with_itself(browser_page: Watched) -> None:
     assert browser_page.visit("/c/demo-small/compare?run=otter-1&run=otter-1") == 200
     expect(page.get_by_label("First")).to_have_value("otter-1")
     expect(page.get_by_label("Second")).not_to_have_value("otter-1")
-    expect(page.locator("main")).to_contain_text("Choose two different runs")
+    expect(page.locator("main")).to_contain_text("cannot be compared with itself")
 
 
 def test_a_faulty_list_is_told_beside_it(browser_page: Watched) -> None:
@@ -206,7 +210,8 @@ def test_every_analysis_starts_from_its_form_as_it_is(demo_service: Service) -> 
         if answer.status_code != 303:
             refused[kind.name] = answer.text
     person.client.close()
-    assert set(refused) <= {"rejudge"}  # whose order is that of the collection, so there is nothing to change
+    # The order is already that of the collection, a version must be chosen, and the judgments come from no pool.
+    assert set(refused) <= {"rejudge", "judge", "leave-one-team-out"}
 
 
 def test_back_leads_to_the_metric_before(browser_page: Watched) -> None:

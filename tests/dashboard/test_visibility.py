@@ -21,6 +21,7 @@ OF_API = {
     "/c/web/topics": "/compare?run=tag&run=worse",
     "/c/web/topics/1": "/topics/1/rankings",
     "/c/web/compare": "/compare?run=tag&run=worse",
+    "/c/web/compare?baseline=tag": "/compare?baseline=tag",
     "/c/web/runs/tag": "/runs/tag",
     "/c/web/pool": "/runs/tag/profile",
     "/c/web/judgments": "/qrels",

@@ -49,6 +49,7 @@ def _leave_an_upload_and_a_file(url: str) -> None:
         at = datetime.now(UTC)
         of_a_worker = {"host": "a host", "pid": 1, "release": "0.1.0", "slots": 1, "started_at": at}
         tx.execute(job_tables.workers.insert().values(id=1, **of_a_worker))
+        tx.execute(tables.objects.insert().values(name="00/an object that nothing refers to", created_at=at))
         tx.execute(tables.uploads.insert().values(id="an upload", team_id=team, **lease))
         job = tx.execute(select(job_tables.jobs.c.number)).scalars().first()
         assert job is not None

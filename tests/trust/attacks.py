@@ -1,4 +1,4 @@
-"""Four ways to download hidden judgments through scores, as a participant would go them.
+"""Ways to download hidden judgments through scores, as a participant would go them.
 
     python -m tests.trust.attacks
 
@@ -110,11 +110,50 @@ def crafted_run(target: Target) -> Recovered:
     return target.judge(guesses, _all(rankings))
 
 
+def means_over_groups(target: Target, deep: int = 50, topics: int = 3) -> Recovered:
+    """The mean over a group of one topic is that topic's score, and the run covers all topics."""
+    rankings, asked = _grouped(target, deep, topics, "of-groups")
+    guesses: Levels = {}
+    for topic, documents in rankings.items():
+        if found := target.scores("of-groups", asked, topics=f"only-{topic}"):
+            precisions = [found[each][topic] for each in asked]
+            guesses |= {(topic, each): one for each, one in zip(documents, _relevant(precisions), strict=True)}
+    return target.judge(guesses, _all(rankings), binary=True)
+
+
+def columns_of_groups(target: Target, deep: int = 50, topics: int = 3) -> Recovered:
+    """A board with a column for each group has the same means."""
+    rankings, asked = _grouped(target, deep, topics, "of-columns")
+    guesses: Levels = {}
+    for row in target.board("of-columns", asked, by_group="all"):
+        for topic, documents in rankings.items():
+            precisions = [row["by_group"][f"only-{topic}"][each] for each in asked]
+            guesses |= {(topic, each): one for each, one in zip(documents, _relevant(precisions), strict=True)}
+    return target.judge(guesses, _all(rankings), binary=True)
+
+
+def _grouped(target: Target, deep: int, topics: int, name: str) -> tuple[dict[str, Sequence[str]], list[str]]:
+    """Some rankings of a run on all topics, with a group for each, and the metrics that tell of a rank each."""
+    rankings = _ordinary(target, deep)
+    target.submit(rankings, name)
+    wanted = dict(list(rankings.items())[:topics])
+    for topic in wanted:
+        target.group(f"only-{topic}", [topic])
+    return wanted, [f"P@{rank}" for rank in range(1, deep + 1)]
+
+
+def _relevant(precisions: Sequence[float]) -> list[int]:
+    counts = [precision * rank for rank, precision in enumerate(precisions, start=1)]
+    return [round(count - before) for before, count in zip([0.0, *counts], counts, strict=False)]
+
+
 ATTACKS: Mapping[str, Callable[[Target], Recovered]] = {
     "gains and cut-offs, by topic": gains_and_cutoffs,
     "gains and log bases, by topic": gains_and_bases,
     "means only, runs of one topic": means_of_one_topic,
     "one metric, by topic, a crafted run": crafted_run,
+    "means over groups of one topic": means_over_groups,
+    "columns of groups of one topic": columns_of_groups,
 }
 
 

@@ -98,6 +98,21 @@ class Target:
         assert set(self.refused) <= REFUSALS
         return found
 
+    def group(self, name: str, topics: Sequence[str]) -> None:
+        """Makes a topic group, as the organisers may do for a reason of their own."""
+        made = self.campaign.organiser.put(f"{self.campaign.path}/topic-groups/{name}", json=list(topics))
+        assert made.status_code == 201, made.text
+
+    def board(self, run: str, expressions: Sequence[str], **query: str) -> list[dict[str, Any]]:
+        """The row of a run on the board; none if it is refused."""
+        answer = self.campaign.get("/leaderboard", self.client, metric=expressions, **query)
+        self.requests += 1
+        if answer.status_code == 403:
+            self.refused[slug(answer)] += 1
+            return []
+        assert answer.status_code == 200, answer.text
+        return [row for row in answer.json()["rows"] if row["name"] == run]
+
     def judge(self, guesses: Levels, wanted: Sequence[tuple[str, str]], *, binary: bool = False) -> Recovered:
         """How good the guesses are. What is not among them is guessed to be what most are, which favours the spy."""
         levels = [min(1, self.truth[each]) if binary else self.truth[each] for each in wanted]

@@ -21,7 +21,18 @@ ELSEWHERE = "7 0 x 1\n8 0 y 2\n"
 def _fill(campaign: Campaign, job: str) -> dict[str, str]:
     sent = {"name": "q-measure-appendix", "collections": [campaign.name]}
     report = campaign.organiser.post("/v1/reports", json=sent).json()["id"]
-    named = {"report": report, "version": "1", "run": "mine", "team": "team-0", "slug": "not-found", "token": "0" * 36}
+    campaign.organiser.put(f"{campaign.path}/score-matrices/nuggets", content="run,1,2\nmine,0.5,1\n")
+    campaign.organiser.put(f"{campaign.path}/topic-groups/half", json=["1", "2", "3"])
+    named = {
+        "group": "half",
+        "matrix": "nuggets",
+        "report": report,
+        "version": "1",
+        "run": "mine",
+        "team": "team-0",
+        "slug": "not-found",
+        "token": "0" * 36,
+    }
     return {"collection": campaign.name, "job": job, "topic": "1", "table": "curves", "figure": "curves", **named}
 
 

@@ -106,7 +106,7 @@ def test_what_was_withdrawn_long_ago_is_deleted_and_room_again(service: Service,
         "bytes": 2 * len(RUN),
     }
     with database.reading() as tx:
-        assert list(inspection.broken_files(tx)) == []
+        assert list(inspection.broken_files(database, tx)) == []
     # The same content is stored again where it comes again.
     assert campaign.submit(numbered(0), own).status_code == 201
     answer = own.get(f"{campaign.path}/runs/t00", headers={"Accept": "text/plain"})
@@ -124,7 +124,7 @@ def test_a_backup_of_pruned_runs_restores(service: Service, database: Database, 
     taken(database.url, file)
     restored(url, file)
     with closing(Database(url)) as other, inspection.looking(other) as tx:
-        assert list(inspection.broken_files(tx)) == []
+        assert list(inspection.broken_files(other, tx)) == []
     with serving(Settings.read({}, database_url=url, admin_token=ADMIN)) as again:
         assert again.organiser.post(f"{campaign.path}/runs", params={"team": "own"}, content=RUN).status_code == 201
         for name, text in (("tag", RUN), ("worse", WORSE)):
@@ -141,7 +141,7 @@ def test_content_that_anything_else_has_is_kept(service: Service, database: Data
     assert find_prunable(Workspace(database)) == prune(Workspace(database)) == Pruned(1, 0)
     assert other.organiser.get(f"{other.path}/runs/tag", headers={"Accept": "text/plain"}).text == RUN
     with database.reading() as tx:
-        assert list(inspection.broken_files(tx)) == []
+        assert list(inspection.broken_files(database, tx)) == []
 
 
 def test_lost_content_of_a_run_is_a_problem_for_the_doctor(service: Service, database: Database) -> None:
@@ -150,7 +150,7 @@ def test_lost_content_of_a_run_is_a_problem_for_the_doctor(service: Service, dat
     with database.writing() as tx:
         tx.execute(blob_parts.delete().where(blob_parts.c.sha256 == sha256))
     with database.reading() as tx:
-        assert list(inspection.broken_files(tx)) == [sha256]
+        assert list(inspection.broken_files(database, tx)) == [sha256]
 
 
 def test_uploads_at_once_never_exceed_the_bytes(service: Service) -> None:

@@ -41,9 +41,10 @@ def test_groups_are_asked_for_awaited_and_shown(
     monkeypatch.setenv("GAINBOARD_COLLECTION", lab.name)
     assert "groups" not in printed(capsys, "leaderboard", "-m", "AP")
     headings, *rows = (line.split() for line in printed(capsys, "leaderboard", "-m", "AP", "--groups").splitlines())
-    assert headings[-1] == "groups"
+    assert headings[-3:] == ["rank", "set", "groups"]
     board = lab.get("/leaderboard", metric="AP").json()
-    assert [row[-1] for row in rows] == ["".join(row["groups"]) for row in board["rows"]]
+    shown = [["{}-{}".format(*row["rank_set"]), "".join(row["groups"])] for row in board["rows"]]
+    assert [row[-2:] for row in rows] == shown
     assert json.loads(printed(capsys, "leaderboard", "-m", "AP", "--groups", "-f", "json")) == board
 
 

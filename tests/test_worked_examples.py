@@ -1,0 +1,123 @@
+"""The worked examples of pages about the demo are what the demo answers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
+from tests.cli.test_examples import shell
+from tests.conftest import ADMIN, Service
+from tests.test_demo import service  # noqa: F401 (a fixture)
+from tests.test_docs import DOCS, rows
+
+pytestmark = pytest.mark.outer
+
+
+def answer_to(page: str, name: str, service: Service) -> Any:  # noqa: F811
+    """What the demo answers to a request of a page."""
+    found = re.search(rf"<!-- example: {name} -->\n```http\nGET (\S+)\n```", DOCS[page])
+    assert found is not None
+    path, _, query = found[1].partition("?")
+    return service.anonymous.get(path, params=parse_qs(query)).raise_for_status().json()
+
+
+def test_the_runs_beside_a_baseline_are_those_of_the_page(service: Service) -> None:  # noqa: F811
+    answer = answer_to("comparing-runs.md", "baseline", service)
+    found = {each["run"]: each for each in answer["comparisons"]}
+    table = rows("comparing-runs.md", "baseline")
+    assert (len(found), len(table)) == (14, 4)
+    for run, *cells in table:
+        own, tests = found[run], {test["name"]: test for test in found[run]["tests"]}
+        low, high = own["interval"]
+        t, bootstrap = tests["t-test"], tests["paired-bootstrap"]
+        numbers = (t["asl"], t["asl_holm"], bootstrap["asl_max_t"], own["equivalence"]["asl_holm"])
+        assert cells == [
+            f"{own['difference']:.4f}",
+            f"{low:.4f} to {high:.4f}",
+            f"{own['effect_size']:.2f}",
+            *(f"{number:.4f}" for number in numbers),
+            f"{own['won']}, {own['lost']}, {own['tied']}",
+        ]
+    assert len(found["ibis-1"]["tipping_topics"]) == 5
+    assert not found["koala-1"]["equivalence"]["is_equivalent"]
+
+
+@pytest.fixture
+def rounded(service: Service, tmp_path: Path) -> Path:  # noqa: F811
+    """The folder of the page about ties: judgments and a run of the demo, and the run with rounded scores."""
+    demo, text = "/v1/collections/demo-small", {"Accept": "text/plain"}
+    for name, address in (("qrels", "qrels/1"), ("puffin-1", "runs/puffin-1")):
+        answer = service.anonymous.get(f"{demo}/{address}", headers=text).raise_for_status()
+        (tmp_path / f"{name}.txt").write_bytes(answer.content)
+    (command,) = re.findall(r"^awk .*$", DOCS["ties.md"], re.MULTILINE)
+    assert shell(command, tmp_path).returncode == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["range", "expected"])
+def test_the_scores_of_tied_documents_are_those_of_the_page(rounded: Path, name: str) -> None:
+    page = DOCS["ties.md"]
+    (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", page, re.DOTALL)
+    (printed,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", page, re.DOTALL)
+    done = shell(command, rounded)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == printed
+
+
+@pytest.fixture(scope="module")
+def of_clicks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the page about scores from elsewhere."""
+    folder = tmp_path_factory.mktemp("clicks")
+    page = DOCS["scores-from-elsewhere.md"]
+    (content,) = re.findall(r"<!-- file: clicks.csv -->\n```csv\n(.*?)```", page, re.DOTALL)
+    (folder / "clicks.csv").write_text(content, encoding="utf-8")
+    return folder
+
+
+def test_the_commands_about_uploaded_scores_print_what_the_page_says(service: Service, of_clicks: Path) -> None:  # noqa: F811
+    page, server = DOCS["scores-from-elsewhere.md"], {"GAINBOARD_SERVER": service.url, "GAINBOARD_TOKEN": ADMIN}
+    refused = shell("gainboard matrix put clicks clicks.csv -c demo-small", of_clicks, **server)
+    assert (refused.returncode, refused.stderr.split()[1]) == (1, "missing-score:")
+    for name in ("put", "board", "job"):
+        (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", page, re.DOTALL)
+        (printed,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", page, re.DOTALL)
+        done = shell(command, of_clicks, **server)
+        assert done.stdout == printed, done.stderr
+
+
+@pytest.fixture(scope="module")
+def of_groups(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """The folder of the page about topic groups, whose file the demo has."""
+    folder = tmp_path_factory.mktemp("groups")
+    (content,) = re.findall(r"<!-- file: groups.csv -->\n```csv\n(.*?)```", DOCS["topic-groups.md"], re.DOTALL)
+    (folder / "groups.csv").write_text(content, encoding="utf-8")
+    stored = service.organiser.put("/v1/collections/demo-small/topic-groups", content=content)
+    assert stored.status_code == 200, stored.text
+    return folder
+
+
+@pytest.mark.parametrize("name", ["replace", "columns", "hard"])
+def test_the_commands_about_groups_print_what_the_page_says(
+    service: Service,  # noqa: F811
+    of_groups: Path,
+    name: str,
+) -> None:
+    page = DOCS["topic-groups.md"]
+    (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", page, re.DOTALL)
+    (printed,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", page, re.DOTALL)
+    done = shell(command, of_groups, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
+    assert done.stdout == printed, done.stderr
+
+
+@pytest.mark.parametrize("page", ["comparing-runs.md"])
+def test_the_commands_of_a_page_work_on_files(page: str, prepared: Path, tmp_path: Path) -> None:  # noqa: F811
+    (script,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)```", DOCS[page], re.DOTALL)
+    shutil.copytree(prepared, tmp_path / "own")
+    done = shell(f"set -e\n{script}", tmp_path / "own")
+    assert done.returncode == 0, done.stderr
