@@ -1,0 +1,166 @@
+"""Agreement of judges: the labels that they give the same documents, and how lenient they are.
+
+Two judges are compared by tables of counts, [levels, levels]: a row for each level of the reference, a column for each
+level of the other judge. Functions take any number of tables, [..., levels, levels], such as those of resamples.
+Undefined values are NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.statistics.draws import Floats
+
+Weighting = Literal["unweighted", "linear", "quadratic"]
+Measurement = Literal["nominal", "ordinal", "interval"]
+MEASUREMENTS: Final[tuple[Measurement, ...]] = ("nominal", "ordinal", "interval")
+RETRIEVAL: Final = ("precision", "recall", "f1", "jaccard")
+PERCENTILES: Final = (2.5, 97.5)
+UNJUDGED: Final = -1
+"""The value of a document that a judge has not judged."""
+
+
+def cohen_kappa(tables: Floats, weighting: Weighting = "unweighted") -> Floats:
+    """Return Cohen's kappa, float64 [...]: 1 minus observed over expected disagreement.
+
+    The weight of a disagreement is 1, or the difference of the two levels, or its square (Cohen, Weighted kappa,
+    Psychological Bulletin, 1968). It is NaN if no disagreement is expected: both judges give one and the same level.
+    """
+    difference = np.abs(np.subtract.outer(*[np.arange(tables.shape[-1])] * 2)).astype(np.float64)
+    weights = {"unweighted": (difference > 0).astype(np.float64), "linear": difference, "quadratic": difference**2}
+    weight = weights[weighting]
+    # Products of whole numbers are exact, so a judge who gives one level has a kappa of exactly 0.
+    observed = (tables * weight).sum(axis=(-2, -1)) * tables.sum(axis=(-2, -1))
+    expected = ((tables.sum(axis=-1)[..., :, np.newaxis] * tables.sum(axis=-2)[..., np.newaxis, :]) * weight).sum(
+        axis=(-2, -1)
+    )
+    return np.asarray(1 - _share(observed, expected))
+
+
+def at_threshold(tables: Floats, threshold: int) -> Floats:
+    """Return the tables of two levels: below the threshold, and at it or above: float64 [..., 2, 2]."""
+    lowest = np.array([0, threshold])
+    return np.asarray(np.add.reduceat(np.add.reduceat(tables, lowest, axis=-2), lowest, axis=-1))
+
+
+def label_agreement(tables: Floats, threshold: int) -> Mapping[str, Floats]:
+    """Return agreement, kappas, shares of relevant documents, and bias: float64 [...] each.
+
+    The bias is the mean of the judge's level minus the reference's, so it is positive for a lenient judge.
+    """
+    binary = at_threshold(tables, threshold)
+    total = tables.sum(axis=(-2, -1))
+    return {
+        "agreement": _share(np.trace(tables, axis1=-2, axis2=-1), total),
+        "kappa": cohen_kappa(binary),
+        "kappa_linear": cohen_kappa(tables, "linear"),
+        "kappa_quadratic": cohen_kappa(tables, "quadratic"),
+        "relevant_reference": _share(binary[..., 1, :].sum(axis=-1), total),
+        "relevant": _share(binary[..., :, 1].sum(axis=-1), total),
+        "bias": _share((tables * _differences(tables.shape[-1])).sum(axis=(-2, -1)), total),
+    }
+
+
+def bias_by_level(tables: Floats) -> Floats:
+    """Return the bias for the documents of each level of the reference: float64 [..., levels]."""
+    return _share((tables * _differences(tables.shape[-1])).sum(axis=-1), tables.sum(axis=-1))
+
+
+def spread_of_differences(table: Floats) -> float:
+    """Return the standard deviation (n - 1) of the differences of levels in one table; NaN for fewer than two."""
+    count = table.sum()
+    if count < 2:
+        return float("nan")
+    differences = _differences(len(table))
+    mean = (table * differences).sum() / count
+    return float(np.sqrt((table * (differences - mean) ** 2).sum() / (count - 1)))
+
+
+def retrieval_agreement(tables: Floats, threshold: int) -> Mapping[str, Floats]:
+    """Return how the judge's relevant documents find those of the reference, by `RETRIEVAL`: float64 [...] each.
+
+    Precision is NaN if the judge finds nothing relevant, recall if the reference does, F1 and Jaccard if both do.
+    """
+    binary = at_threshold(tables, threshold)
+    both, found = binary[..., 1, 1], binary[..., :, 1].sum(axis=-1)
+    wanted = binary[..., 1, :].sum(axis=-1)
+    return {
+        "precision": _share(both, found),
+        "recall": _share(both, wanted),
+        "f1": _share(2 * both, found + wanted),
+        "jaccard": _share(both, found + wanted - both),
+    }
+
+
+def macro_means(by_topic: Floats, counts: Floats | None = None) -> Floats:
+    """Return the mean over the topics with a value, float64 [...]; NaN if there is none.
+
+    `by_topic` is float64 [topics]. `counts` [..., topics] says how often each topic counts; once if it is None.
+    """
+    counts = np.ones_like(by_topic) if counts is None else counts
+    is_defined = ~np.isnan(by_topic)
+    return _share(counts @ np.where(is_defined, by_topic, 0.0), counts @ is_defined.astype(np.float64))
+
+
+def coincidences(values: NDArray[np.int8], levels: int) -> Floats:
+    """Return Krippendorff's coincidence matrix, float64 [levels, levels], of units that several judges have judged.
+
+    `values` is int8 [units, judges], `UNJUDGED` where a judge has no level. A unit with fewer than two counts nothing.
+    """
+    found = np.zeros((levels, levels))
+    judged = values != UNJUDGED
+    weight = 1 / np.maximum(judged.sum(axis=1) - 1, 1)
+    for one in range(values.shape[1]):
+        for other in range(values.shape[1]):
+            if one != other:
+                both = judged[:, one] & judged[:, other]
+                np.add.at(found, (values[both, one], values[both, other]), weight[both])
+    return found
+
+
+def krippendorff_alpha(matrices: Floats, measurement: Measurement) -> Floats:
+    """Return Krippendorff's alpha, float64 [...], from coincidence matrices float64 [..., levels, levels].
+
+    It is NaN if no disagreement is expected, because all values are equal (Krippendorff, Content analysis, 2004).
+    """
+    values = matrices.sum(axis=-1)
+    total = values.sum(axis=-1)
+    weight = _disagreements(values, measurement)
+    pairs = values[..., :, np.newaxis] * values[..., np.newaxis, :]
+    expected = (pairs * weight).sum(axis=(-2, -1))
+    observed = (matrices * weight).sum(axis=(-2, -1)) * (total - 1)
+    return np.asarray(1 - _share(observed, expected))
+
+
+def _disagreements(values: Floats, measurement: Measurement) -> Floats:
+    levels = values.shape[-1]
+    if measurement == "nominal":
+        return 1 - np.eye(levels)
+    if measurement == "interval":
+        return _differences(levels) ** 2
+    # the values between two levels, with half of the values at each of them
+    middle = np.cumsum(values, axis=-1) - values / 2
+    return np.asarray((middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2)
+
+
+def percentile_interval(estimates: Floats) -> Floats:
+    """Return the 2.5th and 97.5th percentiles of estimates [resamples] over resamples: float64 [2].
+
+    Undefined estimates are left out; both ends are NaN if all are undefined.
+    """
+    defined = estimates[~np.isnan(estimates)]
+    if not len(defined):
+        return np.full(2, np.nan)
+    return np.asarray(np.percentile(defined, PERCENTILES, method="inverted_cdf"))
+
+
+def _differences(levels: int) -> Floats:
+    return np.subtract.outer(*[np.arange(levels)] * 2).T.astype(np.float64)
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    return np.asarray(part / np.where(whole > 0, whole, np.nan))
