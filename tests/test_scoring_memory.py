@@ -20,6 +20,7 @@ from gainboard.evaluation.scoring import Question, score
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
+from gainboard.store.records import VersionName
 from tests.analyses.laboratory import SETTINGS
 from tests.api.campaign import run_text
 from tests.api.test_publication import body
@@ -99,7 +100,7 @@ def test_other_judgments_are_other_rankings(kept: Kept) -> None:
     kept.scores("one")
     qrels.publish(kept.workspace, kept.organiser, "one", body(QRELS.replace("d1 1", "d1 2")))
     assert kept.newly_read("one") == sorted(RUNS)
-    assert kept.newly_read("one", qrels=1) == []
+    assert kept.newly_read("one", qrels=VersionName(version=1)) == []
 
 
 def test_of_a_collection_larger_than_the_memory_as_much_stays_as_there_is_room_for(kept: Kept, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from io import BytesIO
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.evaluation import collections, qrels, runs
+from gainboard.evaluation import collections, judgment_sets, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.runs import RunDetails
@@ -41,6 +41,11 @@ TEAMS = (
 CANDIDATES, RETRIEVED = 1300, 1000
 UNJUDGED_CODE = -1
 LEVEL_NAMES = ("B", "A", "S")
+SECOND = "second"
+"""The name of the judgment set of a second assessor."""
+SECOND_ASSESSOR = 1
+HIGHER, LOWER, SKIPPED = 0.12, 0.06, 0.1
+"""The shares of documents that the second assessor puts one level higher, one level lower, and does not judge."""
 LOST = 10.0
 """A document that a run does not find loses this much, which is more than any score."""
 
@@ -99,6 +104,18 @@ class Campaign:
             for document, level in zip(topic.documents, topic.levels.tolist(), strict=True)
             if level != UNJUDGED_CODE
         )
+
+    def second_qrels(self) -> str:
+        """Return the judgments of a second, lenient assessor, who has not judged every document."""
+        bits, lines = np.random.PCG64([self.seed, SECOND_ASSESSOR]), []
+        for topic in self.topics:
+            judged = np.flatnonzero(topic.levels != UNJUDGED_CODE)
+            luck, skipped = _uniform(bits, 2 * len(judged)).reshape(2, -1)
+            shift = np.where(luck < HIGHER, 1, np.where(luck > 1 - LOWER, -1, 0))
+            levels = np.clip(topic.levels[judged] + shift, 0, len(LEVEL_NAMES))
+            for document, level in zip(judged[skipped >= SKIPPED].tolist(), levels[skipped >= SKIPPED], strict=True):
+                lines.append(f"{topic.name} 0 {topic.documents[document]} {level}\n")
+        return "".join(lines)
 
     def runs(self) -> Iterator[tuple[str, str, str]]:
         """Yield team, run name and run file. Teams differ in profile and quality, and their runs a little."""
@@ -161,6 +178,10 @@ def load(workspace: Workspace, organiser: Principal) -> Iterator[str]:
     yield from _load(workspace, organiser, "demo", "A generated campaign", campaign())
     small = campaign(topics=20, runs_per_team=1, seed=2005)
     yield from _load(workspace, organiser, "demo-small", "A small generated campaign", small)
+    body = _body(small.second_qrels())
+    qrels.publish(workspace, organiser, "demo-small", body, judgments=SECOND)
+    judgment_sets.release(workspace, organiser, "demo-small", SECOND, is_released=True)
+    yield "demo-small: judgments of a second assessor"
 
 
 def _load(workspace: Workspace, organiser: Principal, collection: str, title: str, made: Campaign) -> Iterator[str]:

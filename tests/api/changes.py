@@ -33,6 +33,12 @@ def _draft(lab: Laboratory) -> str:
     return f"{lab.path}/qrels/{answer.json()['version']}"
 
 
+def _judgment_set(lab: Laboratory) -> str:
+    name = _unlike()
+    lab.put_qrels(_qrels_file(), judgments=name)
+    return f"{lab.path}/judgments/{name}"
+
+
 def _run(lab: Laboratory) -> str:
     name = lab.submit(_run_file()).json()["name"]
     return f"{lab.path}/runs/{name}"
@@ -102,6 +108,11 @@ CHANGES: dict[str, tuple[str, Prepare]] = {
     ),
     f"POST {C}/qrels/{{version}}/publish": ("qrels-published", lambda lab: (f"{_draft(lab)}/publish", {})),
     f"DELETE {C}/qrels/{{version}}": ("qrels-discarded", lambda lab: (_draft(lab), {})),
+    f"PATCH {C}/judgments/{{judgments}}": (
+        "judgments-released",
+        lambda lab: (_judgment_set(lab), {"json": {"state": "released"}}),
+    ),
+    f"DELETE {C}/judgments/{{judgments}}": ("judgments-deleted", lambda lab: (_judgment_set(lab), {})),
     f"POST {C}/runs": ("run-uploaded", _upload),
     f"DELETE {C}/runs/{{run}}": ("run-withdrawn", lambda lab: (_run(lab), {})),
     f"POST {C}/jobs": ("job-launched", lambda lab: (f"{lab.path}/jobs", _request(**SHORT))),

@@ -15,6 +15,7 @@ from tests.conftest import description
 VARIATIONS: Mapping[str, tuple[str, ...]] = {
     "qrels": ("1", "2"),
     "against": ("1",),
+    "judgments": ("official", "second", "third"),
     "metric": ("AP", "P@1", "Nonsense", "custom:nuggets", "custom:absent"),
     "format": ("csv",),
     "topics": ("all", "half"),
@@ -33,6 +34,7 @@ BODIES: Mapping[str, Any] = {
     "reports": {"name": "q-measure-appendix", "collections": ["NAME"]},
     "tokens": {"role": "reader"},
     "teams": {"name": "new"},
+    "{judgments}": {"state": "hidden"},
     "design": {"method": "t-test", "difference": 0.1, "variance": 0.05},
     "runs": "nonsense\n",
     "qrels": "1 0 good 1\n",

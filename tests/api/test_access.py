@@ -82,6 +82,9 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"DELETE {C}/qrels/{{version}}": _returning("204", ORGANISER_200),
     f"POST {C}/qrels/{{version}}/publish": ORGANISER_200,
     f"GET {C}/qrels/{{version}}/impact": ORGANISER_200,
+    f"GET {C}/judgments": JUDGMENTS,
+    f"PATCH {C}/judgments/{{judgments}}": ORGANISER_200,
+    f"DELETE {C}/judgments/{{judgments}}": _returning("204", ORGANISER_200),
     f"POST {C}/runs": (
         "401 401 403 201 404 201 404 201",
         "401 401 403 403 404 201 404 201",
@@ -192,6 +195,13 @@ UNPUBLISHED: dict[str, str] = {
     f"GET {J}/figures/{{figure}}.svg": JOB_OVER_DRAFT,
 }
 """One row for each operation that can name a draft of the qrels, or a job over a draft, in a public collection."""
+UNRELEASED: dict[str, str] = UNPUBLISHED | {
+    f"GET {C}/qrels": DRAFT,
+    f"PUT {C}/qrels": TABLE[f"PUT {C}/qrels"][2],
+    f"PATCH {C}/judgments/{{judgments}}": ORGANISER_200[2],
+    f"DELETE {C}/judgments/{{judgments}}": TABLE[f"DELETE {C}/judgments/{{judgments}}"][2],
+}
+"""The same for each operation that can name a judgment set which is not released, or a job over it."""
 
 
 class Scene:
@@ -218,12 +228,23 @@ class Scene:
         }
         self.finished = self.reported = ""
         if self.state != "hidden":
-            self.campaign.release(public=self.state in ("public", "unpublished"))
+            self.campaign.release(public=self.state in ("public", "unpublished", "unreleased"))
 
     @property
     def is_unpublished(self) -> bool:
         """Whether a draft of the qrels is asked for."""
         return self.state == "unpublished"
+
+    @property
+    def is_unreleased(self) -> bool:
+        """Whether a judgment set is asked for that is not released."""
+        return self.state == "unreleased"
+
+    def new_set(self) -> str:
+        """The name of a new judgment set with a published version."""
+        name = f"s-{uuid4().hex}"
+        self.campaign.put_qrels(qrels_text(highest=2), judgments=name)
+        return name
 
     def own_run(self) -> str:
         """The name of a new run of the participant `own`."""
@@ -263,7 +284,7 @@ class Scene:
     def new_job(self) -> str:
         """The id of a new, long job, which the participant `own` has asked for where it may."""
         self.prepare_for_jobs()
-        client = self.clients["organiser" if self.state in ("hidden", "unpublished") else "own"]
+        client = self.clients["organiser" if self.state in ("hidden", "unpublished", "unreleased") else "own"]
         return str(client.post(f"{self.campaign.path}/jobs", json=self.new_request(**LONG)).json()["id"])
 
     def finished_job(self) -> str:
@@ -306,7 +327,9 @@ class Scene:
 
     def new_request(self, kind: str = "stability", **params: Any) -> dict[str, Any]:
         """A request for a job like no other, over a draft of the qrels where that is what is asked for."""
-        draft = {"qrels": int(self.new_draft())} if self.is_unpublished else {}
+        draft: dict[str, Any] = {"qrels": int(self.new_draft())} if self.is_unpublished else {}
+        if self.is_unreleased:
+            draft = {"judgments": self.new_set()}
         return {"kind": kind, "params": {**params, **draft, "seed": uuid4().int % 2**64}}
 
 
@@ -334,6 +357,7 @@ def _ask(scene: Scene, who: str, route: Route) -> Asked:
     make: dict[str, Callable[[], str]] = {
         "collection": lambda: scene.campaign.name,
         "version": scene.new_draft if is_removed or scene.is_unpublished else lambda: "1",
+        "judgments": scene.new_set,
         "run": scene.own_run,
         "token": scene.organisers_id if of_instance else scene.token_id,
         "team": lambda: "own",
@@ -349,6 +373,7 @@ def _ask(scene: Scene, who: str, route: Route) -> Asked:
     bodies: dict[str, Callable[[], Any]] = {
         f"PATCH {C}": lambda: {"title": "new"},
         "POST /v1/collections": lambda: {"name": f"n-{uuid4().hex}", "levels": 1},
+        f"PATCH {C}/judgments/{{judgments}}": lambda: {"state": "hidden"},
         f"PUT {C}/qrels": lambda: f"1 0 good 1\n1 0 {uuid4().hex} 0\n",
         f"POST {C}/runs": scene.new_run,
         f"POST {C}/tokens": lambda: {"role": "reader"},
@@ -369,6 +394,11 @@ def _ask(scene: Scene, who: str, route: Route) -> Asked:
         query = {"run": [scene.own_run(), scene.own_run()]}
     if scene.is_unpublished and "qrels" in route.queries:
         query["qrels"] = scene.new_draft()
+    if scene.is_unreleased and "judgments" in route.queries:
+        query["judgments"] = scene.new_set()
+        if is_removed:
+            scene.campaign.put_qrels(f"1 0 {uuid4().hex} 1\n", draft=True, judgments=query["judgments"])
+            fill["version"] = "2"
     if route.title == GROUPS:  # a job like no other
         query["metric"] = f"P@{uuid4().int % 10**9 + 1}"
     sent = {"query": query, "body": bodies.get(route.title, dict)()}
@@ -388,14 +418,25 @@ def unpublished(shared: Service) -> Scene:
     return Scene(shared, "unpublished")
 
 
+@pytest.fixture(scope="module")
+def unreleased(shared: Service) -> Scene:
+    return Scene(shared, "unreleased")
+
+
 def test_every_operation_has_a_row_and_every_row_an_operation() -> None:
     assert sorted(TABLE) == sorted(route.title for route in every_route())
     assert sorted(UNPUBLISHED) == sorted(route.title for route in every_route() if _may_name_a_draft(route))
+    assert sorted(UNRELEASED) == sorted(route.title for route in every_route() if _may_name_a_set(route))
 
 
 def _may_name_a_draft(route: Route) -> bool:
     by_path = {"version", "job"}.intersection(route.parameters)
     return bool(by_path or "qrels" in route.queries or route.title == f"POST {C}/jobs")
+
+
+def _may_name_a_set(route: Route) -> bool:
+    by_path = {"judgments", "job"}.intersection(route.parameters)
+    return bool(by_path or "judgments" in route.queries or route.title == f"POST {C}/jobs")
 
 
 def test_the_application_has_no_operation_that_is_not_described() -> None:
@@ -416,7 +457,10 @@ def _operations(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
 
 def test_methods_that_are_not_described_are_not_allowed(shared: Service) -> None:
     campaign = judged(shared)
-    names = ("version", "run", "token", "team", "group", "matrix", "slug", "topic", "job", "report", "table", "figure")
+    names = (
+        *("version", "judgments", "run", "token", "team", "group", "matrix", "slug", "topic", "job"),
+        *("report", "table", "figure"),
+    )
     fill = dict.fromkeys(names, "1")
     allowed: dict[str, set[str]] = defaultdict(set)
     for route in every_route():
@@ -441,6 +485,13 @@ def test_what_is_not_published_is_for_organisers_alone(unpublished: Scene, route
     assert " ".join(_statuses(unpublished, route)) == UNPUBLISHED[route.title]
 
 
+@pytest.mark.parametrize(
+    "route", [each for each in every_route() if _may_name_a_set(each)], ids=lambda route: route.title
+)
+def test_a_set_that_is_not_released_is_for_organisers_alone(unreleased: Scene, route: Route) -> None:
+    assert " ".join(_statuses(unreleased, route)) == UNRELEASED[route.title]
+
+
 def _statuses(scene: Scene, route: Route) -> Iterator[str]:
     """Yield the status for each of `WHO`. What is not theirs must look like what is absent, and HEAD like GET."""
     for who in WHO:
@@ -456,6 +507,11 @@ def _statuses(scene: Scene, route: Route) -> Iterator[str]:
             is_secret = who == "foreign" and scene.state in ("hidden", "released")
             for name in route.parameters if is_secret else {*route.parameters} - {"collection"}:
                 assert seen(asked.answer) == asked.absent(name), f"{who}: {name}"
+            if theirs := asked.sent["query"].get("judgments"):
+                absent = theirs[::-1]
+                sent = {**asked.sent, "query": {**asked.sent["query"], "judgments": absent}}
+                answer = route.ask(asked.client, asked.fill, **sent)
+                assert seen(asked.answer) == seen(answer, {absent: theirs}), f"{who}: judgments"
         if route.title == f"DELETE {C}":
             scene.renew()
 
@@ -465,7 +521,7 @@ def test_a_deleted_collection_looks_like_one_that_never_was(shared: Service) -> 
         scene = Scene(shared, state)
         scene.finished = scene.reported = "0" * 63 + "1"
         assert scene.campaign.organiser.delete(scene.campaign.path).status_code == 204
-        fill = dict.fromkeys(("version", "run", "token", "team", "group", "matrix", "topic"), "1") | {
+        fill = dict.fromkeys(("version", "judgments", "run", "token", "team", "group", "matrix", "topic"), "1") | {
             "collection": scene.campaign.name
         }
         for route in (each for each in every_route() if "collection" in each.parameters):

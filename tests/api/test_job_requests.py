@@ -60,7 +60,7 @@ def test_the_place_of_a_fault_is_that_of_the_parameter(lab: Laboratory, params: 
     [
         ({"metrics": ["AP", {"metric": "Nothing", "qrels": 1}]}, "metrics.1.metric"),
         ({"metrics": ["AP", {"metric": "AP", "qrels": 0}]}, "metrics.1.qrels"),
-        ({"metrics": ["AP", {"metric": "AP"}]}, "metrics.1.qrels"),
+        ({"metrics": ["AP", {"metric": "AP"}]}, "metrics.1"),
         ({"metrics": ["AP"], "against": {"metric": "AP", "qrels": "first"}}, "against.qrels"),
     ],
 )

@@ -26,6 +26,7 @@ from gainboard.store import jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.database import Database, Transaction
+from gainboard.store.records import VersionName
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import launch
 from tests.api.campaign import OTHER_QRELS, QRELS, judged, run_text
@@ -94,7 +95,7 @@ def test_what_was_published_last_answers_even_if_the_clock_stood_still(stopped: 
     for text in (QRELS, OTHER_QRELS):
         qrels.publish(workspace, principal, name, body(text))
     for number in (1, 2, 1):
-        publication.publish(workspace, principal, name, number)
+        publication.publish(workspace, principal, name, VersionName(version=number))
         found = collections.described(workspace, principal, name).qrels
         assert found is not None
         assert found.version == number
@@ -113,9 +114,9 @@ def test_only_what_is_published_counts_the_revision_on(stopped: Any) -> None:
     before = revision()
     for text in (OTHER_QRELS, OTHER_QRELS + "3 0 good 1\n"):
         qrels.publish(workspace, principal, name, body(text), draft=True)
-    publication.discard(workspace, principal, name, 2)
+    publication.discard(workspace, principal, name, VersionName(version=2))
     assert revision() == before
-    publication.publish(workspace, principal, name, 3)
+    publication.publish(workspace, principal, name, VersionName(version=3))
     assert revision() == before + 1
 
 
@@ -150,7 +151,7 @@ def test_a_run_that_comes_while_another_is_judged_is_judged_before_the_publicati
     send(stopped, "early")
     meddled = Stopped(workspace.database)
     meddled.kept[INDEXES] = Interrupted(partial(send, stopped, "late"))
-    publication.publish(meddled, principal, name, 2)
+    publication.publish(meddled, principal, name, VersionName(version=2))
     found = runs.list_runs(workspace, principal, name, None, 10)
     assert [(each.run.name, each.judging and each.judging.unjudged) for each in found] == [("early", 1), ("late", 1)]
 
@@ -209,6 +210,6 @@ def test_jobs_about_a_discarded_draft_are_cancelled(stopped: Any) -> None:
         send(stopped, tag)
     kind = find_kind("stability")
     launch(workspace, principal, name, kind, kind.params(**SHORT, qrels=1))
-    publication.discard(workspace, principal, name, 1)
+    publication.discard(workspace, principal, name, VersionName(version=1))
     with workspace.database.reading() as tx:
         assert jobs.count_by_state(tx) == {"cancelled": 1}

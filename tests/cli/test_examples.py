@@ -72,6 +72,7 @@ def fill(service: Service, prepared: Path) -> None:
     assert organiser.put(f"{web}/qrels", params={"draft": True}, content=fewer).status_code == 201
     for group in ("hard", "spare"):
         assert organiser.put(f"{web}/topic-groups/{group}", json=["1", "2", "3"]).status_code == 201
+    assert organiser.put(f"{web}/qrels", params={"judgments": "second"}, content=fewer).status_code == 201
     for name, file in (("tag", "civet"), ("other", "egret"), ("spare", "otter")):
         content = (prepared / "runs" / f"{file}.txt").read_bytes()
         answer = organiser.post(f"{web}/runs", params={"team": "newt", "name": name}, content=content)

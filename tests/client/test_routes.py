@@ -67,6 +67,8 @@ def use_all(gb: Any, of_work: Callable[[Any], Any], lab: str, folder: Path) -> N
     gb.create_collection("web", 2), gb.collection("web"), gb.change_collection("web", title="Web"), gb.collections()
     gb.put_qrels("web", QRELS), gb.put_qrels("web", OTHER_QRELS, draft=True), gb.qrels("web"), gb.impact("web", 2)
     gb.qrels_version("web", 1), gb.qrels_file("web", 1), gb.save_qrels_file("web", 1, folder / "qrels.txt")
+    gb.put_qrels("web", OTHER_QRELS, judgments="second"), gb.judgment_sets("web")
+    gb.change_judgment_set("web", "second", "released"), gb.delete_judgment_set("web", "second")
     gb.publish_qrels("web", 2), gb.discard_qrels("web", gb.put_qrels("web", QRELS + "3 0 d 1\n", draft=True).version)
     gb.create_team("web", "lemur"), gb.team("web", "lemur"), gb.teams("web")
     gb.put_topic_group("web", "easy", ["1"]), gb.topic_group("web", "easy"), gb.delete_topic_group("web", "easy")

@@ -25,6 +25,7 @@ def _fill(campaign: Campaign, job: str) -> dict[str, str]:
     campaign.organiser.put(f"{campaign.path}/topic-groups/half", json=["1", "2", "3"])
     named = {
         "group": "half",
+        "judgments": "second",
         "matrix": "nuggets",
         "report": report,
         "version": "1",
@@ -71,6 +72,13 @@ def test_with_other_qrels_every_route_answers_the_same_bytes(
     assert sum(" again" in key for key in before) > 5
     for text, is_draft in ((qrels_text(1), True), (ELSEWHERE, False)):
         assert campaign.put_qrels(text, draft=is_draft).status_code == 201
+        after = _told(client, fill)
+        assert [key for key in before if after[key] != before[key]] == []
+    # Other judgment sets are not there either, released or not.
+    assert campaign.put_qrels(qrels_text(2), judgments="second").status_code == 201
+    assert campaign.put_qrels(qrels_text(3), judgments="third", draft=True).status_code == 201
+    for state in ("hidden", "released"):
+        campaign.organiser.patch(f"{campaign.path}/judgments/second", json={"state": state}).raise_for_status()
         after = _told(client, fill)
         assert [key for key in before if after[key] != before[key]] == []
 

@@ -15,6 +15,7 @@ from gainboard.api.models.compare import COMPARE_COLUMNS, CompareAnswer
 from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.problems import documented
 from gainboard.api.scores import Defaults, Expressions
+from gainboard.api.versions import VersionQuery
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
 from gainboard.evaluation.compare import Comparison, compare
 from gainboard.evaluation.policy import is_late
@@ -25,7 +26,7 @@ from gainboard.metrics import Names
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
 
-class AskedComparison(Defaults):  # type: ignore[misc, valid-type]
+class AskedComparison(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
     """The query of a request for a comparison."""
 
     run: Annotated[
@@ -50,15 +51,12 @@ class AskedComparison(Defaults):  # type: ignore[misc, valid-type]
         ),
     ] = None
     metric: Expressions = Field(default_factory=list)
-    qrels: Annotated[
-        int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
-    ] = None
     topics: Annotated[TopicsAsked | None, Field(description=TOPICS_QUERY)] = None
     names: Annotated[Names, Field(description="The tool whose names the expressions use")] = "gainboard"
 
     def question(self) -> Question:
         """Return the question about the runs."""
-        return Question(self.metric, self.run, self.given(), self.qrels, group_of(self.topics), names=self.names)
+        return Question(self.metric, self.run, self.given(), self.version_name, group_of(self.topics), names=self.names)
 
 
 class AskedFormat(AskedComparison):
@@ -103,6 +101,7 @@ def show(found: Comparison) -> dict[str, Any]:
     return {
         "collection": scores.collection.name,
         "qrels_version": scores.qrels.version,
+        "judgment_set": scores.qrels.judgments,
         "topic_group": scores.chosen and scores.chosen.described(),
         "metrics": scores.labels(),
         "asked": scores.asked,

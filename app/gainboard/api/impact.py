@@ -15,16 +15,18 @@ from gainboard.api.models.impact import (
     ImpactAnswer,
     ShownFlip,
 )
+from gainboard.api.models.texts import Slug
 from gainboard.api.problems import documented
 from gainboard.api.qrels import Version
 from gainboard.api.scores import Defaults
+from gainboard.api.versions import JudgmentsName
 from gainboard.errors import BadExpression, BadGains, Forbidden, NoQrels
 from gainboard.evaluation.corrections import Corrections
 from gainboard.evaluation.impact import MOST_METRICS, Impact, MetricImpact, impact
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.verdict_changes import TEST, Significance
 from gainboard.exhibits import csv_line
-from gainboard.store.records import Collection
+from gainboard.store.records import OFFICIAL, Collection, VersionName
 
 router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
 
@@ -41,8 +43,12 @@ Expressions = Annotated[
 class AskedImpact(Defaults):  # type: ignore[misc, valid-type]
     """The query of a request for a version's impact."""
 
+    judgments: JudgmentsName = OFFICIAL
     against: Annotated[
         int | None, Field(ge=1, le=2**31 - 1, description="The version to compare with; the published one by default")
+    ] = None
+    against_judgments: Annotated[
+        Slug | None, Field(description="The judgment set of that version; the same set by default")
     ] = None
     metric: Expressions = Field(default_factory=list)
     run: Annotated[list[str] | None, Field(max_length=10_000, description="Names of runs; all runs by default")] = None
@@ -70,7 +76,9 @@ def read_impact(
 ) -> Response:
     """Compare a version, for example a draft, with another one (organisers)."""
     question = Question(asked.metric, asked.run, asked.given())
-    found = impact(workspace, principal, collection, version, question, against=asked.against, alpha=asked.alpha)
+    named = VersionName(asked.judgments, version)
+    against = VersionName(asked.against_judgments or asked.judgments, asked.against)
+    found = impact(workspace, principal, collection, named, question, against=against, alpha=asked.alpha)
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
         return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
     return answer(_json(found))
@@ -81,6 +89,8 @@ def _json(found: Impact) -> dict[str, Any]:
         "collection": found.collection.name,
         "qrels_version": found.version.version,
         "against": found.before.version,
+        "judgment_set": found.version.judgments,
+        "against_set": found.before.judgments,
         "metrics": [each.label for each in found.metrics],
         "asked": found.asked,
         "judgments": _judgments(found.collection, found.judgments),

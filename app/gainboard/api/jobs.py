@@ -65,6 +65,7 @@ def show(request: Request, seen: Seen[StoredJob], made: dict[str, Any] | None) -
         progress=Progress(done=job.parts_done, total=job.parts),
         params=job.params,
         qrels_version=job.qrels_version,
+        judgment_set=job.judgment_set,
         created_at=job.created_at,
         started_at=job.started_at,
         finished_at=job.finished_at,

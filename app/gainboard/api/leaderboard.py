@@ -49,7 +49,7 @@ class AskedLeaderboard(Asked):
     def question(self) -> Question:
         """Return the question about all runs."""
         return Question(
-            self.metric, None, self.given(), self.qrels, group_of(self.topics), late=self.late, names=self.names
+            self.metric, None, self.given(), self.version_name, group_of(self.topics), late=self.late, names=self.names
         )
 
 
@@ -122,6 +122,7 @@ def _show(request: Request, found: RankedRuns, grouping: GroupsJob | None) -> Le
     return LeaderboardAnswer(
         collection=scores.collection.name,
         qrels_version=scores.shown_version,
+        judgment_set=scores.qrels.judgments,
         topic_group=ChosenGroup(**scores.chosen.described()) if scores.chosen else None,
         by_group=[
             GroupColumn(**each.chosen.described(), topics_scored=dict(each.topics_scored)) for each in found.by_group

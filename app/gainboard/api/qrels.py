@@ -15,6 +15,7 @@ from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.answers import Page
 from gainboard.api.models.qrels import Columns, ShownQrels
+from gainboard.api.models.texts import Slug
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.readers import ReadersDep
@@ -30,13 +31,14 @@ from gainboard.errors import (
     UnsupportedEncoding,
 )
 from gainboard.evaluation import publication, qrels
-from gainboard.store.records import Qrels
+from gainboard.store.records import OFFICIAL, Qrels, VersionName
 from gainboard.work.jobs.judge import JUDGE, JudgeParams
 from gainboard.work.orders import launch
 
 router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
 
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+JudgmentsDep = Annotated[Slug, Query(description="Name of a judgment set")]
 QUEUED = "Judging all runs takes a job, to which `Location` leads. Until it ends, the version is a draft."
 
 
@@ -47,6 +49,13 @@ class AskedVersion(BaseModel):
         Columns | None, Field(description="How to read the columns of the file, if they can be read in several ways")
     ] = None
     draft: Annotated[bool, Field(description="Keep the version unpublished: only organisers see it")] = False
+    judgments: Annotated[
+        Slug,
+        Field(
+            description="Name of the judgment set. A new name makes a set, which only organisers see until they "
+            "release it"
+        ),
+    ] = OFFICIAL
 
 
 def show(found: Qrels, *, in_use: bool, job: str | None = None) -> ShownQrels:
@@ -57,7 +66,8 @@ def show(found: Qrels, *, in_use: bool, job: str | None = None) -> ShownQrels:
 
 def _judged_by_job(desk: Desk, collection: str, version: Qrels, *, publish: bool) -> Response:
     """Start the job that judges all runs by a draft, and return the answer that says so."""
-    job = launch(desk.workspace, desk.principal, collection, JUDGE, JudgeParams(qrels=version.version, publish=publish))
+    asked = JudgeParams(judgments=version.judgments, qrels=version.version, publish=publish)
+    job = launch(desk.workspace, desk.principal, collection, JUDGE, asked)
     desk.engine.wake()
     location = address(desk.request, f"/v1/jobs/{job.id}")
     return answer(show(version, in_use=False, job=job.id), 202, Location=location, Retry_After="1")
@@ -102,13 +112,15 @@ async def put_qrels(
     await run_in_threadpool(qrels.admit, workspace, principal, collection)
     async with readers.reading(principal), uploads.received(request, workspace.limits.compressed_bytes, asked) as sent:
         columns, draft = sent.asked.columns, sent.asked.draft
+        judgments = sent.asked.judgments
         published = await run_in_threadpool(
-            qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft
+            qrels.publish, workspace, principal, collection, sent.body, columns, draft=draft, judgments=judgments
         )
         if published.takes_job:
             return await run_in_threadpool(_judged_by_job, desk, collection, published.qrels, publish=not draft)
     version = published.qrels.version
-    location = address(request, f"/v1/collections/{collection}/qrels/{version}")
+    of_set = "" if judgments == OFFICIAL else f"?judgments={judgments}"
+    location = address(request, f"/v1/collections/{collection}/qrels/{version}{of_set}")
     in_use = published.qrels.published_at is not None  # an upload gives back a draft or the newest published version
     return answer(show(published.qrels, in_use=in_use), 201 if published.created else 200, Location=location)
 
@@ -119,11 +131,12 @@ def list_qrels(
     workspace: WorkspaceDep,
     principal: PrincipalDep,
     paging: PagingDep,
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> Page[ShownQrels]:
-    """List the versions by number; only organisers see drafts. One has `in_use`: it answers requests that name no
-    version.
+    """List the versions of a judgment set by number; only organisers see drafts. One has `in_use`: it answers requests
+    that name no version.
     """
-    found = qrels.versions(workspace, principal, collection, paging.after_number, paging.wanted)
+    found = qrels.versions(workspace, principal, collection, judgments, paging.after_number, paging.wanted)
     return paging.page(found, lambda each: each.qrels.version, lambda each: show(each.qrels, in_use=each.in_use))
 
 
@@ -142,9 +155,10 @@ def read_qrels(
     request: Request,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> Response:
     """Return one version; with `Accept: text/plain` the file as it was uploaded."""
-    found = qrels.version(workspace, principal, collection, version)
+    found = qrels.version(workspace, principal, collection, VersionName(judgments, version))
     if accepts(request, "text/plain"):
         etag = {"ETag": f'"{found.qrels.sha256}"'}
         return StreamingResponse(qrels.file(workspace, found.qrels), media_type="text/plain", headers=etag)
@@ -156,22 +170,28 @@ def read_qrels(
     response_model=ShownQrels,
     responses=documented(Forbidden, Conflict, TooManyJobs, also={202: {"model": ShownQrels, "description": QUEUED}}),
 )
-def publish_qrels(collection: CollectionName, version: Version, desk: DeskDep) -> Response:
+def publish_qrels(
+    collection: CollectionName, version: Version, desk: DeskDep, judgments: JudgmentsDep = OFFICIAL
+) -> Response:
     """Publish a draft or an earlier version: from now on its judgments are used.
 
     All stored runs are judged by it first. If those have more than 256 MiB, the answer is 202, and `Location` leads to
     a job of kind `judge`, which publishes the version. Scores under the other versions stay available by number.
     """
-    workspace, principal = desk.workspace, desk.principal
-    if publication.takes_job(workspace, principal, collection, version):
-        found = qrels.version(workspace, principal, collection, version).qrels
+    workspace, principal, named = desk.workspace, desk.principal, VersionName(judgments, version)
+    if publication.takes_job(workspace, principal, collection, named):
+        found = qrels.version(workspace, principal, collection, named).qrels
         return _judged_by_job(desk, collection, found, publish=True)
-    return answer(show(publication.publish(workspace, principal, collection, version), in_use=True))
+    return answer(show(publication.publish(workspace, principal, collection, named), in_use=True))
 
 
 @router.delete("/{version}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))
 def discard_qrels(
-    collection: CollectionName, version: Version, workspace: WorkspaceDep, principal: PrincipalDep
+    collection: CollectionName,
+    version: Version,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    judgments: JudgmentsDep = OFFICIAL,
 ) -> None:
     """Discard a draft and the jobs about it. Its number is not used again."""
-    publication.discard(workspace, principal, collection, version)
+    publication.discard(workspace, principal, collection, VersionName(judgments, version))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.run_profile import RunProfileAnswer
 from gainboard.api.problems import documented
 from gainboard.api.runs import RunName
+from gainboard.api.versions import VersionQuery
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.run_profile import DEPTH, RunProfile, run_profile
@@ -24,15 +25,12 @@ def _described(parameter: str) -> str:
     return f"{query_parameters()[parameter].description} It is {query_parameters()[parameter].limits}."
 
 
-class AskedProfile(BaseModel):
+class AskedProfile(VersionQuery):
     """The query of a request for the curves of a run."""
 
     gains: Annotated[str | None, Field(max_length=1000, description=_described("gains"))] = None
     rel: Annotated[str, Field(max_length=1000, description=_described("rel"))] = "1"
     depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show")] = DEPTH
-    qrels: Annotated[
-        int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
-    ] = None
 
 
 @router.get(
@@ -50,7 +48,8 @@ def read_profile(
     """Return the curves of a run: the share of judged documents and the cumulated gain by rank, and the interpolated
     precision by recall (principals who may see the judgments).
     """
-    found = run_profile(workspace, principal, collection, run, **asked.model_dump())
+    setting = asked.model_dump(include={"gains", "rel", "depth"})
+    found = run_profile(workspace, principal, collection, run, **setting, qrels=asked.version_name)
     return answer(show(found))
 
 
@@ -59,6 +58,7 @@ def show(found: RunProfile) -> dict[str, Any]:
     return {
         "collection": found.collection.name,
         "qrels_version": found.qrels.version,
+        "judgment_set": found.qrels.judgments,
         "name": found.run.name,
         "team": found.run.team,
         "late": is_late(found.collection, found.run),

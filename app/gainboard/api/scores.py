@@ -16,6 +16,7 @@ from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.scores import ScoresAnswer
 from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.problems import documented
+from gainboard.api.versions import VersionQuery
 from gainboard.errors import (
     BadExpression,
     BadGains,
@@ -81,13 +82,10 @@ Defaults: type[ParameterDefaults] = create_model(
 )
 
 
-class Asked(Defaults):  # type: ignore[misc, valid-type]
+class Asked(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
     """The query that every request for scores shares."""
 
     metric: Expressions = Field(default_factory=list)
-    qrels: Annotated[
-        int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
-    ] = None
     topics: Annotated[TopicsAsked | None, Field(description=TOPICS_QUERY)] = None
     late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
     names: Annotated[
@@ -158,7 +156,7 @@ def read_scores(
         asked.metric,
         asked.run,
         asked.given(),
-        asked.qrels,
+        asked.version_name,
         group_of(asked.topics),
         per_topic=per_topic,
         most=most,
@@ -205,6 +203,7 @@ def _json(found: ScoreTable, per_topic: bool, ties: Sequence[ScoredTies] = ()) -
     return {
         "collection": found.collection.name,
         "qrels_version": found.shown_version,
+        "judgment_set": found.qrels.judgments,
         **({"topic_group": found.chosen.described()} if found.chosen else {}),
         "metrics": labels,
         "asked": found.asked,

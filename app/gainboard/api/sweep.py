@@ -16,6 +16,7 @@ from gainboard.api.models.sweep import SweepAnswer
 from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_of
 from gainboard.api.problems import documented
 from gainboard.api.scores import Expressions
+from gainboard.api.versions import VersionQuery
 from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.sweeping import MOST_POINTS, Grid, SweptScores, sweep
@@ -57,13 +58,10 @@ Values: type[Varied] = create_model(
 )
 
 
-class SweepQuery(Values):  # type: ignore[misc, valid-type]
+class SweepQuery(Values, VersionQuery):  # type: ignore[misc, valid-type]
     """The query of a request for a sweep."""
 
     metric: Expressions = Field(default_factory=list)
-    qrels: Annotated[
-        int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
-    ] = None
     run: Annotated[
         list[str] | None,
         Field(max_length=10_000, description="Names of runs; all runs that the token may see by default"),
@@ -88,7 +86,7 @@ def read_sweep(
     """Return mean scores of runs under every combination of the given values, computed in one pass (principals who may
     see scores under any parameters). Example: `?metric=Q&gains=3:2:1&gains=10:5:1&beta=0.1&beta=1&beta=10`.
     """
-    grid = Grid(asked.metric, asked.given(), asked.run, asked.qrels, asked.late, group_of(asked.topics))
+    grid = Grid(asked.metric, asked.given(), asked.run, asked.version_name, asked.late, group_of(asked.topics))
     found = sweep(workspace, principal, collection, grid)
     if (asked.format or ("csv" if accepts(request, "text/csv") else "json")) == "csv":
         return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
@@ -100,6 +98,7 @@ def _json(found: SweptScores, grid: Grid) -> dict[str, Any]:
     return {
         "collection": found.collection.name,
         "qrels_version": found.qrels.version,
+        "judgment_set": found.qrels.judgments,
         "topic_group": found.chosen and found.chosen.described(),
         "grid": grid.values,
         "points": [

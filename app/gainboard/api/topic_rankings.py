@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.runs import LATE_QUERY
 from gainboard.api.models.topic_rankings import TopicRankingsAnswer
 from gainboard.api.problems import documented
+from gainboard.api.versions import VersionQuery
 from gainboard.errors import JudgmentsHidden, NoQrels
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.topic_rankings import DEPTH, TopicRankings, topic_rankings
@@ -20,13 +21,10 @@ from gainboard.store.records import LateShown
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
 
-class AskedTopicRankings(BaseModel):
+class AskedTopicRankings(VersionQuery):
     """The query of a request for the rankings of a topic."""
 
     depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show")] = DEPTH
-    qrels: Annotated[
-        int | None, Field(ge=1, le=2**31 - 1, description="Number of a qrels version; the newest by default")
-    ] = None
     late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
 
 
@@ -47,7 +45,7 @@ def read_topic_rankings(
     of the ideal ranking (principals who may see the judgments).
     """
     found = topic_rankings(
-        *(workspace, principal, collection, topic), depth=asked.depth, qrels=asked.qrels, late=asked.late
+        *(workspace, principal, collection, topic), depth=asked.depth, qrels=asked.version_name, late=asked.late
     )
     return answer(show(found))
 
@@ -58,6 +56,7 @@ def show(found: TopicRankings) -> dict[str, Any]:
     return {
         "collection": here.name,
         "qrels_version": found.qrels.version,
+        "judgment_set": found.qrels.judgments,
         "topic": found.topic,
         "depth": found.depth,
         "judged": [

@@ -143,13 +143,19 @@ def run_option(parser: argparse.ArgumentParser) -> None:
 
 
 def qrels_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names a version of the judgments."""
+    """Add the options that name a version of the judgments, and their set."""
+    judgments_option(parser)
     parser.add_argument("--qrels", metavar="VERSION", type=int, help="a version (default: the published one)")
 
 
 def topics_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that chooses the topics."""
     parser.add_argument("--topics", metavar="GROUP", help="a topic group: scores over its topics alone (default: all)")
+
+
+def judgments_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names a judgment set."""
+    parser.add_argument("--judgments", metavar="SET", help="a judgment set (default: the official one)")
 
 
 def late_option(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypedDict, Unpack
 from gainboard.api.models.answers import Page
 from gainboard.api.models.collections import ShownCollection
 from gainboard.api.models.impact import ImpactAnswer
+from gainboard.api.models.judgment_sets import SetState, ShownJudgmentSet
 from gainboard.api.models.qrels import Columns, ShownQrels
 from gainboard.api.models.teams import ShownTeam
 from gainboard.api.models.tokens import CreatedToken, ShownToken
@@ -85,44 +86,73 @@ class CampaignCalls:
 
     @call
     def put_qrels(
-        self, collection: str, file: Source, *, columns: Columns | None = None, draft: bool | None = None
+        self,
+        collection: str,
+        file: Source,
+        *,
+        columns: Columns | None = None,
+        draft: bool | None = None,
+        judgments: str | None = None,
     ) -> Call[ShownQrels]:
-        """Upload a qrels file in TREC's or NTCIR's format as the next version. A draft is not published yet."""
-        query = {"columns": columns, "draft": draft}
+        """Upload a qrels file in TREC's or NTCIR's format as the next version. A draft is not published yet.
+
+        `judgments` names a judgment set, by default the official one. A new name makes a set.
+        """
+        query = {"columns": columns, "draft": draft, "judgments": judgments}
         path = api_path("collections", collection, "qrels")
         return read_model(ShownQrels, Request("PUT", path, query, upload=Upload.of(file)))
 
     @listing
-    def qrels(self, collection: str) -> Pages[ShownQrels]:
-        """List the versions of the qrels, by number; only organisers see drafts."""
-        return Pages(Page[ShownQrels], api_path("collections", collection, "qrels"))
+    def qrels(self, collection: str, *, judgments: str | None = None) -> Pages[ShownQrels]:
+        """List the versions of a judgment set, by number; only organisers see drafts."""
+        return Pages(Page[ShownQrels], api_path("collections", collection, "qrels"), {"judgments": judgments})
 
     @call
-    def qrels_version(self, collection: str, version: int) -> Call[ShownQrels]:
+    def qrels_version(self, collection: str, version: int, *, judgments: str | None = None) -> Call[ShownQrels]:
         """Return one version of the qrels."""
-        return read_model(ShownQrels, Request("GET", api_path("collections", collection, "qrels", version)))
+        path = api_path("collections", collection, "qrels", version)
+        return read_model(ShownQrels, Request("GET", path, {"judgments": judgments}))
 
     @call
-    def qrels_file(self, collection: str, version: int) -> Call[bytes]:
+    def qrels_file(self, collection: str, version: int, *, judgments: str | None = None) -> Call[bytes]:
         """Return a qrels file as it was uploaded, decompressed."""
-        return read_bytes(Request("GET", api_path("collections", collection, "qrels", version), accept="text/plain"))
+        path = api_path("collections", collection, "qrels", version)
+        return read_bytes(Request("GET", path, {"judgments": judgments}, accept="text/plain"))
 
     @call
-    def save_qrels_file(self, collection: str, version: int, to: str | PathLike[str]) -> Call[Path]:
+    def save_qrels_file(
+        self, collection: str, version: int, to: str | PathLike[str], *, judgments: str | None = None
+    ) -> Call[Path]:
         """Write a qrels file to a path. The file appears when it is complete."""
         path = api_path("collections", collection, "qrels", version)
-        return save_file(Request("GET", path, accept="text/plain", to=Path(to)))
+        return save_file(Request("GET", path, {"judgments": judgments}, accept="text/plain", to=Path(to)))
 
     @call
-    def publish_qrels(self, collection: str, version: int) -> Call[ShownQrels]:
+    def publish_qrels(self, collection: str, version: int, *, judgments: str | None = None) -> Call[ShownQrels]:
         """Publish a draft, or a version that another one has replaced (organisers)."""
         path = api_path("collections", collection, "qrels", version, "publish")
-        return read_model(ShownQrels, Request("POST", path))
+        return read_model(ShownQrels, Request("POST", path, {"judgments": judgments}))
 
     @call
-    def discard_qrels(self, collection: str, version: int) -> Call[None]:
+    def discard_qrels(self, collection: str, version: int, *, judgments: str | None = None) -> Call[None]:
         """Discard a draft (organisers)."""
-        return delete(api_path("collections", collection, "qrels", version))
+        return delete(api_path("collections", collection, "qrels", version), {"judgments": judgments})
+
+    @listing
+    def judgment_sets(self, collection: str) -> Pages[ShownJudgmentSet]:
+        """List the judgment sets by name, such as those of several assessors; the official one is among them."""
+        return Pages(Page[ShownJudgmentSet], api_path("collections", collection, "judgments"))
+
+    @call
+    def change_judgment_set(self, collection: str, judgments: str, state: SetState) -> Call[ShownJudgmentSet]:
+        """Release a judgment set (`"released"`), or hide it again (`"hidden"`) (organisers)."""
+        path = api_path("collections", collection, "judgments", judgments)
+        return read_model(ShownJudgmentSet, Request("PATCH", path, json={"state": state}))
+
+    @call
+    def delete_judgment_set(self, collection: str, judgments: str) -> Call[None]:
+        """Delete a judgment set with all its versions (organisers)."""
+        return delete(api_path("collections", collection, "judgments", judgments))
 
     @call
     def impact(
@@ -131,14 +161,17 @@ class CampaignCalls:
         version: int,
         /,
         *,
+        judgments: str | None = None,
         against: int | None = None,
+        against_judgments: str | None = None,
         metrics: str | Sequence[str] = (),
         runs: str | Sequence[str] = (),
         alpha: float | None = None,
         **parameters: Parameter,
     ) -> Call[ImpactAnswer]:
         """Return what a version of the qrels, such as a draft, changes against another version (organisers)."""
-        query = {"against": against, "metric": metrics, "run": runs, "alpha": alpha, **parameters}
+        named = {"judgments": judgments, "against": against, "against_judgments": against_judgments}
+        query = {**named, "metric": metrics, "run": runs, "alpha": alpha, **parameters}
         path = api_path("collections", collection, "qrels", version, "impact")
         return read_model(ImpactAnswer, Request("GET", path, query))
 

@@ -135,9 +135,9 @@ def save_file(request: Request) -> Call[Path]:
     return request.to
 
 
-def delete(path: str) -> Call[None]:
+def delete(path: str, query: Query | None = None) -> Call[None]:
     """Request the removal of a resource."""
-    yield Request("DELETE", path, removes=True)
+    yield Request("DELETE", path, query or {}, removes=True)
 
 
 def api_path(*parts: str | int) -> str:

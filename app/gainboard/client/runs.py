@@ -108,6 +108,7 @@ class ScoreCalls:
         runs: Names = (),
         topics: Topics = False,
         ties: Literal["range", "expected"] | None = None,
+        judgments: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
         names: str | None = None,
@@ -124,6 +125,7 @@ class ScoreCalls:
             "run": runs,
             "topics": topics_query(topics),
             "ties": ties,
+            "judgments": judgments,
             "qrels": qrels,
             "late": late,
             "names": names,
@@ -141,6 +143,7 @@ class ScoreCalls:
         format: Literal["csv", "trec_eval"] = "csv",
         runs: Names = (),
         topics: Topics = False,
+        judgments: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
         names: str | None = None,
@@ -151,6 +154,7 @@ class ScoreCalls:
             "metric": metrics,
             "run": runs,
             "topics": topics_query(topics),
+            "judgments": judgments,
             "qrels": qrels,
             "late": late,
             "names": names,
@@ -170,6 +174,7 @@ class ScoreCalls:
         by: str | None = None,
         topics: str | None = None,
         by_group: Names = (),
+        judgments: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
         names: str | None = None,
@@ -185,6 +190,7 @@ class ScoreCalls:
             "by": by,
             "topics": topics,
             "by_group": by_group,
+            "judgments": judgments,
             "qrels": qrels,
             "late": late,
             "names": names,
@@ -203,6 +209,7 @@ class ScoreCalls:
         *,
         margin: float | None = None,
         topics: str | None = None,
+        judgments: str | None = None,
         qrels: int | None = None,
         names: str | None = None,
         **parameters: Parameter,
@@ -211,7 +218,7 @@ class ScoreCalls:
 
         `margin` also asks whether the runs are equivalent.
         """
-        query = {"run": (first, second), "metric": metrics, "margin": margin, "qrels": qrels}
+        query = {"run": (first, second), "metric": metrics, "margin": margin, "judgments": judgments, "qrels": qrels}
         path = api_path("collections", collection, "compare")
         return read_model(Comparison, Request("GET", path, {**query, "topics": topics, "names": names, **parameters}))
 
@@ -226,12 +233,20 @@ class ScoreCalls:
         runs: Names = (),
         margin: float | None = None,
         topics: str | None = None,
+        judgments: str | None = None,
         qrels: int | None = None,
         names: str | None = None,
         **parameters: Parameter,
     ) -> Call[Comparison]:
         """Compare all runs, or the named runs, with each baseline. Levels are corrected for exactly these pairs."""
-        query = {"baseline": baselines, "run": runs, "metric": metrics, "margin": margin, "qrels": qrels}
+        query = {
+            "baseline": baselines,
+            "run": runs,
+            "metric": metrics,
+            "margin": margin,
+            "judgments": judgments,
+            "qrels": qrels,
+        }
         path = api_path("collections", collection, "compare")
         return read_model(Comparison, Request("GET", path, {**query, "topics": topics, "names": names, **parameters}))
 
@@ -242,12 +257,16 @@ class ScoreCalls:
         topic: str,
         *,
         depth: int | None = None,
+        judgments: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
     ) -> Call[TopicRankingsAnswer]:
         """Return the levels that each run found for a topic, by rank, and those of the ideal ranking."""
         path = api_path("collections", collection, "topics", topic, "rankings")
-        return read_model(TopicRankingsAnswer, Request("GET", path, {"depth": depth, "qrels": qrels, "late": late}))
+        return read_model(
+            TopicRankingsAnswer,
+            Request("GET", path, {"depth": depth, "judgments": judgments, "qrels": qrels, "late": late}),
+        )
 
     @call
     def run_profile(
@@ -258,11 +277,12 @@ class ScoreCalls:
         gains: str | None = None,
         rel: int | None = None,
         depth: int | None = None,
+        judgments: str | None = None,
         qrels: int | None = None,
     ) -> Call[RunProfileAnswer]:
         """Return the curves of a run: judged share and gain by rank, interpolated precision by recall."""
         path = api_path("collections", collection, "runs", run, "profile")
-        query = {"gains": gains, "rel": rel, "depth": depth, "qrels": qrels}
+        query = {"gains": gains, "rel": rel, "depth": depth, "judgments": judgments, "qrels": qrels}
         return read_model(RunProfileAnswer, Request("GET", path, query))
 
     @call
@@ -274,10 +294,19 @@ class ScoreCalls:
         *,
         runs: Names = (),
         topics: str | None = None,
+        judgments: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
         **parameters: Parameter | Sequence[Parameter],
     ) -> Call[Sweep]:
         """Return mean scores under every combination of parameters: `gains=["3:2:1", "10:5:1"], beta=[0.1, 1, 10]`."""
-        query = {"metric": metrics, "run": runs, "topics": topics, "qrels": qrels, "late": late, **parameters}
+        query = {
+            "metric": metrics,
+            "run": runs,
+            "topics": topics,
+            "judgments": judgments,
+            "qrels": qrels,
+            "late": late,
+            **parameters,
+        }
         return read_model(Sweep, Request("GET", api_path("collections", collection, "sweep"), query))

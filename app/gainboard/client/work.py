@@ -216,6 +216,7 @@ class WorkCalls(Generic[JobT, ReportT]):
         *,
         by: str | None = None,
         topics: str | None = None,
+        judgments: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
         **parameters: Parameter,
@@ -224,7 +225,15 @@ class WorkCalls(Generic[JobT, ReportT]):
 
         The arguments are those of `leaderboard`. An equal request returns the same job.
         """
-        query = {"metric": metrics, "by": by, "topics": topics, "qrels": qrels, "late": late, **parameters}
+        query = {
+            "metric": metrics,
+            "by": by,
+            "topics": topics,
+            "judgments": judgments,
+            "qrels": qrels,
+            "late": late,
+            **parameters,
+        }
         path = api_path("collections", collection, "leaderboard", "groups")
         return self._request_job(Request("POST", path, query, once=True))
 

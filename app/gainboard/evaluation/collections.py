@@ -18,7 +18,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import Scale, expand, parse_gains, resolve
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, Action, Collection, Qrels
+from gainboard.store.records import FIXED_BY_DATA, FROM_QRELS, NEWEST, Action, Collection, Qrels
 from gainboard.trec import FileWarning
 from gainboard.trec.findings import RESERVED_TOPIC
 
@@ -63,7 +63,7 @@ def change(workspace: Workspace, principal: Principal, name: str, values: dict[s
         if "policy" in values:
             values = values | {"policy": policies.merged(old.policy, values["policy"])}
         if values.get("topics") == FROM_QRELS:
-            values = values | {"topics": judged_topics(workspace, tx, select(tx, view, None)).topics}
+            values = values | {"topics": judged_topics(workspace, tx, select(tx, view, NEWEST)).topics}
         _check({field: getattr(old, field) for field in CHECKED} | values)
         new = collections.change(tx, old.id, **values, released_at=_released_at(old, values, workspace.now()))
         _record_change(tx, principal, old, new)

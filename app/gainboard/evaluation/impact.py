@@ -23,7 +23,7 @@ from gainboard.statistics.correlation import kendall_matrix
 from gainboard.statistics.means import competition_ranks
 from gainboard.statistics.pairs import pair_count
 from gainboard.store import runs
-from gainboard.store.records import Collection, Qrels, Run
+from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
 MOST_METRICS = 10
 """The most expressions in one request."""
@@ -73,13 +73,13 @@ def impact(
     workspace: Workspace,
     principal: Principal,
     name: str,
-    number: int,
+    named: VersionName,
     question: Question,
     *,
-    against: int | None = None,
+    against: VersionName = NEWEST,
     alpha: float = 0.05,
 ) -> Impact:
-    """Compare a version with another one, by default with the published one; for organisers.
+    """Compare a version with another one, by default with the published official one; for organisers.
 
     Raise NotFound, NoQrels if nothing was published, and BadInput if the question is invalid or too large.
     """
@@ -87,7 +87,7 @@ def impact(
         view = open_collection(tx, principal, name)
         view.require_organiser()
         collection = view.collection
-        versions = [select(tx, view, asked) for asked in (against, number)]
+        versions = [select(tx, view, asked) for asked in (against, named)]
         judged = [judged_topics(workspace, tx, version) for version in versions]
         selection = AllRuns() if question.runs is None else NamedRuns(tuple(question.runs))
         chosen = selection.candidates(runs.page(tx, collection.id), collection.name)

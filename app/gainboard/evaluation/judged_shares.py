@@ -18,7 +18,7 @@ from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import judged_share
 from gainboard.store import runs
-from gainboard.store.records import Run
+from gainboard.store.records import NEWEST, Run
 
 DEPTH: Final = 100
 MOST_RUNS: Final = 500
@@ -43,7 +43,7 @@ def judged_shares(workspace: Workspace, principal: Principal, name: str) -> Judg
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        version = JudgedVersion.of(workspace, tx, select(tx, view, None))
+        version = JudgedVersion.of(workspace, tx, select(tx, view, NEWEST))
         every = choose(workspace, tx, view, None)
     if not every:
         raise NoQrels(f"{name!r} has no runs yet, so nothing of them is judged.")

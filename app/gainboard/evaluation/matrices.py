@@ -19,7 +19,7 @@ from gainboard.evaluation.topic_groups import ChosenTopics
 from gainboard.evaluation.versions import JudgedVersion, index_of
 from gainboard.evaluation.workspace import Recent, Workspace
 from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, Scale, mean_of, resolve, score_all
-from gainboard.store.records import Collection, Qrels, Run
+from gainboard.store.records import Collection, Qrels, Run, VersionName
 
 Floats = NDArray[np.float64]
 KEPT_BYTES = 256 << 20
@@ -41,7 +41,7 @@ class Matrices:
         judged: JudgedTopics,
         candidates: Sequence[Run],
         selection: Selection,
-        others: Mapping[int, JudgedVersion] = {},
+        others: Mapping[VersionName, JudgedVersion] = {},
         left_out: Mapping[str, str] = {},
         chosen: ChosenTopics | None = None,
         custom: CustomMetrics = NO_CUSTOM,
@@ -70,9 +70,9 @@ class Matrices:
         """Return the workspace that stores the collection."""
         return self._workspace
 
-    def under(self, version: int) -> Matrices:
+    def under(self, version: VersionName) -> Matrices:
         """Return the same runs, chosen under this version, over another one of the given versions."""
-        if version == self.qrels.version:
+        if version == self.qrels.named:
             return self
         return self._under(version)
 
@@ -126,7 +126,7 @@ class Matrices:
         """Return the run with this index, in the form from which curves are drawn."""
         return self._curves(self._places[run], rel, condensed)
 
-    def _over(self, version: int) -> Matrices:
+    def _over(self, version: VersionName) -> Matrices:
         other, same = self._others[version], _SameRuns(self.run_count, lambda: self._places)
         return Matrices(
             self._workspace, self.collection, other.qrels, other.topics, self.candidates, same, custom=self.custom

@@ -10,7 +10,7 @@ from gainboard.evaluation.scoring import ScoreTable
 from gainboard.evaluation.visibility import look
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.job_records import JobState
-from gainboard.store.records import Collection
+from gainboard.store.records import OFFICIAL, Collection
 from gainboard.store.standing import Standing
 
 
@@ -30,10 +30,12 @@ def origin_of(scores: ScoreTable, job: str | None = None, job_state: JobState | 
     """Return the origin of an answer that is the same for everyone who sees every score; None for other answers.
 
     While judgments are hidden, scores count against a budget, so each one must pass the code that counts. Only
-    organisers see drafts, and discarding a draft does not change the revision. Uploaded scores ask for more than to see
-    every score.
+    organisers see drafts, and discarding a draft does not change the revision. Not everyone sees other judgment sets,
+    and uploaded scores ask for more than to see every score.
     """
-    if scores.disclosure is not None or scores.qrels.published_at is None or customs_of(scores.metrics):
+    if scores.disclosure is not None or scores.qrels.published_at is None:
+        return None
+    if scores.qrels.judgments != OFFICIAL or customs_of(scores.metrics):
         return None
     return Origin(scores.collection, job, job_state)
 

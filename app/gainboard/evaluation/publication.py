@@ -16,7 +16,7 @@ from gainboard.evaluation.visibility import open_collection, open_locked, requir
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, jobs, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, OrderBy, Qrels, Run
+from gainboard.store.records import OFFICIAL, Collection, OrderBy, Qrels, Run, VersionName
 
 Rows = dict[int, dict[str, Any]]
 """The joins of runs with a qrels version, as rows for the store, by the run's id."""
@@ -64,9 +64,9 @@ def store_judged(tx: Transaction, collection: Collection, judged: Rows, qrels_id
     runs.add_judged(tx, [judged[run_id] | {"run_id": run_id, "qrels_id": qrels_id} for run_id in new])
 
 
-def after_all(tx: Transaction, collection: Collection, now: datetime) -> datetime:
-    """Return the time of a publication, later than all others even if the clock was set back or did not move."""
-    newest = qrels.find(tx, collection.id)
+def after_all(tx: Transaction, collection: Collection, judgments: str, now: datetime) -> datetime:
+    """Return the time of a set's publication, later than all others even if the clock was set back or did not move."""
+    newest = qrels.find(tx, collection.id, VersionName(judgments))
     if newest is None or newest.published_at is None:
         return now
     return max(now, newest.published_at + timedelta(microseconds=1))
@@ -79,7 +79,7 @@ def set_order(tx: Transaction, principal: Principal, collection: Collection, ord
         audit.record(tx, principal, "collection-changed", changed.name, changed, settings=differences)
 
 
-def takes_job(workspace: Workspace, principal: Principal, name: str, number: int) -> bool:
+def takes_job(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> bool:
     """Return whether the runs that this version has not judged yet take longer than a request may.
 
     Raise NotFound if there is no such version.
@@ -87,7 +87,7 @@ def takes_job(workspace: Workspace, principal: Principal, name: str, number: int
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        return is_long(tx, view.collection, select(tx, view, number))
+        return is_long(tx, view.collection, select(tx, view, named))
 
 
 def is_long(tx: Transaction, collection: Collection, version: Qrels | None = None) -> bool:
@@ -99,13 +99,16 @@ def publish_judged(
     tx: Transaction, principal: Principal, collection: Collection, version: Qrels, now: datetime
 ) -> Qrels:
     """Publish a version that has judged all runs, in a transaction that has locked the collection."""
-    set_order(tx, principal, collection, version.order_by)
-    audit.record(tx, principal, "qrels-published", str(version.version), collection, sha256=version.sha256)
-    return qrels.publish(tx, version.id, after_all(tx, collection, now))
+    if version.judgments == OFFICIAL:
+        set_order(tx, principal, collection, version.order_by)
+    else:  # its runs keep the order in which they were joined
+        collections.touch(tx, collection.id)
+    audit.record(tx, principal, "qrels-published", version.subject, collection, sha256=version.sha256)
+    return qrels.publish(tx, version.id, after_all(tx, collection, version.judgments, now))
 
 
-def publish(workspace: Workspace, principal: Principal, name: str, number: int) -> Qrels:
-    """Publish a draft, or a version that was replaced; its order becomes the collection's.
+def publish(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> Qrels:
+    """Publish a draft, or a version that was replaced; the order of an official one becomes the collection's.
 
     Stored runs that are not judged by it are judged first, outside the write transaction. The newest version is left
     unchanged. Raise NotFound if there is no such version.
@@ -113,15 +116,15 @@ def publish(workspace: Workspace, principal: Principal, name: str, number: int) 
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_organiser()
-        collection, found = view.collection, select(tx, view, number)
+        collection, found = view.collection, select(tx, view, named)
 
     def finish(judged: Rows) -> Qrels | None:
         with workspace.database.writing() as tx:
             view = open_locked(tx, principal, name)
             view.require_organiser()
             require_unchanged(collection, view.collection)
-            version = select(tx, view, number)
-            newest = qrels.find(tx, collection.id)
+            version = select(tx, view, named)
+            newest = qrels.find(tx, collection.id, named._replace(version=None))
             if newest is not None and newest.id == version.id:
                 return version
             # Runs may have arrived after the last look outside of this transaction. They are judged first.
@@ -140,7 +143,7 @@ def publish(workspace: Workspace, principal: Principal, name: str, number: int) 
     )
 
 
-def discard(workspace: Workspace, principal: Principal, name: str, number: int) -> None:
+def discard(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> None:
     """Discard a draft, with its open jobs. Its number is not used again.
 
     Raise NotFound if there is no such version, and Conflict if it was published.
@@ -148,9 +151,9 @@ def discard(workspace: Workspace, principal: Principal, name: str, number: int) 
     with workspace.database.writing() as tx:
         view = open_locked(tx, principal, name)
         view.require_organiser()
-        draft = select(tx, view, number)
+        draft = select(tx, view, named)
         if draft.published_at is not None:
-            raise Conflict(f"Version {number} was published, and answers refer to it. Only drafts can be discarded.")
+            raise Conflict(f"The {named} was published, and answers refer to it. Only drafts can be discarded.")
         discard_draft(tx, principal, view.collection, draft, workspace.now())
 
 
@@ -158,4 +161,4 @@ def discard_draft(tx: Transaction, principal: Principal, collection: Collection,
     """Discard a draft in a transaction that has locked the collection."""
     jobs.cancel_all(tx, collection.id, now, qrels_id=draft.id)
     qrels.discard(tx, draft.id, now)
-    audit.record(tx, principal, "qrels-discarded", str(draft.version), collection, sha256=draft.sha256)
+    audit.record(tx, principal, "qrels-discarded", draft.subject, collection, sha256=draft.sha256)

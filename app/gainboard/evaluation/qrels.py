@@ -15,12 +15,12 @@ from gainboard.evaluation.policy import CollectionPolicy, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
 from gainboard.evaluation.reading import Chunks, no_common_topics
-from gainboard.evaluation.versions import INDEXES, select
+from gainboard.evaluation.versions import INDEXES, require_set, select
 from gainboard.evaluation.visibility import open_collection, open_locked, require_unchanged
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import blobs, collections, qrels
+from gainboard.store import blobs, collections, judgment_sets, qrels
 from gainboard.store.database import Transaction
-from gainboard.store.records import Action, Collection, Qrels
+from gainboard.store.records import OFFICIAL, Action, Collection, Qrels, VersionName
 from gainboard.trec import FileWarning, Limits, QrelsFile, read_qrels
 
 
@@ -58,8 +58,9 @@ def publish(
     columns: str | None = None,
     *,
     draft: bool = False,
+    judgments: str = OFFICIAL,
 ) -> Published:
-    """Read a qrels file, judge the stored runs by it, and publish it or store it as a draft.
+    """Read a qrels file, judge the stored runs by it, and publish it or store it as a draft of a judgment set.
 
     All computing happens outside the write transaction. Runs that arrive meanwhile are judged before the version is
     stored. The bytes of the newest version create no new version, and those of a draft no new draft.
@@ -69,18 +70,20 @@ def publish(
         read = partial(_read, levels=collection.levels, columns=columns, limits=workspace.limits)
         file = intake.read(read)
         with workspace.database.reading() as tx:
-            if same := _same(tx, collection, intake, file, draft):
+            if same := _same(tx, collection, judgments, intake, file, draft):
                 return Published(same, created=False)
             is_long = publication.is_long(tx, collection)
         _refuse_foreign(collection, file)
         index = QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, collection.highest_level))
         if is_long:
-            return replace(_add_unjudged(workspace, principal, collection, intake, file, index), takes_job=True)
+            return replace(
+                _add_unjudged(workspace, principal, collection, judgments, intake, file, index), takes_job=True
+            )
         return with_all_judged(
             workspace,
             collection,
             lambda: index,
-            lambda judged: _add(workspace, principal, collection, intake, file, index, judged, draft),
+            lambda judged: _add(workspace, principal, collection, judgments, intake, file, index, judged, draft),
             order_by=collection.order_by,
         )
 
@@ -89,26 +92,31 @@ def _read(chunks: Chunks, *, levels: Sequence[str] | int, columns: str | None, l
     return read_qrels(chunks(), levels=levels, columns=columns, limits=limits)
 
 
-def _same(tx: Transaction, collection: Collection, intake: Intake, file: QrelsFile, draft: bool) -> Qrels | None:
-    newest = qrels.find(tx, collection.id)
+def _same(
+    tx: Transaction, collection: Collection, judgments: str, intake: Intake, file: QrelsFile, draft: bool
+) -> Qrels | None:
+    newest = qrels.find(tx, collection.id, VersionName(judgments))
     if newest is not None and newest.sha256 == intake.sha256 and newest.columns == file.columns:
         return newest
-    return qrels.find_draft(tx, collection.id, intake.sha256, file.columns, collection.order_by) if draft else None
+    if not draft:
+        return None
+    return qrels.find_draft(tx, collection.id, judgments, intake.sha256, file.columns, collection.order_by)
 
 
 def _add_unjudged(
     workspace: Workspace,
     principal: Principal,
     collection: Collection,
+    judgments: str,
     intake: Intake,
     file: QrelsFile,
     index: QrelsIndex,
 ) -> Published:
     """Store the version as a draft by which no run is judged yet. An equal draft is used again."""
     with workspace.database.reading() as tx:
-        if same := _same(tx, collection, intake, file, draft=True):
+        if same := _same(tx, collection, judgments, intake, file, draft=True):
             return Published(same, created=False)
-    added = _add(workspace, principal, collection, intake, file, index, None, draft=True)
+    added = _add(workspace, principal, collection, judgments, intake, file, index, None, draft=True)
     assert added is not None, "nothing waits for runs to be judged"
     return added
 
@@ -117,6 +125,7 @@ def _add(
     workspace: Workspace,
     principal: Principal,
     collection: Collection,
+    judgments: str,
     intake: Intake,
     file: QrelsFile,
     index: QrelsIndex,
@@ -128,21 +137,22 @@ def _add(
         view.require_organiser()
         require_unchanged(collection, view.collection, "order_by")
         # Another request may have stored the same file since the first check.
-        if same := _same(tx, collection, intake, file, draft):
+        if same := _same(tx, collection, judgments, intake, file, draft):
             return Published(same, created=False)
         if judged is not None and unjudged(tx, collection, judged):
             return None
         blobs.put(tx, content)
         now = workspace.now()
-        published_at = None if draft else after_all(tx, collection, now)
+        published_at = None if draft else after_all(tx, collection, judgments, now)
         values = _values(collection, intake, file, index, now)
-        added = qrels.add(tx, collection.id, created_at=now, published_at=published_at, **values)
+        judgment_sets.add(tx, collection.id, judgments, now)
+        added = qrels.add(tx, collection.id, judgments, created_at=now, published_at=published_at, **values)
         if judged is not None:
             store_judged(tx, collection, judged, added.id)
         if not draft:  # no answer uses a draft
             collections.touch(tx, collection.id)
         action: Action = "qrels-drafted" if draft else "qrels-published"
-        audit.record(tx, principal, action, str(added.version), collection, sha256=added.sha256, judged=added.judged)
+        audit.record(tx, principal, action, added.subject, collection, sha256=added.sha256, judged=added.judged)
     INDEXES.of(workspace).keep(added.id, index)
     return Published(added, created=True)
 
@@ -193,23 +203,26 @@ def _refuse_foreign(collection: Collection, file: QrelsFile) -> None:
         raise no_common_topics("qrels", next(iter(file.judgments)), collection.name, declared)
 
 
-def versions(workspace: Workspace, principal: Principal, name: str, after: int | None, limit: int) -> list[SeenQrels]:
-    """List the versions by number, for principals who may see the judgments; drafts only for organisers."""
+def versions(
+    workspace: Workspace, principal: Principal, name: str, judgments: str, after: int | None, limit: int
+) -> list[SeenQrels]:
+    """List a set's versions by number, for principals who may see its judgments; drafts only for organisers."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        found = qrels.page(tx, view.collection.id, drafts=view.organises, after=after, limit=limit)
-        newest = qrels.find(tx, view.collection.id)
+        require_set(tx, view, judgments)
+        found = qrels.page(tx, view.collection.id, judgments, drafts=view.organises, after=after, limit=limit)
+        newest = qrels.find(tx, view.collection.id, VersionName(judgments))
         return [SeenQrels(each, each == newest) for each in found]
 
 
-def version(workspace: Workspace, principal: Principal, name: str, number: int) -> SeenQrels:
+def version(workspace: Workspace, principal: Principal, name: str, named: VersionName) -> SeenQrels:
     """Return one version, for principals who may see the judgments."""
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         view.require_judgments()
-        found = select(tx, view, number)
-        return SeenQrels(found, found == qrels.find(tx, view.collection.id))
+        found = select(tx, view, named)
+        return SeenQrels(found, found == qrels.find(tx, view.collection.id, named._replace(version=None)))
 
 
 def file(workspace: Workspace, found: Qrels) -> Iterator[bytes]:

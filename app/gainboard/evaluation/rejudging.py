@@ -1,7 +1,7 @@
 """Another order of a collection's runs: stored files are read again, and the same judgments get new versions.
 
-No version ever changes. The published version, and every draft, gets a new version with the same judgments and the runs
-in the new order. The drafts under the old order are then discarded.
+No version ever changes. The published version of each judgment set, and every draft, gets a new version with the same
+judgments and the runs in the new order. The drafts under the old order are then discarded.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gainboard.evaluation.rereading import read_again
 from gainboard.evaluation.versions import index_of
 from gainboard.evaluation.visibility import open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store import collections, qrels, runs
+from gainboard.store import collections, judgment_sets, qrels, runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import Action, Collection, OrderBy, Qrels, Run
+from gainboard.store.records import Action, Collection, OrderBy, Qrels, Run, VersionName
 
 FAULTY_NAMED = 5
 """The most runs that one message names."""
@@ -40,7 +40,7 @@ class Plan:
 
     newest: Qrels | None
     replaced: tuple[Qrels, ...]
-    """Versions that get new ones, each with its present order; the published version is first."""
+    """Versions that get new ones, each with its present order; the published official version is first."""
     runs: tuple[Run, ...]
     next_version: int
 
@@ -48,7 +48,9 @@ class Plan:
     def of(cls, tx: Transaction, collection: Collection, order_by: OrderBy) -> Plan:
         """Return the plan for the present state of the database."""
         newest, drafts = qrels.find(tx, collection.id), qrels.drafts(tx, collection.id)
-        present = [*([newest] if newest else []), *drafts]
+        sets = [each.name for each in judgment_sets.page(tx, collection.id, hidden=True)]
+        others = [found for each in sets if (found := qrels.find(tx, collection.id, VersionName(each)))]
+        present = [*([newest] if newest else []), *others, *drafts]
         return cls(
             newest,
             tuple(version for version in present if version.order_by != order_by),
@@ -133,15 +135,13 @@ class OrderChange:
 
     def _replace(self, tx: Transaction, principal: Principal, plan: Plan, version: Qrels) -> None:
         now, is_draft = self.workspace.now(), version.published_at is None
-        published_at = None if is_draft else after_all(tx, self.collection, now)
+        published_at = None if is_draft else after_all(tx, self.collection, version.judgments, now)
         added = qrels.add_again(tx, version, order_by=self.order_by, created_at=now, published_at=published_at)
         rows = {run.id: dict(self.joins[_key(version, run)].row) for run in plan.runs}
         store_judged(tx, self.collection, rows, added.id)
         action: Action = "qrels-drafted" if is_draft else "qrels-published"
         details = {"sha256": added.sha256, "judged": added.judged, "order_by": self.order_by}
-        audit.record(
-            tx, principal, action, str(added.version), self.collection, **details, rejudged_from=version.version
-        )
+        audit.record(tx, principal, action, added.subject, self.collection, **details, rejudged_from=version.version)
         if is_draft:
             discard_draft(tx, principal, self.collection, version, now)
 

@@ -15,7 +15,7 @@ from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import CurvesOfRun, JudgedRuns, Scale, judged_share, query_parameters
-from gainboard.store.records import Collection, Qrels, Run
+from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
 Floats = NDArray[np.float64]
 DEPTH: Final = 100
@@ -53,7 +53,7 @@ def run_profile(
     gains: str | None = None,
     rel: str = "1",
     depth: int = DEPTH,
-    qrels: int | None = None,
+    qrels: VersionName = NEWEST,
 ) -> RunProfile:
     """Return the curves of a run; by default under the collection's gains.
 

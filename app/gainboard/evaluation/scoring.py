@@ -33,7 +33,7 @@ from gainboard.metrics import BoundMetric, Names, Scale, mean_all, score_all, tr
 from gainboard.statistics import mean_intervals
 from gainboard.store import runs
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, LateShown, Qrels, Run
+from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
 
 Floats = NDArray[np.float64]
 MOST_METRICS = 200
@@ -81,13 +81,13 @@ class Question:
     """A request for scores.
 
     `metrics` are expressions; if empty, those of the collection are used. `runs` are names; None means all runs.
-    `defaults` are values for parameters of metrics, and `qrels` is the version; None means the newest.
+    `defaults` are values for parameters of metrics, and `qrels` names the version.
     """
 
     metrics: Sequence[str] = ()
     runs: Sequence[str] | None = None
     defaults: Mapping[str, str] = field(default_factory=dict)
-    qrels: int | None = None
+    qrels: VersionName = NEWEST
     topics: str | None = None
     """The name of a topic group, for principals who may see scores under any parameters; None means all topics."""
     also: Sequence[str] = ()
@@ -197,7 +197,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         question.admit(view)
         custom = custom_metrics(tx, view, [*question.metrics, *question.also])
         bound, asked = bind(view.collection, question, presets(view), custom)
-        if question.qrels is not None:
+        if question.qrels != NEWEST:
             require_newest(tx, view, found)
         version = require(view, found, question.qrels)
         chosen, disclosure = limit(

@@ -21,7 +21,7 @@ from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric, Scale, expand, mean_all, resolve, score_all
-from gainboard.store.records import Collection, LateShown, Qrels, Run
+from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
 
 MOST_POINTS = 2000
 """The most combinations of parameters times metrics, counted before equal metrics are merged."""
@@ -39,7 +39,7 @@ class Grid:
     metrics: Sequence[str]
     values: Mapping[str, Sequence[str]]
     runs: Sequence[str] | None = None
-    qrels: int | None = None
+    qrels: VersionName = NEWEST
     late: LateShown = "include"
     topics: str | None = None
     """The name of a topic group; None means all topics."""

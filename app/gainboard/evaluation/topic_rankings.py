@@ -16,7 +16,7 @@ from gainboard.evaluation.scoring import choose
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.records import Collection, LateShown, Qrels, Run
+from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
 
 DEPTH: Final = 100
 """The deepest rank that is shown unless the request names another."""
@@ -62,7 +62,7 @@ def topic_rankings(
     topic: str,
     *,
     depth: int = DEPTH,
-    qrels: int | None = None,
+    qrels: VersionName = NEWEST,
     late: LateShown = "include",
 ) -> TopicRankings:
     """Return the rankings of a topic by all visible runs, in the order of the runs.
@@ -97,7 +97,7 @@ def _number(version: JudgedVersion, topic: str, name: str) -> int:
     try:
         return version.topics.topics.index(topic)
     except ValueError:
-        message = f"Version {version.qrels.version} of the qrels of {name!r} has no topic {topic!r}."
+        message = f"The qrels of {name!r}, {version.qrels.named}, have no topic {topic!r}."
         raise NotFound(message) from None
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gainboard.errors import JudgmentsHidden, NoQrels, NotFound
+from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal, Sender, behind, note_use
 from gainboard.evaluation.reading import NO_LIMITS
 from gainboard.evaluation.visibility import View, view_of
 from gainboard.evaluation.workspace import Cache, Workspace
-from gainboard.store import blobs, qrels, standing, tokens
+from gainboard.store import blobs, judgment_sets, qrels, standing, tokens
 from gainboard.store.database import Transaction
-from gainboard.store.records import Collection, Qrels
+from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
 from gainboard.trec import read_qrels
 
 JUDGED_TOPICS: Cache[int, JudgedTopics] = Cache(64)
@@ -47,35 +47,59 @@ class JudgedVersion:
 
 @contextmanager
 def opened(
-    workspace: Workspace, sender: Sender, name: str, number: int | None
+    workspace: Workspace, sender: Sender, name: str, named: VersionName
 ) -> Iterator[tuple[Transaction, View, Qrels | None]]:
     """Open a reading transaction, and yield it with the sender's view of the collection and a qrels version.
 
-    The version is the one with this number, or the newest if `number` is None. It may be None or a draft, so check it
-    with `require`. One statement reads everything. Raises the same errors as `open_collection`.
+    It may be None or a draft, so check it with `require`. One statement reads everything. Raises the same errors as
+    `open_collection`, and NotFound for a judgment set that the sender may not see.
     """
     principal = Principal("anonymous")
     try:
         with workspace.database.reading() as tx:
-            found = standing.find(tx, name, sender.hash, number) if is_slug(name) else None
+            found = standing.find(tx, name, sender.hash, named) if is_slug(name) else None
             if found is None and sender.hash is not None:
                 token = tokens.find(tx, sender.hash)
             else:
                 token = found.token if found else None
             principal = behind(sender, token, workspace.now())
             view = view_of(principal, found.collection if found else None, name)
+            require_set(tx, view, named.judgments)
             yield tx, view, found.qrels if found else None
     finally:
         note_use(workspace, principal)
 
 
-def select(tx: Transaction, view: View, number: int | None) -> Qrels:
-    """Return the version with this number, or the one published last if `number` is None. Raises as `require`."""
-    return require(view, qrels.find(tx, view.collection.id, number), number)
+def select(tx: Transaction, view: View, named: VersionName) -> Qrels:
+    """Return the version that a request names. Raises as `require_set` and `require`."""
+    require_set(tx, view, named.judgments)
+    return require(view, qrels.find(tx, view.collection.id, named), named)
 
 
-def require(view: View, found: Qrels | None, number: int | None) -> Qrels:
-    """Return the version that was found for this number, or as the newest if `number` is None.
+def sees_set(tx: Transaction, view: View, judgments: str) -> bool:
+    """Return whether a judgment set exists for the principal.
+
+    The official set always does. Another one exists for organisers, and for whoever sees the judgments of the
+    collection once the set itself is released.
+    """
+    if judgments == OFFICIAL:
+        return True
+    if not (view.organises or view.sees_judgments):
+        return False  # without a look at the table, so that not even the time tells whether the set is there
+    found = judgment_sets.find(tx, view.collection.id, judgments) if is_slug(judgments) else None
+    return found is not None and (view.organises or found.released_at is not None)
+
+
+def require_set(tx: Transaction, view: View, judgments: str) -> None:
+    """Raise NotFound if a judgment set does not exist for the principal: the same error whether or not it is there."""
+    if not sees_set(tx, view, judgments):
+        raise NotFound(
+            f"There are no judgments {judgments!r} in {view.collection.name!r}, or this token may not see them."
+        )
+
+
+def require(view: View, found: Qrels | None, named: VersionName) -> Qrels:
+    """Return the version that was found for this name.
 
     Raises NotFound if there is no version with the number, and NoQrels if there is no published version. A draft exists
     only for organisers, who must give its number.
@@ -83,10 +107,11 @@ def require(view: View, found: Qrels | None, number: int | None) -> Qrels:
     name = view.collection.name
     if found is not None and found.published_at is None and not view.organises:
         found = None
-    if found is None and number is not None:
-        raise NotFound(f"{name!r} has no qrels version {number}, or this token may not see it.")
+    if found is None and named.version is not None:
+        raise NotFound(f"{name!r} has no qrels {named}, or this token may not see it.")
     if found is None:
-        raise NoQrels(f"{name!r} has no published qrels yet, so its runs cannot be scored.")
+        of_set = "" if named.judgments == OFFICIAL else f" {named.judgments!r}"
+        raise NoQrels(f"{name!r} has no published qrels{of_set} yet, so its runs cannot be scored.")
     return found
 
 
@@ -105,21 +130,37 @@ def require_newest(tx: Transaction, view: View, found: Qrels | None) -> None:
 
 
 def published_versions(
-    workspace: Workspace, tx: Transaction, collection: Collection, named: Mapping[str, int]
-) -> dict[int, JudgedVersion]:
-    """Return the other versions that a job's parameters name, by number. `named` maps each parameter to a number.
+    workspace: Workspace, tx: Transaction, view: View, named: Mapping[str, VersionName]
+) -> dict[VersionName, JudgedVersion]:
+    """Return the other versions that a job's parameters name. `named` maps each parameter to a name.
 
     Drafts are not allowed, because everyone who sees the judgments sees the job. Raises NotFound, with the parameter,
-    if a version does not exist or is a draft.
+    if a version does not exist for the principal or is a draft.
     """
-    found: dict[int, JudgedVersion] = {}
-    for place, number in named.items():
-        version = qrels.find(tx, collection.id, number)
+    found: dict[VersionName, JudgedVersion] = {}
+    for place, name in named.items():
+        is_seen = sees_set(tx, view, name.judgments)
+        version = qrels.find(tx, view.collection.id, name) if is_seen else None
         if version is None or version.published_at is None:
-            message = f"{collection.name!r} has no published qrels version {number}."
+            message = f"{view.collection.name!r} has no published qrels {name}."
+            if name.version is None:
+                message = f"{view.collection.name!r} has no published judgments {name.judgments!r}."
             fault = {"location": f"body.params.{place}", "code": NotFound.slug, "message": message}
             raise NotFound(message, errors=[fault])
-        found[number] = JudgedVersion.of(workspace, tx, version)
+        found[name] = JudgedVersion.of(workspace, tx, version)
+    return found
+
+
+def stored_versions(
+    workspace: Workspace, tx: Transaction, collection: Collection, named: Iterable[VersionName]
+) -> dict[VersionName, JudgedVersion]:
+    """Return the versions that the parameters of a stored job name, by set and number."""
+    found = {}
+    for name in named:
+        version = qrels.find(tx, collection.id, name)
+        if version is None:
+            raise Conflict(f"{collection.name!r} no longer has qrels {name}, so the job cannot go on.")
+        found[name] = JudgedVersion.of(workspace, tx, version)
     return found
 
 

@@ -39,8 +39,11 @@ class StoredJob:
     params: dict[str, Any]
     qrels_id: int
     qrels_version: int
-    on_draft: bool
-    """Whether these qrels are a draft, which only organisers see."""
+    judgment_set: str
+    on_hidden: bool
+    """Whether only organisers see one of its qrels versions: a draft, or a version of a set that is not released."""
+    on_sets: bool
+    """Whether one of its qrels versions is not of the official set."""
     run_ids: list[int]
     token_id: str | None
     state: JobState

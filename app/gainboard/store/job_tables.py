@@ -47,6 +47,13 @@ job_chunks = Table(
     Column("found", LargeBinary),
 )
 
+job_qrels = Table(  # the qrels versions that a job compares with its own
+    "job_qrels",
+    metadata,
+    Column("job_number", ForeignKey("jobs.number", ondelete="CASCADE"), primary_key=True),
+    Column("qrels_id", ForeignKey("qrels.id"), primary_key=True, index=True),
+)
+
 job_files = Table(  # the exhibits of a result: its tables and figures in each form
     "job_files",
     metadata,

@@ -8,28 +8,42 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, case, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, Select, bindparam, case, exists, func, insert, or_, select, update
 
-from gainboard.store import tickets
+from gainboard.store import judgment_sets, tickets
 from gainboard.store.database import Transaction, insert_for
 from gainboard.store.job_records import CHORES, Claim, JobState, StoredJob
 from gainboard.store.job_tables import job_chunks as chunks
+from gainboard.store.job_tables import job_qrels
 from gainboard.store.job_tables import jobs as table
+from gainboard.store.records import OFFICIAL
 from gainboard.store.tables import collections, qrels
 
 OPEN = table.c.state.in_(("queued", "running"))
+_other = qrels.alias("other_qrels")
+
+
+def _other_version(*which: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return the condition that a job compares its qrels version with one of which this is true."""
+    own = (job_qrels.c.job_number == table.c.number, _other.c.id == job_qrels.c.qrels_id)
+    return exists().where(*own, *which)
+
+
+_IS_LIVE = qrels.c.discarded_at.is_(None) & ~_other_version(_other.c.discarded_at.is_not(None))
+_ON_HIDDEN = judgment_sets.is_hidden(qrels) | _other_version(judgment_sets.is_hidden(_other))
+_ON_SETS = (qrels.c.judgments != OFFICIAL) | _other_version(_other.c.judgments != OFFICIAL)
 
 
 def _select() -> Select[Any]:
     worked = select(func.sum(chunks.c.parts_done)).where(chunks.c.job_number == table.c.number).scalar_subquery()
     done = case((table.c.state == "succeeded", table.c.parts), else_=func.coalesce(worked, 0))
-    judgments = (qrels.c.version.label("qrels_version"), qrels.c.published_at.is_(None).label("on_draft"))
-    kept = select(table, *judgments, done.label("parts_done"))
+    own = (qrels.c.version.label("qrels_version"), qrels.c.judgments.label("judgment_set"))
+    kept = select(table, *own, _ON_HIDDEN.label("on_hidden"), _ON_SETS.label("on_sets"), done.label("parts_done"))
     return kept.join(qrels, qrels.c.id == table.c.qrels_id)
 
 
 _AMONG = _select().where(table.c.id.in_(bindparam("ids", expanding=True)))
-_BY_ID = _select().where(table.c.id == bindparam("id"), qrels.c.discarded_at.is_(None))
+_BY_ID = _select().where(table.c.id == bindparam("id"), _IS_LIVE)
 
 
 def _record(row: Row[Any]) -> StoredJob:
@@ -37,7 +51,7 @@ def _record(row: Row[Any]) -> StoredJob:
 
 
 def find(tx: Transaction, identity: str) -> StoredJob | None:
-    """Return the job with this id, unless it is about a discarded draft."""
+    """Return the job with this id, unless it is about a discarded version."""
     row = tx.execute(_BY_ID, {"id": identity}).first()
     return _record(row) if row else None
 
@@ -48,8 +62,8 @@ def among(tx: Transaction, identities: Container[str]) -> dict[str, StoredJob]:
 
 
 def of_numbers(tx: Transaction, numbers: Container[int]) -> dict[int, StoredJob]:
-    """Return those of the jobs that exist, by number, without jobs about discarded drafts."""
-    query = _select().where(table.c.number.in_(numbers), qrels.c.discarded_at.is_(None))
+    """Return those of the jobs that exist, by number, without jobs about discarded versions."""
+    query = _select().where(table.c.number.in_(numbers), _IS_LIVE)
     return {row.number: _record(row) for row in tx.execute(query)}
 
 
@@ -59,18 +73,21 @@ def page(
     before: int | None,
     limit: int,
     collection_id: int | None,
-    drafts: bool = False,
+    hidden: bool = False,
+    sets: bool = False,
     kind: str | None = None,
     state: JobState | None = None,
 ) -> list[StoredJob]:
     """Return jobs of one live collection or of all, newest first; of one kind and state, or of all.
 
-    `drafts` includes those about drafts of qrels.
+    `hidden` includes those about qrels that only organisers see, and `sets` those about other sets than the official.
     """
-    live = collections.c.deleted_at.is_(None) & qrels.c.discarded_at.is_(None) & table.c.kind.not_in(CHORES)
+    live = collections.c.deleted_at.is_(None) & _IS_LIVE & table.c.kind.not_in(CHORES)
     query = _select().join(collections, collections.c.id == table.c.collection_id).where(live)
-    if not drafts:
-        query = query.where(qrels.c.published_at.is_not(None))
+    if not hidden:
+        query = query.where(~_ON_HIDDEN)
+    if not sets:
+        query = query.where(~_ON_SETS)
     if before is not None:
         query = query.where(table.c.number < before)
     for column, wanted in ((table.c.collection_id, collection_id), (table.c.kind, kind), (table.c.state, state)):
@@ -98,10 +115,13 @@ def count_by_state(tx: Transaction) -> dict[JobState, int]:
     return {row.state: row.jobs for row in tx.execute(query)}
 
 
-def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> tuple[StoredJob, bool]:
+def add(
+    tx: Transaction, now: datetime, sizes: Sequence[int], *, other_qrels: Container[int] = (), **values: Any
+) -> tuple[StoredJob, bool]:
     """Return the job with this id, and whether this call queued it: it is new, or had failed or been cancelled.
 
-    `sizes` are the numbers of parts of its chunks. A job that is queued, running or finished is not changed.
+    `sizes` are the numbers of parts of its chunks, and `other_qrels` the ids of the versions that it compares with its
+    own. A job that is queued, running or finished is not changed.
     """
     values |= {"state": "queued", "parts": sum(sizes), "created_at": now}
     # Of two equal requests at the same time only one inserts the job; the other one finds it.
@@ -112,6 +132,8 @@ def add(tx: Transaction, now: datetime, sizes: Sequence[int], **values: Any) -> 
         new = {"job_number": number, "parts_done": 0, "done": False, "attempts": 0, "interruptions": 0}
         places = enumerate(zip(firsts, sizes, strict=False))
         tx.execute(insert(chunks), [new | {"position": p, "first_part": f, "parts": n} for p, (f, n) in places])
+        if other_qrels:
+            tx.execute(insert(job_qrels), [{"job_number": number, "qrels_id": each} for each in sorted(other_qrels)])
     is_queued = number is not None or _queue_again(tx, values["id"], values["token_id"])
     job = _record(tx.execute(_select().where(table.c.id == values["id"])).one())
     if is_queued:
@@ -147,7 +169,9 @@ def lock(tx: Transaction, numbers: Container[int], *, keys_only: bool = False) -
 
 def cancel_all(tx: Transaction, collection_id: int, now: datetime, qrels_id: int | None = None) -> None:
     """Cancel the open jobs about a collection, or about one of its qrels versions."""
-    about = table.c.qrels_id == qrels_id if qrels_id is not None else table.c.collection_id == collection_id
+    about = table.c.collection_id == collection_id
+    if qrels_id is not None:
+        about &= or_(table.c.qrels_id == qrels_id, _other_version(_other.c.id == qrels_id))
     tx.execute(update(table).where(about, OPEN).values(state="cancelled", finished_at=now))
 
 

@@ -9,17 +9,18 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, delete, func, insert, select, update
 
 from gainboard.store.database import Transaction
-from gainboard.store.records import OrderBy, Qrels
+from gainboard.store.records import NEWEST, OFFICIAL, OrderBy, Qrels, VersionName
 from gainboard.store.tables import judged_runs
 from gainboard.store.tables import qrels as table
 
-_RECORD = [column for column in table.c if column.name not in ("counts", "discarded_at")]
+_RECORD = [column for column in table.c if column.name not in ("counts", "discarded_at", "serial")]
 _LIVE = table.c.discarded_at.is_(None)
 # Statements of every request are built once, because building one costs more than executing it.
 _OF_COLLECTION = select(*_RECORD).where(table.c.collection_id == bindparam("collection_id"), _LIVE)
-_BY_VERSION = _OF_COLLECTION.where(table.c.version == bindparam("version"))
+_OF_SET = _OF_COLLECTION.where(table.c.judgments == bindparam("judgments"))
+_BY_VERSION = _OF_SET.where(table.c.version == bindparam("version"))
 _NEWEST = (
-    _OF_COLLECTION.where(table.c.published_at.is_not(None))
+    _OF_SET.where(table.c.published_at.is_not(None))
     .order_by(table.c.published_at.desc(), table.c.version.desc())
     .limit(1)
 )
@@ -33,9 +34,11 @@ def _record(row: Row[Any]) -> Qrels:
     return Qrels(**row._mapping)
 
 
-def add(tx: Transaction, collection_id: int, **values: Any) -> Qrels:
-    """Add the next version. The caller has locked the collection, so its number is free."""
-    query = insert(table).values(collection_id=collection_id, version=next_version(tx, collection_id), **values)
+def add(tx: Transaction, collection_id: int, judgments: str = OFFICIAL, **values: Any) -> Qrels:
+    """Add the next version of a set. The caller has locked the collection, so its number is free."""
+    last = tx.execute(select(func.max(table.c.serial)).where(table.c.collection_id == collection_id)).scalar() or 0
+    numbers = {"serial": last + 1, "version": next_version(tx, collection_id, judgments)}
+    query = insert(table).values(collection_id=collection_id, judgments=judgments, **numbers, **values)
     return _record(tx.execute(query.returning(*_RECORD)).one())
 
 
@@ -45,33 +48,36 @@ def add_again(tx: Transaction, version: Qrels, **values: Any) -> Qrels:
     return add(tx, version.collection_id, **own | {"counts": counts(tx, version.id)} | values)
 
 
-def next_version(tx: Transaction, collection_id: int) -> int:
-    """Return the number of the next version. Numbers of discarded drafts are not used again."""
-    newest = select(func.max(table.c.version)).where(table.c.collection_id == collection_id)
-    return (tx.execute(newest).scalar() or 0) + 1
+def next_version(tx: Transaction, collection_id: int, judgments: str = OFFICIAL) -> int:
+    """Return the number of a set's next version. Numbers of discarded versions are not used again."""
+    own = (table.c.collection_id == collection_id, table.c.judgments == judgments)
+    return (tx.execute(select(func.max(table.c.version)).where(*own)).scalar() or 0) + 1
 
 
-def find(tx: Transaction, collection_id: int, version: int | None = None) -> Qrels | None:
-    """Return a version, or a draft; without a number, the version published last, which is in use."""
-    if version:
-        found = tx.execute(_BY_VERSION, {"collection_id": collection_id, "version": version})
+def find(tx: Transaction, collection_id: int, named: VersionName = NEWEST) -> Qrels | None:
+    """Return a version, or a draft; without a number, the version of the set published last, which is in use."""
+    values = {"collection_id": collection_id, "judgments": named.judgments}
+    if named.version:
+        found = tx.execute(_BY_VERSION, {**values, "version": named.version})
     else:
-        found = tx.execute(_NEWEST, {"collection_id": collection_id})
+        found = tx.execute(_NEWEST, values)
     row = found.first()
     return _record(row) if row else None
 
 
-def find_draft(tx: Transaction, collection_id: int, sha256: str, columns: str, order_by: OrderBy) -> Qrels | None:
-    """Return the first draft with exactly this content, read in this layout, with runs in this order."""
-    content = (table.c.sha256 == sha256, table.c.columns == columns)
+def find_draft(
+    tx: Transaction, collection_id: int, judgments: str, sha256: str, columns: str, order_by: OrderBy
+) -> Qrels | None:
+    """Return the set's first draft with exactly this content, read in this layout, with runs in this order."""
+    content = (table.c.judgments == judgments, table.c.sha256 == sha256, table.c.columns == columns)
     same = (table.c.published_at.is_(None), *content, table.c.order_by == order_by)
     row = tx.execute(_select(collection_id).where(*same).order_by(table.c.version).limit(1)).first()
     return _record(row) if row else None
 
 
 def drafts(tx: Transaction, collection_id: int) -> list[Qrels]:
-    """Return all drafts, by number."""
-    query = _select(collection_id).where(table.c.published_at.is_(None)).order_by(table.c.version)
+    """Return the drafts of all sets, in the order in which they came."""
+    query = _select(collection_id).where(table.c.published_at.is_(None)).order_by(table.c.serial)
     return [_record(row) for row in tx.execute(query)]
 
 
@@ -87,7 +93,7 @@ def publish(tx: Transaction, qrels_id: int, now: datetime) -> Qrels:
 
 
 def discard(tx: Transaction, qrels_id: int, now: datetime) -> None:
-    """Discard a draft, with the joins of runs."""
+    """Discard a version, with the joins of runs."""
     tx.execute(delete(judged_runs).where(judged_runs.c.qrels_id == qrels_id))
     tx.execute(update(table).where(table.c.id == qrels_id).values(discarded_at=now))
 
@@ -97,9 +103,11 @@ def of_id(tx: Transaction, qrels_id: int) -> Qrels:
     return _record(tx.execute(select(*_RECORD).where(table.c.id == qrels_id)).one())
 
 
-def page(tx: Transaction, collection_id: int, *, drafts: bool, after: int | None, limit: int) -> list[Qrels]:
-    """Return a collection's versions by number, with or without its drafts."""
-    query = _select(collection_id).where(table.c.version > (after or 0))
+def page(
+    tx: Transaction, collection_id: int, judgments: str = OFFICIAL, *, drafts: bool, after: int | None, limit: int
+) -> list[Qrels]:
+    """Return a set's versions by number, with or without its drafts."""
+    query = _select(collection_id).where(table.c.judgments == judgments, table.c.version > (after or 0))
     if not drafts:
         query = query.where(table.c.published_at.is_not(None))
     return [_record(row) for row in tx.execute(query.order_by(table.c.version).limit(limit))]

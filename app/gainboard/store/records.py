@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 Role = Literal["organiser", "participant", "reader"]
 Phase = Literal["hidden", "released"]
@@ -21,6 +21,9 @@ Action = Literal[
     "qrels-drafted",
     "qrels-published",
     "qrels-discarded",
+    "judgments-released",
+    "judgments-hidden",
+    "judgments-deleted",
     "run-uploaded",
     "run-withdrawn",
     "runs-pruned",
@@ -41,6 +44,8 @@ Action = Literal[
     "first-token-made",
 ]
 MOST_PRESETS: Final = 5
+OFFICIAL: Final = "official"
+"""The judgment set of every request that names none. It is always there, and its release is the collection's."""
 FROM_QRELS: Final = "from-qrels"
 """In place of a list of topics: those of the newest published qrels, as they are now."""
 Warnings = list[dict[str, Any]]
@@ -190,6 +195,35 @@ class Token:
     last_used_at: datetime | None
 
 
+class VersionName(NamedTuple):
+    """The qrels version that a request names: a judgment set, and the number of one of its versions.
+
+    Without a number, it is the version of the set that was published last.
+    """
+
+    judgments: str = OFFICIAL
+    version: int | None = None
+
+    def __str__(self) -> str:
+        """Return the name for messages: "version 2", or "version 2 of the judgments 'second'"."""
+        number = f"version {self.version}" if self.version is not None else "published version"
+        return number if self.judgments == OFFICIAL else f"{number} of the judgments {self.judgments!r}"
+
+
+NEWEST: Final = VersionName()
+"""The official version that was published last."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentSet:
+    """A set of judgments beside the official one, with its own versions. Only organisers see it until its release."""
+
+    collection_id: int
+    name: str
+    created_at: datetime
+    released_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class Qrels:
     """One immutable version of a collection's judgments; the file itself is a blob.
@@ -200,6 +234,7 @@ class Qrels:
 
     id: int
     collection_id: int
+    judgments: str
     version: int
     sha256: str
     columns: str
@@ -211,6 +246,16 @@ class Qrels:
     created_at: datetime
     published_at: datetime | None
     order_by: OrderBy
+
+    @property
+    def named(self) -> VersionName:
+        """The name of this version: its set and its number."""
+        return VersionName(self.judgments, self.version)
+
+    @property
+    def subject(self) -> str:
+        """The name of this version in the audit log: its number, after the name of a set that is not official."""
+        return str(self.version) if self.judgments == OFFICIAL else f"{self.judgments}/{self.version}"
 
 
 @dataclass(frozen=True, slots=True)

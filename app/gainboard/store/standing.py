@@ -13,7 +13,7 @@ from gainboard.errors import DatabaseBusy
 from gainboard.store.database import Database, Transaction
 from gainboard.store.job_records import JobState
 from gainboard.store.job_tables import jobs
-from gainboard.store.records import Collection, Qrels, Token
+from gainboard.store.records import Collection, Qrels, Token, VersionName
 from gainboard.store.tables import collections, qrels, teams, tokens
 
 R = TypeVar("R", Collection, Qrels, Token)
@@ -35,7 +35,10 @@ _other = qrels.alias()
 _NEWEST = (
     select(_other.c.id)
     .where(
-        _other.c.collection_id == collections.c.id, _other.c.published_at.is_not(None), _other.c.discarded_at.is_(None)
+        _other.c.collection_id == collections.c.id,
+        _other.c.judgments == bindparam("judgments"),
+        _other.c.published_at.is_not(None),
+        _other.c.discarded_at.is_(None),
     )
     .order_by(_other.c.published_at.desc(), _other.c.version.desc())
     .limit(1)
@@ -43,6 +46,7 @@ _NEWEST = (
 )
 _NUMBERED = (
     (qrels.c.collection_id == collections.c.id)
+    & (qrels.c.judgments == bindparam("judgments"))
     & (qrels.c.version == bindparam("version"))
     & qrels.c.discarded_at.is_(None)
 )
@@ -67,15 +71,15 @@ class Opened(NamedTuple):
     qrels: Qrels | None
 
 
-def find(tx: Transaction, name: str, hashed: str | None, version: int | None) -> Opened | None:
+def find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -> Opened | None:
     """Return the collection with this name, the record of the token with this hash, and a qrels version.
 
     Return None if there is no such collection.
 
-    If `version` is None, the qrels version is the one published last.
+    If `version` has no number, the qrels version is the one of its set published last.
     """
-    query, asked = (_BY_VERSION, {"version": version}) if version else (_BY_NEWEST, {})
-    row = tx.execute(query, {"name": name, "hash": hashed, **asked}).first()
+    query, asked = (_BY_VERSION, {"version": version.version}) if version.version else (_BY_NEWEST, {})
+    row = tx.execute(query, {"name": name, "hash": hashed, "judgments": version.judgments, **asked}).first()
     if row is None:
         return None
     first, second = len(_COLLECTION), len(_COLLECTION) + len(_TOKEN)

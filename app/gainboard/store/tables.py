@@ -144,12 +144,21 @@ blob_parts = Table(
     Column("data", LargeBinary, nullable=False),
 )
 
+judgment_sets = Table(  # sets of judgments beside the official one
+    "judgment_sets",
+    metadata,
+    Column("collection_id", ForeignKey("collections.id"), primary_key=True),
+    Column("name", Name, primary_key=True),
+    Column("created_at", UtcTime, nullable=False),
+    Column("released_at", UtcTime),  # null: only organisers see it
+)
+
 qrels = Table(
     "qrels",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("collection_id", ForeignKey("collections.id"), nullable=False),
-    Column("version", Integer, nullable=False),
+    Column("serial", Integer, nullable=False),  # among the versions of all sets of the collection
     Column("sha256", ForeignKey("blobs.sha256"), nullable=False),
     Column("columns", String(32), nullable=False),
     Column("topics", Integer, nullable=False),
@@ -164,7 +173,10 @@ qrels = Table(
     Column(
         "order_by", String(16), nullable=False, server_default="score"
     ),  # the order of the runs that are joined with it
-    UniqueConstraint("collection_id", "version"),
+    Column("judgments", Name, nullable=False, server_default="official"),  # the name of a set
+    Column("version", Integer, nullable=False, server_default="0"),  # among the versions of its set, from 1
+    UniqueConstraint("collection_id", "serial", name="uq_qrels_collection_id_version"),  # named before sets came
+    Index("uq_qrels_version", "collection_id", "judgments", "version", unique=True),
 )
 
 runs = Table(

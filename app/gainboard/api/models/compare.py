@@ -104,6 +104,7 @@ class CompareAnswer(Model):
 
     collection: str
     qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
     topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")

@@ -89,6 +89,8 @@ class ImpactAnswer(Model):
     collection: str
     qrels_version: int
     against: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
+    against_set: str = Field("official", description="The judgment set of the version that it is compared with")
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")
     judgments: JudgmentsImpact

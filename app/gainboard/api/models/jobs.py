@@ -58,6 +58,7 @@ class ShownJob(Model):
         description="The parameters that are used: expressions as labels, defaults filled in"
     )
     qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

@@ -63,6 +63,7 @@ class LeaderboardAnswer(Model):
 
     collection: str
     qrels_version: int | None = Field(description="Null while the judgments are hidden")
+    judgment_set: str = Field("official", description="The judgment set of the version")
     by: str
     topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
     by_group: list[GroupColumn] = Field([], description="The groups of `by_group=`, in their order")

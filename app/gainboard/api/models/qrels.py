@@ -17,6 +17,7 @@ class ShownQrels(Model):
     """One immutable version of the judgments, with its numbers of topics, judged and relevant documents."""
 
     version: int
+    judgments: str = Field("official", description="The judgment set of the version")
     state: Literal["draft", "published"] = Field(description="Only organisers see drafts")
     in_use: bool = Field(description="Whether it answers requests that name no version: it was published last")
     published_at: datetime | None = Field(description="When it was published, for the last time")

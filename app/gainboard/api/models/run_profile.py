@@ -12,6 +12,7 @@ class RunProfileAnswer(Model):
 
     collection: str
     qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
     name: str
     team: str
     late: bool = Field(False, description="Whether the run came after the release")

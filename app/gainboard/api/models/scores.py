@@ -57,6 +57,7 @@ class ScoresAnswer(Model):
 
     collection: str
     qrels_version: int | None = Field(description="Null while the judgments are hidden")
+    judgment_set: str = Field("official", description="The judgment set of the version")
     topic_group: ChosenGroup | None = Field(None, description="Only with `topics=` and the name of a group")
     metrics: list[str] = Field(description="Labels: each metric with all its parameters")
     asked: dict[str, str] = Field(description="Maps each expression of the request to its label")

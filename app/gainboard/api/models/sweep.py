@@ -33,6 +33,7 @@ class SweepAnswer(Model):
 
     collection: str
     qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
     topic_group: ChosenGroup | None = Field(None, description="The group of `topics=`; null for all topics")
     grid: dict[str, list[str]]
     points: list[ShownPoint] = Field(description="Each metric once, even if several combinations give it")

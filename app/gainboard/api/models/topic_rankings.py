@@ -31,6 +31,7 @@ class TopicRankingsAnswer(Model):
 
     collection: str
     qrels_version: int
+    judgment_set: str = Field("official", description="The judgment set of the version")
     topic: str
     depth: int
     judged: list[JudgedLevel] = Field(description="The highest level first")

@@ -43,7 +43,7 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     --groups, ask for it and wait. Without, the letters appear once somebody has asked.
     """
     with connect_server(parsed) as server:
-        given = {name: getattr(parsed, name) for name in ("by", "topics", "qrels", "late", "names")}
+        given = {name: getattr(parsed, name) for name in ("by", "topics", "judgments", "qrels", "late", "names")}
         asked: dict[str, Any] = {**given, **read_parameters(parsed)}
         if parsed.groups:
             wait_for(server.gainboard.groups(server.collection, read_metrics(parsed), **asked), "job")

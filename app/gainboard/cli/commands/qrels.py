@@ -18,6 +18,7 @@ from gainboard.cli.connecting import (
 )
 from gainboard.cli.options import (
     STANDARD_INPUT,
+    judgments_option,
     metric_option,
     parameter_default_options,
     read_metrics,
@@ -43,7 +44,11 @@ def _put(parsed: argparse.Namespace) -> int:
     with connect_server(parsed) as server:
         try:
             put = server.gainboard.put_qrels(
-                server.collection, source, columns=parsed.columns, draft=parsed.draft or None
+                server.collection,
+                source,
+                columns=parsed.columns,
+                draft=parsed.draft or None,
+                judgments=parsed.judgments,
             )
         except OSError as error:
             raise BadSetting(f"Cannot read {parsed.file}: {error.strerror or error}.") from error
@@ -60,7 +65,7 @@ def _list(parsed: argparse.Namespace) -> int:
     organisers see drafts.
     """
     with connect_server(parsed) as server:
-        print_many(server.gainboard.qrels(server.collection), COLUMNS, parsed.format)
+        print_many(server.gainboard.qrels(server.collection, judgments=parsed.judgments), COLUMNS, parsed.format)
     return 0
 
 
@@ -69,25 +74,26 @@ def _get(parsed: argparse.Namespace) -> int:
     complete.
     """
     with connect_server(parsed) as server:
-        version = parsed.version or _answering(server)
+        version, own = parsed.version or _answering(server, parsed.judgments), {"judgments": parsed.judgments}
         if parsed.output is None:
-            sys.stdout.buffer.write(server.gainboard.qrels_file(server.collection, version))
+            sys.stdout.buffer.write(server.gainboard.qrels_file(server.collection, version, **own))
         else:
-            server.gainboard.save_qrels_file(server.collection, version, parsed.output)
+            server.gainboard.save_qrels_file(server.collection, version, parsed.output, **own)
     return 0
 
 
 def _publish(parsed: argparse.Namespace) -> int:
     """Publish a draft, or return to an earlier version: from then on its judgments are used (organisers)."""
     with connect_server(parsed) as server:
-        _tell(server.gainboard.publish_qrels(server.collection, parsed.version), server.collection)
+        put = server.gainboard.publish_qrels(server.collection, parsed.version, judgments=parsed.judgments)
+        _tell(put, server.collection)
     return 0
 
 
 def _discard(parsed: argparse.Namespace) -> int:
     """Discard a draft and the jobs about it (organisers)."""
     with connect_server(parsed) as server:
-        server.gainboard.discard_qrels(server.collection, parsed.version)
+        server.gainboard.discard_qrels(server.collection, parsed.version, judgments=parsed.judgments)
     print(f"version {parsed.version}: discarded")
     return 0
 
@@ -100,6 +106,7 @@ def _impact(parsed: argparse.Namespace) -> int:
         found = server.gainboard.impact(
             server.collection,
             parsed.version,
+            judgments=parsed.judgments,
             against=parsed.against,
             metrics=read_metrics(parsed),
             runs=parsed.runs,
@@ -134,8 +141,12 @@ def _tell_of_impact(found: ImpactAnswer) -> None:
         print(f"{each.metric}: tau-b of the rankings {tau}{flips}", file=sys.stderr)
 
 
-def _answering(server: CalledServer) -> int:
-    version = server.gainboard.collection(server.collection).qrels_version
+def _answering(server: CalledServer, judgments: str | None) -> int:
+    if judgments is None:
+        version = server.gainboard.collection(server.collection).qrels_version
+    else:
+        sets = {each.name: each.qrels_version for each in server.gainboard.judgment_sets(server.collection)}
+        version = sets.get(judgments)
     if version is None:
         raise BadSetting(
             f"{server.collection} has no judgments that you may see. Organisers upload them: gainboard qrels put "
@@ -175,7 +186,7 @@ def _compared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=float, help="significance level (default: 0.05)")
 
 
-_ABOUT = together(collection_option, server_options)
+_ABOUT = together(judgments_option, collection_option, server_options)
 
 COMMAND = Group(
     "qrels",
@@ -186,7 +197,11 @@ COMMAND = Group(
             "upload judgments",
             _put,
             together(_file, _ABOUT),
-            [Example("gainboard qrels put qrels.txt -c web"), Example("gainboard qrels put qrels.txt -c web --draft")],
+            [
+                Example("gainboard qrels put qrels.txt -c web"),
+                Example("gainboard qrels put qrels.txt -c web --draft"),
+                Example("gainboard qrels put qrels.txt -c web --judgments second", "of a second assessor"),
+            ],
         ),
         Command(
             "list",

@@ -47,7 +47,13 @@ def _scores(parsed: argparse.Namespace) -> int:
     with connect_server(parsed) as server:
         if parsed.format == "trec_eval":
             return _trec_eval(server, parsed)
-        options = {"runs": parsed.runs, "topics": _topics(parsed), "qrels": parsed.qrels, **_asked(parsed)}
+        options = {
+            "runs": parsed.runs,
+            "topics": _topics(parsed),
+            "judgments": parsed.judgments,
+            "qrels": parsed.qrels,
+            **_asked(parsed),
+        }
         if parsed.format == "csv":
             print(
                 server.gainboard.scores_text(server.collection, read_metrics(parsed), format="csv", **options), end=""
@@ -76,7 +82,7 @@ def _topics(parsed: argparse.Namespace) -> bool | str:
 
 def _trec_eval(server: CalledServer, parsed: argparse.Namespace) -> int:
     runs = parsed.runs or [run.name for run in server.gainboard.runs(server.collection, late=parsed.late)]
-    options = {"topics": _topics(parsed), "qrels": parsed.qrels, **_asked(parsed)}
+    options = {"topics": _topics(parsed), "judgments": parsed.judgments, "qrels": parsed.qrels, **_asked(parsed)}
     for run in runs:
         text = server.gainboard.scores_text(
             server.collection, read_metrics(parsed), format="trec_eval", runs=run, **options

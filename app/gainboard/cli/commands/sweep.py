@@ -29,6 +29,7 @@ def _sweep(parsed: argparse.Namespace) -> int:
             read_metrics(parsed),
             runs=parsed.runs,
             topics=parsed.topics,
+            judgments=parsed.judgments,
             qrels=parsed.qrels,
             late=parsed.late,
             **read_parameters(parsed),

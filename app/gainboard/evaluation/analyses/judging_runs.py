@@ -51,13 +51,13 @@ class JudgingRuns(Change):
         lock_for_change(tx, principal, self.matrices.collection)
 
     def apply(self, tx: Transaction, principal: Principal) -> bool:
-        collection = collections.of_id(tx, self.matrices.collection.id)
-        version = qrels.find(tx, collection.id, self.matrices.qrels.version)
+        collection, named = collections.of_id(tx, self.matrices.collection.id), self.matrices.qrels.named
+        version = qrels.find(tx, collection.id, named)
         if version is None:
-            raise Conflict(f"Version {self.matrices.qrels.version} was discarded, so nothing was judged by it.")
+            raise Conflict(f"The qrels {named} were discarded, so nothing was judged by them.")
         if unjudged(tx, collection, self._judged, version.id):
             return False
         store_judged(tx, collection, self._judged, version.id)
-        if self._publish and version != qrels.find(tx, collection.id):
+        if self._publish and version != qrels.find(tx, collection.id, named._replace(version=None)):
             publish_judged(tx, principal, collection, version, self.matrices.workspace.now())
         return True

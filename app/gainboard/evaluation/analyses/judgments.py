@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gainboard.evaluation.analyses.analysis import Analysis, Arrays
 from gainboard.evaluation.corrections import corrections
 from gainboard.evaluation.matrices import Matrices
+from gainboard.store.records import VersionName
 
 SECONDS_A_JUDGMENT = 5e-6
 Counts = NDArray[np.int64]
@@ -22,7 +23,7 @@ class JudgmentCounts(Analysis):
     Documents below level 0 count as level 0: judged and nonrelevant.
     """
 
-    def __init__(self, matrices: Matrices, against: int | None = None) -> None:
+    def __init__(self, matrices: Matrices, against: VersionName | None = None) -> None:
         super().__init__(matrices)
         self._other = matrices.under(against) if against is not None else None
 
@@ -84,6 +85,7 @@ class JudgmentCounts(Analysis):
         both = crossed[:-1, :-1]
         return {
             "qrels_version": other.qrels.version,
+            "judgment_set": other.qrels.judgments,
             "topics_only_there": [topic for topic in other.topics if topic not in here],
             "topics_only_here": [topic for topic in self.matrices.topics if topic not in there],
             "levels": [self._name(level) for level in range(len(crossed) - 1)],

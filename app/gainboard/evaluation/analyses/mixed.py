@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.metrics import BoundMetric, mean_of
+from gainboard.store.records import OFFICIAL, VersionName
 
-_LABEL = re.compile(r"(.+) \(qrels ([1-9][0-9]{0,9})\)")
-
-
-def on_version(metric: str, version: int) -> str:
-    """Return the label of a metric over a named qrels version: "P@10 (qrels 1)"."""
-    return f"{metric} (qrels {version})"
+_LABEL = re.compile(r"(.+) \((?:judgments ([A-Za-z0-9][A-Za-z0-9._-]{0,127}), )?qrels ([1-9][0-9]{0,9})\)")
 
 
-def read_version(label: str) -> tuple[str, int | None]:
+def on_version(metric: str, version: VersionName) -> str:
+    """Return the label of a metric over a named version: "P@10 (qrels 1)", or "P@10 (judgments second, qrels 1)"."""
+    of_set = "" if version.judgments == OFFICIAL else f"judgments {version.judgments}, "
+    return f"{metric} ({of_set}qrels {version.version})"
+
+
+def read_version(label: str) -> tuple[str, VersionName | None]:
     """Return the metric and the version of a label that `on_version` wrote; the version is None if it names none."""
     found = _LABEL.fullmatch(label)
-    return (found[1], int(found[2])) if found else (label, None)
+    return (found[1], VersionName(found[2] or OFFICIAL, int(found[3]))) if found else (label, None)
 
 
 class MixedMatrices:
@@ -37,12 +39,19 @@ class MixedMatrices:
     def __init__(self, matrices: Matrices, labels: Sequence[str]) -> None:
         self._matrices, self._labels = matrices, labels
         self.run_count = matrices.run_count
-        self.versions = sorted({self._over(label).qrels.version for label in labels})
-        """The versions in use, by number."""
+        self.versions = sorted({self._over(label).qrels.named for label in labels})
+        """The versions in use, by set and number."""
         judged = [matrices.under(version).topics for version in self.versions]
         self.topics = sorted(set(judged[0]).intersection(*judged[1:]), key=str.encode)
         self.topics_left_out = sorted({topic for topics in judged for topic in topics} - set(self.topics))
         """The topics that some of the versions judge, but not all."""
+
+    @property
+    def version_names(self) -> list[int | str | None]:
+        """The versions in use: a number, or "NAME/NUMBER" for another set than the official one."""
+        return [
+            each.version if each.judgments == OFFICIAL else f"{each.judgments}/{each.version}" for each in self.versions
+        ]
 
     def metric(self, label: str) -> BoundMetric:
         """Return the metric with this label."""
@@ -81,7 +90,7 @@ class MixedMatrices:
         left_out = self.topics_left_out
         why = "not every one of the qrels versions judges them"
         return {
-            "qrels_versions": self.versions,
+            "qrels_versions": self.version_names,
             "topics_left_out": left_out,
             "left_out_because": why if left_out else None,
         }
@@ -91,10 +100,10 @@ class MixedMatrices:
         return self._matrices if version is None else self._matrices.under(version)
 
     def _columns(self, label: str) -> NDArray[np.intp]:
-        return self._places[self._over(label).qrels.version]
+        return self._places[self._over(label).qrels.named]
 
     @cached_property
-    def _places(self) -> dict[int, NDArray[np.intp]]:
+    def _places(self) -> dict[VersionName, NDArray[np.intp]]:
         found = {}
         for version in self.versions:
             place = {topic: column for column, topic in enumerate(self._matrices.under(version).topics)}

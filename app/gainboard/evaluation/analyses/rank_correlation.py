@@ -95,7 +95,7 @@ class RankCorrelation(Analysis):
             raise refuse("runs", "too-few-runs", message)
         if not self._scored.topics:
             message = (
-                f"No topic is judged by all of the qrels versions {', '.join(map(str, self._scored.versions))}. "
+                f"No topic is judged by all of the qrels versions {', '.join(map(str, self._scored.version_names))}. "
                 "Choose versions that share topics."
             )
             raise refuse("metrics", "too-few-topics", message)

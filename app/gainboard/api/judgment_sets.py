@@ -1,0 +1,74 @@
+"""`/v1/collections/{collection}/judgments`: the judgment sets of a collection."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
+from gainboard.api.models.answers import Page
+from gainboard.api.models.judgment_sets import JudgmentSetChange, ShownJudgmentSet
+from gainboard.api.pages import PagingDep
+from gainboard.api.problems import documented
+from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, UnsupportedMediaType
+from gainboard.evaluation import judgment_sets
+from gainboard.evaluation.judgment_sets import SeenSet
+
+router = APIRouter(prefix="/v1/collections/{collection}/judgments", tags=["qrels"], responses=documented())
+
+SetName = Annotated[str, Path(alias="judgments", description="The name of the set")]
+
+
+def show(seen: SeenSet) -> ShownJudgmentSet:
+    """Return a judgment set as JSON."""
+    found = seen.in_use
+    return ShownJudgmentSet(
+        name=seen.name,
+        state="released" if seen.is_released else "hidden",
+        created_at=seen.created_at,
+        released_at=seen.released_at,
+        versions=len(seen.versions),
+        qrels_version=found.version if found else None,
+        topics=found.topics if found else None,
+        judged=found.judged if found else None,
+        relevant=found.relevant if found else None,
+    )
+
+
+@router.get("", responses=documented(JudgmentsHidden))
+def list_judgment_sets(
+    collection: CollectionName, workspace: WorkspaceDep, principal: PrincipalDep, paging: PagingDep
+) -> Page[ShownJudgmentSet]:
+    """List the judgment sets by name: parallel judgments, for example of a second assessor or of a language model. The
+    set `official` answers requests that name none.
+    """
+    found = [
+        each for each in judgment_sets.list_sets(workspace, principal, collection) if each.name > (paging.after or "")
+    ]
+    return paging.page(found[: paging.wanted], lambda each: each.name, show)
+
+
+@router.patch(
+    "/{judgments}", response_model=ShownJudgmentSet, responses=documented(Forbidden, Conflict, UnsupportedMediaType)
+)
+def change_judgment_set(
+    collection: CollectionName,
+    judgments: SetName,
+    workspace: WorkspaceDep,
+    principal: PrincipalDep,
+    sent: JudgmentSetChange,
+) -> ShownJudgmentSet:
+    """Release a judgment set, or hide it again (organisers). Each set is released on its own, and shown once the
+    collection is released as well.
+    """
+    is_released = sent.state == "released"
+    return show(judgment_sets.release(workspace, principal, collection, judgments, is_released=is_released))
+
+
+@router.delete("/{judgments}", status_code=204, response_class=Response, responses=documented(Forbidden, Conflict))
+def delete_judgment_set(
+    collection: CollectionName, judgments: SetName, workspace: WorkspaceDep, principal: PrincipalDep
+) -> None:
+    """Delete a judgment set with all its versions and the jobs about them (organisers). The official set stays."""
+    judgment_sets.delete(workspace, principal, collection, judgments)

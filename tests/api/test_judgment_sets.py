@@ -1,0 +1,253 @@
+"""Judgment sets: parallel judgments of one collection, each with its own versions, drafts and release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, judged, refused
+from tests.api.laboratory import Laboratory, qrels_text
+from tests.conftest import Service
+
+SECOND = "second"
+
+
+@pytest.fixture
+def campaign(sqlite_service: Service) -> Campaign:
+    """A campaign with two runs, judged officially and by a second assessor."""
+    campaign = judged(sqlite_service)
+    campaign.submit(WORSE)
+    assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).status_code == 201
+    return campaign
+
+
+def means(campaign: Campaign, **query: Any) -> dict[str, float]:
+    """The mean of AP of each run."""
+    return {each["name"]: each["mean"]["AP"] for each in campaign.scores("AP", **query)["runs"]}
+
+
+def sets(campaign: Campaign, client: Any = None) -> dict[str, dict[str, Any]]:
+    """The judgment sets by name."""
+    answer = campaign.get("/judgments", client)
+    assert answer.status_code == 200, answer.text
+    return {each["name"]: each for each in answer.json()["items"]}
+
+
+def change(campaign: Campaign, state: str, name: str = SECOND) -> Any:
+    """Releases or hides a set as the organiser."""
+    return campaign.organiser.patch(f"{campaign.path}/judgments/{name}", json={"state": state})
+
+
+def test_scores_are_those_under_the_set_that_is_named(campaign: Campaign) -> None:
+    official, second = means(campaign), means(campaign, judgments=SECOND)
+    assert official != second
+    assert means(campaign, judgments="official") == official
+    assert campaign.scores("AP")["judgment_set"] == "official"
+    assert campaign.scores("AP", judgments=SECOND)["judgment_set"] == SECOND
+    other = judged(campaign.service)
+    other.put_qrels(OTHER_QRELS)
+    other.submit(WORSE)
+    assert means(other) == second
+
+
+def test_each_set_counts_its_versions_and_publishes_on_its_own(campaign: Campaign) -> None:
+    before = means(campaign)
+    answer = campaign.put_qrels("1 0 good 1\n2 0 bad 1\n", judgments=SECOND)
+    assert (answer.json()["version"], answer.json()["judgments"]) == (2, SECOND)
+    assert answer.headers["location"].endswith("/qrels/2?judgments=second")
+    assert means(campaign) == before
+    assert campaign.scores("AP", judgments=SECOND)["qrels_version"] == 2
+    assert campaign.scores("AP", judgments=SECOND, qrels=1)["qrels_version"] == 1
+    assert refused(campaign.get("/scores", metric="AP", qrels=2)) == (404, "not-found")
+    listed = campaign.get("/qrels", judgments=SECOND).json()["items"]
+    assert [(each["version"], each["in_use"]) for each in listed] == [(1, False), (2, True)]
+    assert [each["version"] for each in campaign.get("/qrels").json()["items"]] == [1]
+    again = campaign.organiser.post(f"{campaign.path}/qrels/1/publish", params={"judgments": SECOND})
+    assert (again.status_code, again.json()["in_use"]) == (200, True)
+    assert campaign.scores("AP", judgments=SECOND)["qrels_version"] == 1
+
+
+def test_a_draft_of_a_set_is_published_or_discarded(campaign: Campaign) -> None:
+    drafted = campaign.put_qrels(QRELS, judgments=SECOND, draft=True).json()
+    assert (drafted["version"], drafted["state"]) == (2, "draft")
+    assert campaign.scores("AP", judgments=SECOND)["qrels_version"] == 1
+    impact = campaign.get("/qrels/2/impact", judgments=SECOND, metric="AP").json()
+    assert (impact["judgment_set"], impact["against"], impact["against_set"]) == (SECOND, 1, SECOND)
+    official = campaign.get("/qrels/2/impact", judgments=SECOND, against_judgments="official", metric="AP").json()
+    assert (official["against_set"], official["judgments"]["changed"]) == ("official", 0)
+    gone = campaign.organiser.delete(f"{campaign.path}/qrels/2", params={"judgments": SECOND})
+    assert gone.status_code == 204
+    assert refused(campaign.get("/qrels/2", judgments=SECOND)) == (404, "not-found")
+
+
+def test_a_version_is_downloaded_as_it_was_sent(campaign: Campaign) -> None:
+    text = campaign.organiser.get(
+        f"{campaign.path}/qrels/1", params={"judgments": SECOND}, headers={"Accept": "text/plain"}
+    )
+    assert text.text == OTHER_QRELS
+
+
+def test_every_place_that_takes_a_version_takes_a_set(campaign: Campaign) -> None:
+    for path, query in (
+        ("/leaderboard", {"metric": "AP"}),
+        ("/sweep", {"metric": "Q", "beta": ["1", "2"]}),
+        ("/compare", {"run": ["tag", "worse"], "metric": "AP"}),
+        ("/topics/1/rankings", {}),
+        ("/runs/tag/profile", {}),
+    ):
+        official, second = (campaign.get(path, **query, judgments=name) for name in ("official", SECOND))
+        assert (official.status_code, second.status_code) == (200, 200), second.text
+        assert [each.json()["judgment_set"] for each in (official, second)] == ["official", SECOND]
+        assert official.json() | {"judgment_set": SECOND} != second.json(), path
+        assert refused(campaign.get(path, **query, judgments="absent")) == (404, "not-found")
+
+
+def test_a_run_that_comes_later_is_judged_by_every_set(campaign: Campaign) -> None:
+    campaign.submit("1 Q0 bad 1 1 late\n2 Q0 bad 1 1 late\n")
+    assert means(campaign)["late"] == 0
+    assert means(campaign, judgments=SECOND)["late"] > 0
+
+
+def test_a_set_is_released_on_its_own_and_with_its_collection(campaign: Campaign) -> None:
+    reader = campaign.client("reader")
+
+    def seen() -> list[int]:
+        return [
+            campaign.get("/scores", reader, metric="AP", **query).status_code for query in ({}, {"judgments": SECOND})
+        ]
+
+    assert seen() == [403, 404]
+    assert change(campaign, "released").json()["state"] == "released"
+    assert seen() == [403, 404]
+    assert change(campaign, "hidden").json()["state"] == "hidden"
+    campaign.release()
+    assert seen() == [200, 404]
+    assert list(sets(campaign, reader)) == ["official"]
+    change(campaign, "released")
+    assert seen() == [200, 200]
+    assert list(sets(campaign, reader)) == ["official", SECOND]
+    change(campaign, "hidden")
+    assert seen() == [200, 404]
+
+
+def test_the_list_has_the_version_in_use_of_each_set(campaign: Campaign) -> None:
+    campaign.put_qrels("1 0 good 1\n", judgments="draft-only", draft=True)
+    found = sets(campaign)
+    assert list(found) == ["draft-only", "official", SECOND]
+    assert [found[SECOND][name] for name in ("versions", "qrels_version", "judged")] == [1, 1, 4]
+    assert [found["draft-only"][name] for name in ("versions", "qrels_version", "judged")] == [1, None, None]
+    first = campaign.get("/judgments", limit=1).json()
+    assert [each["name"] for each in first["items"]] == ["draft-only"]
+    rest = campaign.get("/judgments", cursor=first["next_cursor"]).json()
+    assert [each["name"] for each in rest["items"]] == ["official", SECOND]
+
+
+def test_a_deleted_set_is_gone_and_its_numbers_are_not_used_again(campaign: Campaign) -> None:
+    assert campaign.organiser.delete(f"{campaign.path}/judgments/{SECOND}").status_code == 204
+    assert refused(campaign.get("/scores", metric="AP", judgments=SECOND)) == (404, "not-found")
+    assert list(sets(campaign)) == ["official"]
+    assert refused(campaign.organiser.delete(f"{campaign.path}/judgments/{SECOND}")) == (404, "not-found")
+    assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).json()["version"] == 2
+
+
+def test_the_official_set_is_not_changed_by_its_name(campaign: Campaign) -> None:
+    assert refused(change(campaign, "hidden", "official")) == (409, "conflict")
+    assert refused(campaign.organiser.delete(f"{campaign.path}/judgments/official")) == (409, "conflict")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "é", "-x", "x" * 129])
+def test_a_name_is_a_slug(campaign: Campaign, name: str) -> None:
+    assert refused(campaign.put_qrels(judgments=name)) == (422, "invalid-request")
+    assert refused(campaign.get("/scores", judgments=name)) == (422, "invalid-request")
+
+
+@pytest.mark.outer
+def test_another_order_of_the_runs_holds_for_every_set(sqlite_service: Service) -> None:
+    lab = Laboratory(sqlite_service)
+    lab.put_qrels(qrels_text(1), judgments=SECOND)
+    assert lab.change(order_by="rank").status_code == 202
+    job = lab.organiser.get("/v1/jobs", params={"collection": lab.name, "kind": "rejudge"}).json()["items"][0]
+    lab.organiser.get(f"/v1/jobs/{job['id']}", params={"wait": 30})
+    newest = lab.get("/qrels/2", judgments=SECOND).json()
+    assert (newest["order_by"], newest["in_use"]) == ("rank", True)
+    assert lab.get("/qrels/2").json()["order_by"] == "rank"
+
+
+@pytest.mark.outer
+def test_publishing_an_older_version_of_a_set_keeps_the_order_of_the_collection(sqlite_service: Service) -> None:
+    lab = Laboratory(sqlite_service)
+    lab.put_qrels(qrels_text(1), judgments=SECOND)
+    lab.change(order_by="rank")
+    job = lab.organiser.get("/v1/jobs", params={"collection": lab.name, "kind": "rejudge"}).json()["items"][0]
+    lab.organiser.get(f"/v1/jobs/{job['id']}", params={"wait": 30})
+    again = lab.organiser.post(f"{lab.path}/qrels/1/publish", params={"judgments": SECOND})
+    assert again.json()["order_by"] == "score"
+    assert lab.get("").json()["order_by"] == "rank"
+
+
+@pytest.mark.outer
+def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(sqlite_service: Service) -> None:
+    lab = Laboratory(sqlite_service)
+    lab.put_qrels(qrels_text(1), judgments=SECOND)
+    lab.release()
+    reader = lab.client("reader")
+    own = lab.finished(lab.ask("stability", metrics=["AP"], trials=5, judgments=SECOND))
+    official = lab.finished(lab.ask("stability", metrics=["AP"], trials=5))
+    entry = {"metric": "AP", "judgments": SECOND}
+    mixed = lab.finished(lab.ask("rank-correlation", metrics=["AP", entry]))
+    assert own["id"] != official["id"]
+    assert (own["judgment_set"], official["judgment_set"], mixed["judgment_set"]) == (SECOND, "official", "official")
+    assert mixed["params"]["metrics"][1] == entry | {"qrels": 1}
+
+    def listed() -> set[str]:
+        return {each["id"] for each in reader.get("/v1/jobs", params={"collection": lab.name}).json()["items"]}
+
+    ids = [own["id"], official["id"], mixed["id"]]
+    assert [reader.get(f"/v1/jobs/{each}").status_code for each in ids] == [404, 200, 404]
+    assert listed() & set(ids) == {official["id"]}
+    assert refused(lab.ask("rank-correlation", reader, metrics=["AP", entry])) == (404, "not-found")
+    change(lab, "released")
+    assert [reader.get(f"/v1/jobs/{each}").status_code for each in ids] == [200, 200, 200]
+    assert listed() >= set(ids)
+    result = reader.get(f"/v1/jobs/{mixed['id']}/result").json()
+    assert result["metrics"] == ["AP", "AP (judgments second, qrels 1)"]
+    assert result["qrels_versions"] == [1, "second/1"]
+    assert lab.organiser.delete(f"{lab.path}/judgments/{SECOND}").status_code == 204
+    assert [lab.organiser.get(f"/v1/jobs/{each}").status_code for each in ids] == [404, 200, 404]
+
+
+@pytest.mark.outer
+def test_a_newer_version_of_a_set_makes_another_job(sqlite_service: Service) -> None:
+    lab = Laboratory(sqlite_service)
+    lab.put_qrels(qrels_text(1), judgments=SECOND)
+    sent: dict[str, Any] = {"metrics": ["AP", {"metric": "AP", "judgments": SECOND}]}
+    first = lab.ask("rank-correlation", **sent).json()["id"]
+    assert lab.ask("rank-correlation", **sent).json()["id"] == first
+    lab.put_qrels(qrels_text(2), judgments=SECOND)
+    assert lab.ask("rank-correlation", **sent).json()["id"] != first
+
+
+@pytest.mark.outer
+def test_the_groups_of_a_board_are_those_under_its_set(sqlite_service: Service) -> None:
+    lab = Laboratory(sqlite_service)
+    lab.put_qrels(qrels_text(1), judgments=SECOND)
+    board = lab.get("/leaderboard", metric="AP", judgments=SECOND).json()
+    assert board["groups_job"]["params"]["judgments"] == SECOND
+    asked = lab.organiser.post(f"{lab.path}/leaderboard/groups", params={"metric": "AP", "judgments": SECOND})
+    assert (
+        asked.json()["id"]
+        == board["groups_job"]["id"]
+        != lab.get("/leaderboard", metric="AP").json()["groups_job"]["id"]
+    )
+
+
+@pytest.mark.outer
+def test_a_report_is_about_the_set_that_is_named(sqlite_service: Service) -> None:
+    lab = Laboratory(sqlite_service)
+    lab.put_qrels(qrels_text(1), judgments=SECOND)
+    official, second = (lab.report(judgments={lab.name: name}).json() for name in ("official", SECOND))
+    assert official["id"] != second["id"]
+    lab.release()
+    reader = lab.client("reader")
+    assert [reader.get(f"/v1/reports/{each['id']}").status_code for each in (official, second)] == [200, 404]

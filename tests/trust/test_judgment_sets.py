@@ -1,0 +1,174 @@
+"""Other judgment sets do not exist for participants while judgments are hidden, nor before their own release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.campaign import refused
+from tests.api.laboratory import Laboratory, qrels_text
+from tests.api.routes import seen
+from tests.conftest import Service
+from tests.dashboard.test_signing_in import Person
+
+pytestmark = pytest.mark.outer
+
+THERE, ABSENT = "second", "absent"
+POLICIES: list[dict[str, Any]] = [
+    {},
+    {"scores": "own-mean", "presets": ["AP"]},
+    {"scores": "all", "parameters": "free"},
+]
+"""Policies of a hidden phase: the default, one with scores of one's own, and one that gives all scores away."""
+READS = (
+    "/qrels",
+    "/qrels/1",
+    "/qrels/1/impact",
+    "/scores?metric=AP",
+    "/scores?metric=AP&topics=all&format=csv",
+    "/leaderboard?metric=AP",
+    "/compare?run=run-0&run=run-1",
+    "/compare?baseline=run-0",
+    "/sweep?metric=Q&beta=1",
+    "/runs/run-0/profile",
+    "/topics/1/rankings",
+)
+JOBS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("stability", {"judgments": "SET"}),
+    ("judgments", {"against": {"judgments": "SET"}, "metrics": None}),
+    ("rank-correlation", {"metrics": ["AP", {"metric": "AP", "judgments": "SET"}]}),
+    ("rank-correlation", {"metrics": ["AP"], "against": "AP (judgments SET, qrels 1)"}),
+    ("judge-agreement", {"sets": ["SET"]}),
+    ("judge-agreement", {"judgments": "SET", "sets": [{"qrels": 1}]}),
+    ("judge", {"judgments": "SET", "qrels": 1, "metrics": None}),
+)
+PAGES = (
+    "",
+    "/judgments",
+    "/judgments/1",
+    "/topics",
+    "/topics/1",
+    "/compare?run=run-0&run=run-1",
+    "/compare.json?run=run-0&run=run-1",
+    "/runs/run-0",
+    "/board.json",
+    "/scores.json",
+    "/qrels.json",
+    "/embed",
+)
+
+
+def named(value: Any, name: str) -> Any:
+    """The same request about this set."""
+    if isinstance(value, dict):
+        return {key: named(each, name) for key, each in value.items()}
+    if isinstance(value, list):
+        return [named(each, name) for each in value]
+    return value.replace("SET", name) if isinstance(value, str) else value
+
+
+def asked(lab: Laboratory, client: httpx.Client, name: str) -> dict[str, Any]:
+    """All that a client sees of the answers to requests that name a set."""
+    found: dict[str, Any] = {}
+    for path in READS:
+        joint = "&" if "?" in path else "?"
+        found[path] = client.get(f"{lab.path}{path}{joint}judgments={name}")
+    for kind, params in JOBS:
+        sent = {key: each for key, each in ({"metrics": ["AP"]} | named(params, name)).items() if each is not None}
+        found[f"{kind} {params}"] = client.post(f"{lab.path}/jobs", json={"kind": kind, "params": sent})
+    report = {"name": "q-measure-appendix", "collections": [lab.name], "params": {"judgments": {lab.name: name}}}
+    found["report"] = client.post("/v1/reports", json=report)
+    found["groups"] = client.post(f"{lab.path}/leaderboard/groups", params={"metric": "AP", "judgments": name})
+    for path in (f"{lab.path}/judgments", "/v1/me/limits", "/v1/jobs", f"{lab.path}/runs"):
+        found[path] = client.get(path)
+    found["release"] = client.patch(f"{lab.path}/judgments/{name}", json={"state": "released"})
+    found["delete"] = client.delete(f"{lab.path}/judgments/{name}")
+    return {what: seen(answer, {name: "NAME"}) for what, answer in found.items()}
+
+
+@pytest.fixture(scope="module")
+def service(shared: Service) -> Service:
+    """A server of all tests."""
+    return shared
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("state", ["hidden", "released"])
+def test_while_judgments_are_hidden_a_set_looks_like_one_that_is_not_there(
+    service: Service, policy: dict[str, Any], state: str
+) -> None:
+    lab = Laboratory(service)
+    lab.change(policy=policy)
+    assert lab.put_qrels(qrels_text(1), judgments=THERE).status_code == 201
+    lab.organiser.patch(f"{lab.path}/judgments/{THERE}", json={"state": state}).raise_for_status()
+    client = lab.client("participant", "team-0")
+    there, absent = asked(lab, client, THERE), asked(lab, client, ABSENT)
+    assert [what for what in there if there[what] != absent[what]] == []
+    assert 200 not in [status for what, (status, *_) in there.items() if "judgments" not in what and "/v1/" not in what]
+    with_sets = [what for what, (_, body, _) in there.items() if THERE in body and "NAME" not in body]
+    assert with_sets == []
+
+
+def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(service: Service) -> None:
+    lab = Laboratory(service)
+    lab.put_qrels(qrels_text(1), judgments=THERE)
+    jobs = [
+        lab.finished(lab.ask("judge-agreement", metrics=["AP"], sets=[THERE], resamples=10)),
+        lab.finished(lab.ask("stability", metrics=["AP"], trials=5, judgments=THERE)),
+    ]
+    client = lab.client("participant", "team-0")
+    for released in (False, True):
+        if released:
+            lab.release()
+        for job in jobs:
+            for path in ("", "/result", "/events", "/tables/labels.csv", "/figures/confusion.svg"):
+                assert refused(client.get(f"/v1/jobs/{job['id']}{path}")) == (404, "not-found")
+            assert refused(client.delete(f"/v1/jobs/{job['id']}")) == (404, "not-found")
+    assert jobs[0]["id"] not in client.get("/v1/jobs", params={"collection": lab.name}).text
+
+
+def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(service: Service) -> None:
+    lab = Laboratory(service)
+    lab.put_qrels(qrels_text(1), judgments=THERE)
+    lab.release(public=True)
+    reader = lab.client("reader")
+    for path in READS[3:]:
+        joint = "&" if "?" in path else "?"
+        address = f"{lab.path}{path}{joint}judgments={THERE}"
+        first = lab.organiser.get(address)
+        assert first.status_code == 200, first.text
+        for client in (reader, service.anonymous):
+            assert refused(client.get(address)) == (404, "not-found"), path
+            again = client.get(address, headers={"If-None-Match": first.headers["etag"]})
+            assert again.status_code == 404
+
+
+def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(service: Service) -> None:
+    lab = Laboratory(service)
+    lab.put_qrels(qrels_text(1), judgments=THERE)
+    token = lab.organiser.post(f"{lab.path}/tokens", json={"role": "participant", "team": "team-0"}).json()["token"]
+    person = Person(service)
+    person.sign_in(token)
+
+    def pages(name: str) -> dict[str, int]:
+        found = {}
+        for path in PAGES:
+            joint = "&" if "?" in path else "?"
+            answer = person.get(f"/c/{lab.name}{path}{joint}judgments={name}")
+            found[path] = answer.status_code
+            assert answer.status_code != 500
+        return found
+
+    assert pages(THERE) == pages(ABSENT)
+    lab.release(public=True)
+    assert pages(THERE) == pages(ABSENT)
+    assert THERE not in person.get(f"/c/{lab.name}/judgments").text
+    lab.organiser.patch(f"{lab.path}/judgments/{THERE}", json={"state": "released"}).raise_for_status()
+    after = pages(THERE)
+    assert {path for path, status in after.items() if status != 200} == {"/judgments/1"}
+    assert THERE in person.get(f"/c/{lab.name}/judgments").text
+    change = person.post(f"/c/{lab.name}/judgment-sets/{THERE}/hidden", csrf=person.csrf)
+    assert change.status_code == 403
+    person.client.close()
