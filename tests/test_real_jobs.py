@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 
 from gainboard.settings import Settings
 from gainboard.statistics.draws import Draws
+from gainboard.statistics.judges import MEASUREMENTS
 from gainboard.work.job_kinds import every_kind
 from tests import real
 from tests.conftest import ADMIN, Service, serving
+from tests.statistics.plain_alpha import alpha
 from tests.waiting import over
 
 pytestmark = pytest.mark.outer
@@ -52,7 +55,35 @@ ASKED: dict[str, dict[str, Any]] = {
     "gain-vectors": {"cutoff": 50},
     "judgments": {"against": 1},
     "topic-set-size": {"metrics": METRICS, "difference": 0.1},
+    "judge-agreement": {"metrics": METRICS, "sets": ["second"], "flagged": ["bm25tuned_prf_p"]},
 }
+
+
+FAVOURED = "bm25tuned_prf_p"
+UP, DOWN, SKIPPED = 0.2, 0.08, 0.1
+"""The second judge's shares of documents one level higher, one level lower, and not judged."""
+
+
+def second_judgments(service: Service) -> tuple[str, NDArray[np.float64]]:
+    """The judgments of a seeded second judge, who is lenient and built with the favoured run; and what they are planned
+    to be: the expected number of documents of each level of the first judge at each level of the second.
+    """
+    path, text = "/v1/collections/dl19", {"Accept": "text/plain"}
+    judged = service.organiser.get(f"{path}/qrels/1", headers=text).text.split("\n")[:-1]
+    run = service.organiser.get(f"{path}/runs/{FAVOURED}", headers=text).text.split("\n")[:-1]
+    favoured = {(row[0], row[2]) for row in map(str.split, run) if int(row[3]) <= 20}
+    random, lines, planned = np.random.default_rng(19), [], np.zeros((4, 4))
+    for topic, _, document, number in map(str.split, judged):
+        level, luck, is_skipped = int(number), random.random(), random.random() < SKIPPED
+        given = min(level + 1, 3) if luck < UP else max(level - 1, 0) if luck > 1 - DOWN else level
+        is_favoured = (topic, document) in favoured
+        if not is_skipped:
+            lines.append(f"{topic} 0 {document} {3 if is_favoured else given}\n")
+            chances = {min(level + 1, 3): UP, max(level - 1, 0): DOWN} if not is_favoured else {3: 1.0}
+            for to, chance in chances.items():
+                planned[level, to] += chance
+            planned[level, level] += 1 - sum(chances.values())
+    return "".join(lines), planned
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +99,9 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     real.folder()
     with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
         real.load(service, "dl19", order_by="score32")
+        text = second_judgments(service)[0]
+        path = "/v1/collections/dl19/qrels"
+        assert service.organiser.put(path, params={"judgments": "second"}, content=text).status_code == 201
         yield service
 
 
@@ -304,3 +338,57 @@ def test_judgments_are_those_of_the_published_overview(results: dict[str, Any]) 
     assert [each["documents"] for each in found["levels"]] == levels == [5158, 1601, 1804, 697]
     assert [found["against"]["crossed"][level][level] for level in range(4)] == levels
     assert sum(map(sum, found["against"]["crossed"])) == found["against"]["documents"] == 9260
+
+
+def test_a_second_judge_is_found_to_be_as_planned(loaded: Service, results: dict[str, Any]) -> None:
+    (found,) = results["judge-agreement"]["sets"]
+    planned = second_judgments(loaded)[1]
+    first, second = (np.repeat(np.indices((4, 4))[axis], np.rint(planned * 100).astype(int).ravel()) for axis in (0, 1))
+    kappas = {
+        "kappa": cohen_kappa_score(first >= 1, second >= 1),
+        "kappa_linear": cohen_kappa_score(first, second, weights="linear"),
+        "kappa_quadratic": cohen_kappa_score(first, second, weights="quadratic"),
+    }
+    assert found["common_pairs"] == round(planned.sum()) == pytest.approx(9260 * (1 - SKIPPED), rel=0.02)
+    for name, expected in kappas.items():
+        low, high = found["labels"][name]["interval"]
+        assert low < expected < high
+        assert found["labels"][name]["value"] == pytest.approx(expected, abs=0.02)
+    bias, leniency = (planned * (np.arange(4) - np.arange(4)[:, np.newaxis])).sum() / planned.sum(), found["leniency"]
+    assert bias > 0.1
+    assert leniency["bias"]["value"] == pytest.approx(bias, abs=0.02)
+    assert leniency["bias"]["interval"][0] < bias < leniency["bias"]["interval"][1]
+    by_level = [each["bias"]["value"] for each in leniency["by_level"]]
+    # A floor and a ceiling: the lowest level can only rise, and the highest only fall.
+    assert by_level[0] > 0 > by_level[3]
+
+
+def test_the_run_that_a_second_judge_favours_rises_and_the_others_do_not(results: dict[str, Any]) -> None:
+    (found,) = results["judge-agreement"]["sets"]
+    for metric in found["metrics"]:
+        flagged = metric["flagged"]
+        assert flagged["runs"] == [FAVOURED]
+        assert flagged["mean_rise"] > 5 > abs(flagged["mean_rise_of_others"])
+        rows = {row["run"]: row for row in metric["runs"]}
+        assert rows[FAVOURED]["rank_reference"] > 15
+        assert rows[FAVOURED]["rank"] <= 4
+        # Runs that retrieve the same documents, such as others of the same system, rise with it.
+        assert metric["largest_rise"]["run"].startswith("bm25")
+        assert max(metric["correlations"]["tau"]["value"], metric["correlations"]["rbo"]["value"]) < 0.8
+
+
+def test_the_labels_of_a_second_judge_are_those_of_the_definitions(loaded: Service, results: dict[str, Any]) -> None:
+    headers = {"Accept": "text/plain"}
+    levels = []
+    for name in ("official", "second"):
+        address = "/v1/collections/dl19/qrels/1"
+        text = loaded.organiser.get(address, params={"judgments": name}, headers=headers).text
+        levels.append({(row[0], row[2]): int(row[3]) for row in map(str.split, text.split("\n")[:-1])})
+    pairs = sorted(levels[0].keys() & levels[1].keys())
+    first, second = ([each[pair] for pair in pairs] for each in levels)
+    result = results["judge-agreement"]
+    labels = result["sets"][0]["labels"]
+    assert labels["kappa_quadratic"]["value"] == pytest.approx(cohen_kappa_score(first, second, weights="quadratic"))
+    for name in MEASUREMENTS:
+        expected = alpha(list(zip(first, second, strict=True)), name)
+        assert result["krippendorff"][name]["value"] == pytest.approx(expected, abs=1e-12)

@@ -23,7 +23,7 @@ from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store import claims, jobs
 from gainboard.store.job_records import Claim, StoredJob
-from gainboard.store.records import Collection
+from gainboard.store.records import Collection, VersionName
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import CHUNK_SECONDS, launch
 from gainboard.work.results import content
@@ -97,10 +97,14 @@ class Laboratory:
         return b"".join(content(self.workspace, finished))
 
     def scores(
-        self, *metrics: str, version: int | None = None, defaults: Mapping[str, str] | None = None
+        self, *metrics: str, version: int | VersionName | None = None, defaults: Mapping[str, str] | None = None
     ) -> dict[str, dict[str, dict[str, float | None]]]:
         """By label, run and topic: None where a metric is undefined."""
-        question = Question(metrics=metrics, qrels=version, defaults=defaults or {})
+        question = Question(
+            metrics=metrics,
+            qrels=version if isinstance(version, VersionName) else VersionName(version=version),
+            defaults=defaults or {},
+        )
         found = score(self.workspace, Sender.of(ADMIN), self.name, question)
         table = found.by_topic()
         return {
@@ -158,7 +162,7 @@ def copied(source: Path, target: Path) -> Laboratory:
         closing(sqlite3.connect(target / "gainboard.db")) as new,
     ):
         old.backup(new)
-        new.executescript("DELETE FROM job_chunks; DELETE FROM jobs;")
+        new.executescript("DELETE FROM job_qrels; DELETE FROM job_chunks; DELETE FROM jobs;")
     return opened(target)
 
 

@@ -53,6 +53,10 @@ ASKED: dict[str, list[dict[str, Any]]] = {
         {"metrics": ["AP"], "runs": {"top": 2, "by": "AP"}},
         {"metrics": ["AP", "RR"], "standardise": "normal", "reference": ["oak", "yew", "maple"]},
     ],
+    "judge-agreement": [
+        {"metrics": ["AP", "Q"], "sets": [{"qrels": 1}], "flagged": ["oak"], "resamples": 150},
+        {"metrics": ["RR"], "sets": [{"qrels": 1}], "pairs": "all", "threshold": 2, "k": 3, "resamples": 50},
+    ],
     "rank-intervals": [{"metrics": ["AP", "Q"], "resamples": 100, "permutations": 300}],
     "leave-one-team-out": [
         {"metrics": ["AP", "Q"], "pool_depth": 5},
@@ -218,6 +222,56 @@ SHAPES: dict[str, Any] = {
                 "largest_rank_change": 0,
             }
         ],
+    },
+    "judge-agreement": {
+        "threshold": 0,
+        "pairs": "",
+        "levels": [],
+        "krippendorff": {"units": 0, "units_judged_once": 0, "topics": 0}
+        | {key: {"value": 0, "interval": [], "reason": None} for key in ("nominal", "ordinal", "interval")},
+        "sets": [
+            {
+                "judgments": "",
+                "qrels_version": 0,
+                "topics": 0,
+                "common_pairs": 0,
+                "only_reference": 0,
+                "only_set": 0,
+                "confusion": [[]],
+                "labels": {
+                    key: {"value": 0, "interval": [], "reason": None}
+                    for key in (
+                        "agreement",
+                        "kappa",
+                        "kappa_linear",
+                        "kappa_quadratic",
+                        "relevant_reference",
+                        "relevant",
+                    )
+                },
+                "macro": {key: {"value": 0} for key in ("precision", "recall", "f1", "jaccard")},
+                "micro": dict.fromkeys(("precision", "recall", "f1", "jaccard"), 0),
+                "by_topic": [dict.fromkeys(("topic", "pairs", "precision", "recall", "f1", "jaccard"), 0)],
+                "leniency": {"bias": {}, "limits_of_agreement": [], "by_level": [{"level": 0, "name": "", "bias": {}}]},
+                "metrics": [
+                    {
+                        "metric": "",
+                        "topics": 0,
+                        "reason": "",
+                        "correlations": {key: {"value": 0, "reason": None} for key in ("tau", "tau_ap", "rbo")},
+                        "top": {"k": 0, "tau": 0, "overlap": 0, "tau_union": 0, "union": []},
+                        "largest_rise": None,
+                        "largest_drop": None,
+                        "flagged": {"runs": [], "mean_rise": 0, "mean_rise_of_others": 0},
+                        "significance": {"uncorrected": {"counts": {}, "consistency": 0}, "holm": {}},
+                        "differences": {"mean": 0, "limits_of_agreement": []},
+                        "runs": [{"run": "", "mean": 0, "mean_reference": 0, "rank": 0, "rise": 0, "flagged": True}],
+                    }
+                ],
+            }
+        ],
+        "seed": 0,
+        "resamples": 0,
     },
     "topic-set-size": {
         "sizes": [],

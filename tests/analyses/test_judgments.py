@@ -11,6 +11,7 @@ import pytest
 from gainboard.errors import NotFound
 from gainboard.evaluation import collections, qrels
 from gainboard.evaluation.intake import Body
+from gainboard.store.records import VersionName
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NAME, NO_RELEVANT, SETTINGS, Laboratory, opened
 
@@ -21,7 +22,9 @@ NEW = "1 0 a 2\n1 0 b 0\n1 0 c -2\n1 0 found 2\n2 0 a 0\n2 0 b 2\n10 0 z 1\n"
 
 def lines(laboratory: Laboratory, version: int) -> dict[tuple[str, str], int]:
     """Level by topic and document, negative ones as 0."""
-    found = qrels.version(laboratory.workspace, laboratory.principal, laboratory.name, version).qrels
+    found = qrels.version(
+        laboratory.workspace, laboratory.principal, laboratory.name, VersionName(version=version)
+    ).qrels
     text = b"".join(qrels.file(laboratory.workspace, found)).decode()
     rows = [line.split() for line in text.splitlines()]
     return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}

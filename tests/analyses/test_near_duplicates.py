@@ -39,6 +39,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "concordance": {"metrics": METRICS},
     "difficulty": {"metrics": METRICS},
     "gain-robustness": {"metrics": ["Q"], "trials": 5},
+    "judge-agreement": {"metrics": METRICS, "sets": ["second"]},
     "leave-one-team-out": {"metrics": METRICS},
     "rank-correlation": {"metrics": METRICS},
     "rank-intervals": {"metrics": METRICS, "permutations": 5},
@@ -59,6 +60,8 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
         f"{topic} 0 {document} {max(0, 3 - place)}\n" for topic in TOPICS for place, document in enumerate(DOCUMENTS)
     ]
     qrels.publish(workspace, principal, NAME, Body(BytesIO("".join(judged).encode())))
+    second = Body(BytesIO("".join(judged[1:]).encode()))
+    qrels.publish(workspace, principal, NAME, second, judgments="second")
     for name, (team, other) in RANKED.items():
         lines = [
             f"{topic} Q0 {document} 0 {-place} {name}\n"

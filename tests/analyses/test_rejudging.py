@@ -24,6 +24,7 @@ from gainboard.store import claims, jobs
 from gainboard.store import qrels as stored_qrels
 from gainboard.store import runs as stored_runs
 from gainboard.store.job_records import Claim
+from gainboard.store.records import OFFICIAL, VersionName
 from gainboard.work.worker import Worker
 from tests.analyses.laboratory import NAME, SETTINGS, Laboratory
 from tests.api.test_publication import Overtaken, body
@@ -67,7 +68,7 @@ def rank_joined(lab: Laboratory) -> dict[str, list[float]]:
 
 def versions(lab: Laboratory) -> list[tuple[int, str]]:
     """Number and order of each version."""
-    found = qrels.versions(lab.workspace, lab.principal, NAME, None, 100)
+    found = qrels.versions(lab.workspace, lab.principal, NAME, OFFICIAL, None, 100)
     return [(each.qrels.version, each.qrels.order_by) for each in found]
 
 
@@ -213,6 +214,6 @@ def test_runs_are_identical_in_the_order_of_the_version(lab: Laboratory) -> None
 def test_a_published_version_is_compared_with_its_successor(lab: Laboratory) -> None:
     lab.launch("rejudge", order_by="rank")
     lab.work()
-    publication.publish(lab.workspace, lab.principal, NAME, 1)
+    publication.publish(lab.workspace, lab.principal, NAME, VersionName(version=1))
     assert lab.collection().order_by == "score"
     assert lab.scores("RR", version=1) != lab.scores("RR", version=2)

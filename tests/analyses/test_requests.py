@@ -196,6 +196,8 @@ def test_what_a_job_shows_is_what_may_be_asked_of_its_kind(shelf: Laboratory, na
     asked: dict[str, Any] = {} if name in ("gain-vectors", "judgments") else {"metrics": ["Q", "nDCG@10"]}
     if name == "leave-one-team-out":
         asked["pool_depth"] = 5  # the first documents of some runs are not judged
+    if name == "judge-agreement":
+        asked["sets"] = [{"qrels": 1}]
     settled = shelf.launch(name, **asked).params
     assert set(settled) <= set(kind.params.model_fields)
     assert not {"qrels", "beta"} & set(settled)

@@ -18,7 +18,7 @@ def about(laboratory: Laboratory) -> About:
     collection = laboratory.collection()
     with laboratory.workspace.database.reading() as tx:
         stored = runs.page(tx, collection.id)
-        newest = qrels.find(tx, collection.id, None)
+        newest = qrels.find(tx, collection.id)
     assert newest is not None
     return About(
         collection=collection.name,

@@ -132,7 +132,7 @@ def test_averages_have_the_numbers_that_the_papers_give_them(laboratory: Laborat
         assert found == [f"{table} {part}" for table in averages.split(",") for part in ("(a)", "(b)")]
 
 
-COUNTS = {"topics": 9, "runs": 9, "teams": 9}
+COUNTS: dict[str, Any] = {"topics": 9, "runs": 9, "teams": 9}
 
 
 def design(highest_level: int, **params: Any) -> Design:

@@ -46,7 +46,8 @@ def enqueue_chore(tx: Transaction, now: datetime, chore: Chore, work: StoredWork
     """
     own = work if isinstance(work, StoredJob) else work.jobs[0]
     subject = {"job": work.id} if isinstance(work, StoredJob) else {"report": work.id}
-    about = {"collection_id": own.collection_id, "qrels_id": own.qrels_id, "run_ids": [], "token_id": None}
+    about: dict[str, Any] = {"collection_id": own.collection_id, "qrels_id": own.qrels_id}
+    about |= {"run_ids": [], "token_id": None}
     return jobs.add(tx, now, [1], id=chore_id(chore, work.id), kind=chore, params=subject, **about)[0]
 
 

@@ -5,25 +5,54 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StrictFloat,
+    StrictInt,
+    model_serializer,
+    model_validator,
+)
 
 from gainboard.evaluation.analyses.mixed import on_version, read_version
+from gainboard.store.records import OFFICIAL, VersionName
 from gainboard.work.labels import Labels, as_value
-from gainboard.work.params import Expression, Version
+from gainboard.work.params import Expression, Judgments, Version
 
 
 class OnVersion(BaseModel):
-    """A metric over a published qrels version that is named with it."""
+    """A metric over a published qrels version that is named with it: by its number, its judgment set, or both."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     metric: Expression = Field(examples=["P@10"])
-    qrels: Version
+    judgments: Judgments = OFFICIAL
+    qrels: Version | None = Field(None, description="Number of a version of the set; the newest by default")
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if self.judgments == OFFICIAL and self.qrels is None:
+            raise ValueError("name a qrels version or a judgment set; without both, give the expression alone")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _shown(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # without the official set, the job is that of a request from before there were sets
+        shown: dict[str, Any] = dump(self)
+        return {name: value for name, value in shown.items() if (name, value) != ("judgments", OFFICIAL)}
+
+    @property
+    def named(self) -> VersionName:
+        """The name of the version."""
+        return VersionName(self.judgments, self.qrels)
 
 
 def _read(value: Any) -> Any:
     metric, version = read_version(value) if isinstance(value, str) else (value, None)
-    return {"metric": metric, "qrels": version} if version else value
+    return {"metric": metric, "judgments": version.judgments, "qrels": version.version} if version else value
 
 
 Entry = Annotated[Expression | OnVersion, BeforeValidator(_read)]
@@ -32,7 +61,7 @@ Entry = Annotated[Expression | OnVersion, BeforeValidator(_read)]
 
 def label_of(entry: Entry) -> str:
     """Return the label of a settled entry in results."""
-    return on_version(entry.metric, entry.qrels) if isinstance(entry, OnVersion) else entry
+    return on_version(entry.metric, entry.named) if isinstance(entry, OnVersion) else entry
 
 
 def settled_entries(entries: Sequence[Entry], label: Labels) -> list[Entry]:
@@ -53,9 +82,18 @@ def settled_entry(entry: Entry | None, label: Labels) -> Entry | None:
     return label(entry) if entry is not None else None
 
 
-def named_versions(entries: Mapping[str, Entry | None]) -> dict[str, int]:
+def named_versions(entries: Mapping[str, Entry | None]) -> dict[str, VersionName]:
     """Return the versions that entries name, by the location of the entry in the parameters."""
-    return {f"{place}.qrels": entry.qrels for place, entry in entries.items() if isinstance(entry, OnVersion)}
+    return {
+        f"{place}.{'qrels' if entry.judgments == OFFICIAL else 'judgments'}": entry.named
+        for place, entry in entries.items()
+        if isinstance(entry, OnVersion)
+    }
+
+
+def pinned_entry(entry: Entry, versions: Mapping[VersionName, VersionName]) -> Entry:
+    """Return the entry with the number of its version."""
+    return entry.model_copy(update={"qrels": versions[entry.named].version}) if isinstance(entry, OnVersion) else entry
 
 
 class AskedSweep(BaseModel):

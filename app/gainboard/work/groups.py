@@ -17,6 +17,7 @@ from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.statistics.rank_intervals import rank_sets_of_groups
 from gainboard.store import jobs
 from gainboard.store.job_records import JobState, StoredJob
+from gainboard.store.records import OFFICIAL
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import identity, launch, settle, with_topics
 from gainboard.work.params import MOST_CHARACTERS, MOST_RUNS
@@ -72,6 +73,8 @@ def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
     asked: dict[str, Any] = {"metrics": [board.by], "qrels": scores.qrels.version, **TUKEY}
     if scores.chosen is not None:
         asked["topics"] = scores.chosen.name
+    if scores.qrels.judgments != OFFICIAL:
+        asked["judgments"] = scores.qrels.judgments
     if not board.is_whole:
         if len(scores.runs) > MOST_RUNS:
             return None  # a request cannot name so many runs

@@ -31,7 +31,7 @@ from gainboard.metrics import Scale
 from gainboard.store import jobs, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
-from gainboard.store.records import Collection, Qrels, Run, Token
+from gainboard.store.records import OFFICIAL, Collection, Qrels, Run, Token, VersionName
 from gainboard.work.job_kinds import JobKind
 from gainboard.work.labels import Labels, located
 from gainboard.work.params import AnyParams, GroupTopics
@@ -55,7 +55,7 @@ class Order:
     params: AnyParams
     collection: Collection
     version: JudgedVersion
-    others: Mapping[int, JudgedVersion]
+    others: Mapping[VersionName, JudgedVersion]
     candidates: list[Run]
     topics: ChosenTopics | None = None
     custom: CustomMetrics = NO_CUSTOM
@@ -92,13 +92,18 @@ def identity(
     `engine_version` is the kind's own if None. An earlier version gives the id that an equal request had then.
     """
     files = [[run.name, run.team, run.sha256] for run in candidates]
-    judgments = [version.version, version.sha256, *sorted([other.version, other.sha256] for other in others)]
+    judgments = [*_known(version), *sorted(_known(other) for other in others)]
     if kind.is_change:
         # If an old version is published again, organisers may want the order of the replaced one again.
         judgments.append(str(version.published_at))
     asked = [kind.name, settled.shown()]
     known = [engine_version or kind.engine_version, collection.uuid, collection.name, *asked, judgments, files]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+def _known(version: Qrels) -> list[Any]:
+    """Return what identifies a version. Official ones have no name, as in ids from before there were sets."""
+    return [version.version, version.sha256, *([version.judgments] if version.judgments != OFFICIAL else [])]
 
 
 def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO_CUSTOM) -> AnyParams:
@@ -135,7 +140,9 @@ def order(workspace: Workspace, tx: Transaction, view: View, kind: JobKind[Any],
     custom = custom_metrics(tx, view, params.model_dump(mode="json"))
     settled = settle(collection, with_topics(tx, collection, params), custom)
     version = select(tx, view, params.version())
-    others = published_versions(workspace, tx, collection, params.versions())
+    named = published_versions(workspace, tx, view, params.versions())
+    settled = settled.pinned({name: other.qrels.named for name, other in named.items()})
+    others = {other.qrels.named: other for other in named.values()}
     stored = runs.page(tx, collection.id, team_id=view.only_team)
     candidates = of_type(settled.selection().candidates(stored, collection.name), settled.only_type())
     for label in custom_labels(settled.shown()):
@@ -237,6 +244,7 @@ def enqueue(
         kind=asked.kind.name,
         params=asked.params.shown(),
         qrels_id=asked.qrels.id,
+        other_qrels={other.qrels.id for other in asked.others.values()} - {asked.qrels.id},
         run_ids=[run.id for run in asked.candidates],
         token_id=token.id,
         engine_version=asked.kind.engine_version,
@@ -252,7 +260,7 @@ class JobData:
 
     collection: Collection
     version: JudgedVersion
-    others: Mapping[int, JudgedVersion]
+    others: Mapping[VersionName, JudgedVersion]
     candidates: Sequence[Run]
     topics: ChosenTopics | None
 
@@ -260,7 +268,7 @@ class JobData:
 def narrowed(
     collection: Collection,
     version: JudgedVersion,
-    others: Mapping[int, JudgedVersion],
+    others: Mapping[VersionName, JudgedVersion],
     candidates: Sequence[Run],
     settled: AnyParams,
 ) -> JobData:

@@ -19,7 +19,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import qrels, reports, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob, StoredReport
-from gainboard.store.records import Token
+from gainboard.store.records import OFFICIAL, Token, VersionName
 from gainboard.store.reports import NewChapter
 from gainboard.work.chores import enqueue_chore
 from gainboard.work.job_kinds import find_kind
@@ -102,7 +102,9 @@ def _outlined(
 
 def _about(workspace: Workspace, tx: Transaction, view: View, params: ReportParams) -> About:
     collection = view.collection
-    version = select(tx, view, params.qrels.get(collection.name))
+    named = VersionName(params.judgments.get(collection.name, OFFICIAL), params.qrels.get(collection.name))
+    version = select(tx, view, named)
+    published = qrels.page(tx, collection.id, named.judgments, drafts=False, after=None, limit=10_000)
     group = None if params.topics == "all" else params.topics
     chosen, _ = topics_of(workspace, tx, view, version, group, "body.params.topics")
     stored = of_type(runs.page(tx, collection.id, team_id=view.only_team), params.type)
@@ -111,10 +113,11 @@ def _about(workspace: Workspace, tx: Transaction, view: View, params: ReportPara
         highest_level=collection.highest_level,
         depth=collection.depth,
         qrels_version=version.version,
-        versions=tuple(each.version for each in qrels.page(tx, collection.id, drafts=False, after=None, limit=10_000)),
+        versions=tuple(each.version for each in published),
         topics=len(chosen.judged.topics) if chosen else version.topics,
         runs=len(stored),
         teams=len({run.team_id for run in stored}),
+        judgment_set=version.judgments,
     )
 
 
@@ -123,6 +126,7 @@ def params_of(needed: Needed, collection: str, params: ReportParams) -> Params:
     model = find_kind(needed.kind).params
     version = params.qrels.get(collection)
     own = {name: getattr(params, name) for name in ("seed", "drop_identical", "type", "topics")}
+    own |= {"judgments": params.judgments.get(collection, OFFICIAL)}
     own |= {"qrels": version, "condensed": params.condensed or None}
     shared = {name: value for name, value in own.items() if name in model.model_fields}
     found: Params = model.model_validate({**shared, **needed.params})
@@ -203,10 +207,12 @@ def _chapter(outline: Outline, queued: Mapping[str, tuple[StoredJob, bool]]) -> 
 def shown(params: ReportParams) -> Mapping[str, Any]:
     """Return the parameters that identify a report.
 
-    Versions of qrels are part of the facts about its collections instead. Without chosen topics, the report is that of
-    a request from before there were groups.
+    Judgment sets and versions of qrels are part of the facts about its collections instead. Without chosen topics, the
+    report is that of a request from before there were groups.
     """
-    return params.model_dump(mode="json", exclude={"qrels", *(("topics",) if params.topics == "all" else ())})
+    return params.model_dump(
+        mode="json", exclude={"judgments", "qrels", *(("topics",) if params.topics == "all" else ())}
+    )
 
 
 def identity(kind: ReportKind[Any], params: ReportParams, outlines: Sequence[Outline]) -> str:

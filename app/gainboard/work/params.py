@@ -6,12 +6,15 @@ contains everything that the result depends on. A job shows it and is identified
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictFloat, StrictInt, StringConstraints
 
+from gainboard.evaluation.names import SLUG_PATTERN
 from gainboard.evaluation.scoring import MOST_METRICS
 from gainboard.evaluation.selection import AllRuns, BestPerTeam, NamedRuns, Selection, TopRuns
+from gainboard.store.records import NEWEST, OFFICIAL, VersionName
 from gainboard.work.labels import Labels, as_text
 
 MOST_DRAWS = 100_000
@@ -28,6 +31,11 @@ Expression = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHAR
 Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRICS)]
 Draws = Annotated[int, Field(strict=True, ge=1, le=MOST_DRAWS)]
 Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
+Judgments = Annotated[
+    str,
+    StringConstraints(pattern=SLUG_PATTERN),
+    Field(description="Name of a judgment set", examples=["official"]),
+]
 Seed = Annotated[
     int,
     Field(
@@ -85,16 +93,20 @@ class AnyParams(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    def version(self) -> int | None:
-        """Return the number of the requested qrels version; None for the newest."""
-        return None
+    def version(self) -> VersionName:
+        """Return the requested qrels version."""
+        return NEWEST
 
-    def versions(self) -> dict[str, int]:
+    def versions(self) -> dict[str, VersionName]:
         """Return the other qrels versions that the request names, each under its location.
 
         Only some kinds compare versions.
         """
         return {}
+
+    def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
+        """Return the same request with these numbers of the versions that it names without a number."""
+        return self
 
     def selection(self) -> Selection:
         """Return the requested selection of runs."""
@@ -129,6 +141,24 @@ class AnyParams(BaseModel):
         return self.model_dump(mode="json")
 
 
+class SetVersion(BaseModel):
+    """A version of a judgment set; the one published last if it has no number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    judgments: Judgments = OFFICIAL
+    qrels: Version | None = Field(None, description="Number of a version of the set; the newest by default")
+
+    def named(self) -> VersionName:
+        """Return the name of the version."""
+        return VersionName(self.judgments, self.qrels)
+
+    @classmethod
+    def of(cls, named: VersionName) -> Self:
+        """Return the version of this name."""
+        return cls(judgments=named.judgments, qrels=named.version)
+
+
 class Params(AnyParams):
     """Parameters of every kind of analysis."""
 
@@ -139,7 +169,8 @@ class Params(AnyParams):
     topics: Literal["all"] | Annotated[str, StringConstraints(min_length=1, max_length=128)] | Topics | GroupTopics = (
         Field("all", description='`"all"`, the name of a topic group, or topics', examples=["hard"])
     )
-    qrels: Version | None = Field(None, description="Number of a qrels version; the newest by default")
+    judgments: Judgments = Field(OFFICIAL, description="Name of a judgment set")
+    qrels: Version | None = Field(None, description="Number of a qrels version of the set; the newest by default")
     drop_identical: bool = Field(
         False,
         strict=True,
@@ -155,8 +186,8 @@ class Params(AnyParams):
         description="Default of the metrics' parameter: without unjudged documents",
     )
 
-    def version(self) -> int | None:
-        return self.qrels
+    def version(self) -> VersionName:
+        return VersionName(self.judgments, self.qrels)
 
     def only_type(self) -> str | None:
         return self.type
@@ -176,7 +207,7 @@ class Params(AnyParams):
 
     def settled(self, label: Labels) -> Self:
         none = dict.fromkeys(("qrels", *DEFAULTS))
-        return self.model_copy(update=none | self.expressions(label))
+        return self.model_copy(update=none | {"judgments": OFFICIAL} | self.expressions(label))
 
     def expressions(self, label: Labels) -> dict[str, Any]:
         """Return the fields that hold metric expressions, with labels instead.
@@ -193,7 +224,7 @@ class Params(AnyParams):
     def shown(self) -> dict[str, JsonValue]:
         # Without a type or chosen topics, the job is that of a request from before there were types or groups.
         absent = [name for name, value in (("type", None), ("topics", "all")) if getattr(self, name) == value]
-        return self.model_dump(mode="json", exclude={"qrels", *DEFAULTS, *absent})
+        return self.model_dump(mode="json", exclude={"judgments", "qrels", *DEFAULTS, *absent})
 
     def selection(self) -> Selection:
         if isinstance(self.runs, Top):

@@ -11,9 +11,10 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from gainboard.store.records import OFFICIAL
 from gainboard.work.catalogue import AnyKind, KindCatalogue
 from gainboard.work.layout.laid import Laid, LeftOut
-from gainboard.work.params import MOST_RUNS, RunType, Seed
+from gainboard.work.params import MOST_RUNS, Judgments, RunType, Seed
 
 Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
 
@@ -33,6 +34,9 @@ class ReportParams(BaseModel):
 
     qrels: dict[str, Version] = Field(
         {}, description="The qrels version of each collection, by its name; the newest by default", max_length=100
+    )
+    judgments: dict[str, Judgments] = Field(
+        {}, description="The judgment set of each collection, by its name; the official one by default", max_length=100
     )
     drop_identical: bool = Field(False, description="Whether to leave out a team's second identical run")
     condensed: bool = Field(
@@ -65,18 +69,19 @@ class About:
     depth: int
     qrels_version: int
     versions: tuple[int, ...]
-    """The published qrels versions, in the order of their first publication."""
+    """The published versions of the judgment set, in the order of their first publication."""
     topics: int
     runs: int
     teams: int
+    judgment_set: str = OFFICIAL
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
     """A job that a report needs: its kind, and its parameters as a client would send them.
 
-    `qrels`, `seed` and `drop_identical` are the report's if the parameters do not give them. `shows` names the tables
-    and figures that are missing without the job.
+    `judgments`, `qrels`, `seed` and `drop_identical` are the report's if the parameters do not give them. `shows` names
+    the tables and figures that are missing without the job.
     """
 
     key: str

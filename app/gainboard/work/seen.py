@@ -17,12 +17,13 @@ from gainboard.evaluation import audit
 from gainboard.evaluation.custom_metrics import names_custom
 from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.versions import sees_set
 from gainboard.evaluation.visibility import View, look, open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections, jobs, qrels, reports
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import CHORES, Chapter, JobState, StoredJob, StoredReport, StoredWork
-from gainboard.store.records import Action, Collection
+from gainboard.store.records import OFFICIAL, Action, Collection, VersionName
 
 W = TypeVar("W", StoredJob, StoredReport)
 
@@ -122,11 +123,13 @@ def _views_of_job(tx: Transaction, principal: Principal, job: StoredJob) -> list
 
 
 def _sees_job(view: View, job: StoredJob) -> bool:
-    """Return whether a principal who sees all scores sees the job, which may be about a draft or uploaded scores.
+    """Return whether a principal who sees all scores sees the job: about a draft, a set, or uploaded scores.
 
-    Uploaded scores tell of the judgments, which are hidden even where a policy shows all scores.
+    Sets and uploaded scores tell of the judgments, which are hidden even where a policy shows all scores.
     """
-    return (view.organises or not job.on_draft) and (view.sees_judgments or not names_custom(job.params))
+    if not view.organises and job.on_hidden:
+        return False
+    return view.sees_judgments or not (job.on_sets or names_custom(job.params))
 
 
 def _views_of_report(tx: Transaction, principal: Principal, report: StoredReport) -> list[View] | None:
@@ -145,8 +148,10 @@ def _sees_qrels(tx: Transaction, view: View, chapter: Chapter) -> bool:
     """Return whether the principal sees the work's version: only organisers see drafts, and drafts may be discarded."""
     if chapter.jobs:
         return all(_sees_job(view, job) for job in chapter.jobs.values())
-    judged = qrels.find(tx, chapter.collection_id, chapter.about["qrels_version"])
-    return judged is not None and (view.organises or judged.published_at is not None)
+    named = VersionName(chapter.about.get("judgment_set", OFFICIAL), chapter.about["qrels_version"])
+    judged = qrels.find(tx, chapter.collection_id, named)
+    is_seen = judged is not None and (view.organises or judged.published_at is not None)
+    return is_seen and sees_set(tx, view, named.judgments)
 
 
 JOBS: WorkType[StoredJob] = WorkType(
@@ -187,8 +192,8 @@ def list_jobs(
     collection whose judgments are hidden.
     """
     with workspace.database.reading() as tx:
-        scope, drafts = _scope(tx, principal, wanted.collection)
-        of_collection = partial(jobs.page, tx, limit=limit, collection_id=scope, drafts=drafts)
+        scope, hidden, sets = _scope(tx, principal, wanted.collection)
+        of_collection = partial(jobs.page, tx, limit=limit, collection_id=scope, hidden=hidden, sets=sets)
         every = _every(partial(of_collection, kind=wanted.kind, state=wanted.state), before)
         # Jobs about uploaded scores may be hidden from this principal, so further pages are read.
         found = list(islice((job for job in every if _is_listed(tx, principal, job)), limit))
@@ -200,17 +205,22 @@ def _is_listed(tx: Transaction, principal: Principal, job: StoredJob) -> bool:
     return not names_custom(job.params) or _views_of_job(tx, principal, job) is not None
 
 
-def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int | None, bool]:
-    """Return the id of the only collection to list (None for all), and whether jobs about drafts are included."""
+def _scope(tx: Transaction, principal: Principal, name: str | None) -> tuple[int | None, bool, bool]:
+    """Return the id of the only collection to list (None for all), and whether two kinds of jobs are included.
+
+    These are jobs about qrels that only organisers see, and jobs about other judgment sets than the official one.
+    """
     if name is not None:
         view = open_collection(tx, principal, name)
         view.require_free_scores()
-        return view.collection.id, view.organises
+        return view.collection.id, view.organises, view.sees_judgments
     token = principal.require_token()
     if token.collection_id is None:
-        return None, principal.organises_instance
+        return None, principal.organises_instance, principal.organises_instance
     own = look(principal, collections.of_id(tx, token.collection_id))
-    return (token.collection_id, own.organises) if own and own.sees_free_scores else (NOWHERE, False)
+    if own is None or not own.sees_free_scores:
+        return NOWHERE, False, False
+    return token.collection_id, own.organises, own.sees_judgments
 
 
 def list_reports(

@@ -16,7 +16,7 @@ from gainboard.evaluation.analyses import Analysis, Arrays, Change
 from gainboard.evaluation.custom_metrics import NO_CUSTOM, custom_labels, names_custom, stored_custom_metrics
 from gainboard.evaluation.identical import near_duplicates
 from gainboard.evaluation.principals import Principal, holder
-from gainboard.evaluation.versions import JudgedVersion, published_versions
+from gainboard.evaluation.versions import JudgedVersion, stored_versions
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, claims, collections, jobs, qrels, runs, tokens
 from gainboard.store.arrays import pack_all, unpack_all
@@ -81,7 +81,7 @@ def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis:
         candidates = runs.of_ids(tx, job.run_ids)
         own = JudgedVersion.of(workspace, tx, version)
         custom = stored_custom_metrics(tx, collection) if names_custom(job.params) else NO_CUSTOM
-        others = published_versions(workspace, tx, collection, params.versions())
+        others = stored_versions(workspace, tx, collection, params.versions().values())
     data = narrowed(collection, own, others, candidates, params)
     analysis: Analysis = kind.analysis(matrices_of(workspace, data, params, custom), params)
     return analysis
@@ -156,6 +156,7 @@ def _headed(job: StoredJob, analysis: Analysis, result: dict[str, Any]) -> dict[
         "kind": job.kind,
         "collection": matrices.collection.name,
         "qrels_version": matrices.qrels.version,
+        "judgment_set": matrices.qrels.judgments,
         "runs": [run.name for run in matrices.runs],
         "engine_version": find_kind(job.kind).engine_version,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, JsonValue
 
 from gainboard.evaluation.analyses.judging_runs import JudgingRuns
 from gainboard.evaluation.matrices import Matrices
@@ -13,10 +13,10 @@ from gainboard.exhibits import Column, Figure, Table
 from gainboard.store import qrels
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
-from gainboard.store.records import Collection
+from gainboard.store.records import OFFICIAL, Collection, VersionName
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.jobs.rejudge import newest_job
-from gainboard.work.params import AnyParams, Version
+from gainboard.work.params import AnyParams, Judgments, Version
 
 
 class JudgeParams(AnyParams):
@@ -28,10 +28,16 @@ class JudgeParams(AnyParams):
     model_config = ConfigDict(json_schema_extra={"examples": [{"qrels": 1}]})
 
     qrels: Version = Field(description="Number of the version", examples=[1])
+    judgments: Judgments = Field(OFFICIAL, description="The judgment set of the version")
     publish: bool = Field(True, strict=True, description="Whether to publish it once all runs are judged")
 
-    def version(self) -> int | None:
-        return self.qrels
+    def version(self) -> VersionName:
+        return VersionName(self.judgments, self.qrels)
+
+    def shown(self) -> dict[str, JsonValue]:
+        # Without the official set, the job is that of a request from before there were sets.
+        is_official = self.judgments == OFFICIAL
+        return self.model_dump(mode="json", exclude={"judgments"} if is_official else None)
 
 
 def _analysis(matrices: Matrices, asked: JudgeParams) -> JudgingRuns:
@@ -43,7 +49,8 @@ def _find_same(tx: Transaction, collection: Collection, asked: JudgeParams) -> S
         tx, collection, JUDGE, asked, "queued"
     ):
         return is_open
-    version, newest = qrels.find(tx, collection.id, asked.qrels), qrels.find(tx, collection.id)
+    version = qrels.find(tx, collection.id, asked.version())
+    newest = qrels.find(tx, collection.id, VersionName(asked.judgments))
     if version is None or unjudged(tx, collection, {}, version.id) or (asked.publish and version != newest):
         return None
     return newest_job(tx, collection, JUDGE, asked, "succeeded")

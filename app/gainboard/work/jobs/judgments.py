@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from pydantic import ConfigDict, Field
@@ -10,9 +10,10 @@ from pydantic import ConfigDict, Field
 from gainboard.evaluation.analyses.judgments import JudgmentCounts
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
+from gainboard.store.records import OFFICIAL, VersionName
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
-from gainboard.work.params import Params, Version
+from gainboard.work.params import Params, SetVersion, Version
 
 UNJUDGED = "not judged"
 
@@ -27,7 +28,9 @@ class JudgmentsParams(Params):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{}]})
 
-    against: Version | None = Field(None, description="Another published qrels version")
+    against: Version | SetVersion | None = Field(
+        None, description='Another published qrels version, or one of another set: `{"judgments": "second"}`'
+    )
 
     def settled(self, label: Labels) -> Self:
         """Return the same request without the parameters that have no effect on its result."""
@@ -36,12 +39,25 @@ class JudgmentsParams(Params):
     def expressions(self, label: Labels) -> dict[str, Any]:
         return {"runs": "all"}
 
-    def versions(self) -> dict[str, int]:
-        return {"against": self.against} if self.against is not None else {}
+    def versions(self) -> dict[str, VersionName]:
+        return {"against": named} if (named := self.other()) is not None else {}
+
+    def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
+        if not isinstance(self.against, SetVersion):
+            return self
+        return self.model_copy(update={"against": SetVersion.of(versions[self.against.named()])})
+
+    def other(self) -> VersionName | None:
+        """Return the other version; None if there is none."""
+        return self.against.named() if isinstance(self.against, SetVersion) else _official(self.against)
+
+
+def _official(number: int | None) -> VersionName | None:
+    return VersionName(version=number) if number is not None else None
 
 
 def _analysis(matrices: Matrices, asked: JudgmentsParams) -> JudgmentCounts:
-    return JudgmentCounts(matrices, asked.against)
+    return JudgmentCounts(matrices, asked.other())
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -82,12 +98,9 @@ def _crossed(result: Result) -> Table:
         for name, row, only in zip(found["levels"], found["crossed"], found["judged_only_there"], strict=True)
     ]
     rows.append((UNJUDGED, *found["judged_only_here"], None))
-    group = f"version {result['qrels_version']}"
-    there = f"version {found['qrels_version']}"
-    columns = (Column(there), *(Column(name, group=group) for name in (*found["levels"], UNJUDGED)))
-    caption = (
-        f"Documents by their levels in qrels version {found['qrels_version']} (rows) and {result['qrels_version']}."
-    )
+    there, here = (VersionName(each.get("judgment_set", OFFICIAL), each["qrels_version"]) for each in (found, result))
+    columns = (Column(str(there)), *(Column(name, group=str(here)) for name in (*found["levels"], UNJUDGED)))
+    caption = f"Documents by their levels in qrels {there} (rows) and {here}."
     return Table("crossed", caption, columns, rows)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -11,7 +11,16 @@ from gainboard.evaluation.analyses.rank_correlation import Coefficient, Paramete
 from gainboard.evaluation.matrices import Matrices
 from gainboard.evaluation.scoring import MOST_METRICS
 from gainboard.exhibits import Axis, Column, Figure, HeatMap, Panel, Series, Table
-from gainboard.work.entries import AskedSweep, Entry, label_of, named_versions, settled_entries, settled_entry
+from gainboard.store.records import VersionName
+from gainboard.work.entries import (
+    AskedSweep,
+    Entry,
+    label_of,
+    named_versions,
+    pinned_entry,
+    settled_entries,
+    settled_entry,
+)
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, Params, Seed
@@ -32,12 +41,14 @@ class CorrelationParams(Params):
     standard error of each tau over topics (Sakai, SIGIR 2006).
 
     A metric may name a published qrels version, `{"metric": "P@10", "qrels": 1}`, and is then called `P@10 (qrels 1)`.
-    This answers how similar the rankings by the judgments of two assessors are (Kekalainen, IPM, 2005). Runs are
-    selected by the version of the job, and every metric is scored on the topics that all these versions judge.
+    It may also name another judgment set, `{"metric": "P@10", "judgments": "second"}`. This answers how similar the
+    rankings by the judgments of two assessors are (Kekalainen, IPM, 2005). Runs are selected by the version of the job,
+    and every metric is scored on the topics that all these versions judge.
     """
 
     metrics: Annotated[list[Entry], Field(min_length=1, max_length=MOST_METRICS)] = Field(
-        description="Metric expressions, each of which may name a qrels version", examples=[["AP", "Q", "nDCG@10"]]
+        description="Metric expressions, each of which may name a qrels version or a judgment set",
+        examples=[["AP", "Q", "nDCG@10"]],
     )
     coefficients: Annotated[list[Coefficient], Field(min_length=1, max_length=len(NAMES))] = Field(
         ["kendall", "spearman"], description="Coefficients to compute; for tau_ap, the row is the reference"
@@ -79,10 +90,15 @@ class CorrelationParams(Params):
         own = {"metrics": metrics, "against": against, "sweep": self.sweep.settled(label) if self.sweep else None}
         return super().expressions(label) | own
 
-    def versions(self) -> dict[str, int]:
+    def versions(self) -> dict[str, VersionName]:
         return named_versions(
             {f"metrics.{place}": each for place, each in enumerate(self.metrics)} | {"against": self.against}
         )
+
+    def pinned(self, versions: Mapping[VersionName, VersionName]) -> Self:
+        metrics = list(dict.fromkeys(pinned_entry(each, versions) for each in self.metrics))
+        against = pinned_entry(self.against, versions) if self.against is not None else None
+        return self.model_copy(update={"metrics": metrics, "against": against})
 
 
 def _analysis(matrices: Matrices, asked: CorrelationParams) -> RankCorrelation:

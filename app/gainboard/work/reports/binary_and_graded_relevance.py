@@ -11,6 +11,7 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.exhibits import Axis, Cell, Column, Figure, Panel, Series, Table
 from gainboard.metrics import linear_ratio, parse_gains
 from gainboard.metrics.numbers import format_number
+from gainboard.store.records import OFFICIAL
 from gainboard.work.jobs.gain_vectors import label_of_curve
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
 from gainboard.work.layout.material import crossed_levels, numbers_of_runs
@@ -159,11 +160,13 @@ def _plan(about: About, asked: BinaryAndGradedParams) -> Iterator[Needed | LeftO
 
 def _needed(about: About, asked: BinaryAndGradedParams) -> Iterator[Needed]:
     before, metrics = original(about, asked), precisions(about)
-    yield Needed("judgments", "judgments", {"against": before}, "Table 1")
+    own = {"judgments": about.judgment_set, "qrels": before} if about.judgment_set != OFFICIAL else {"qrels": before}
+    against = before if before is None or about.judgment_set == OFFICIAL else own
+    yield Needed("judgments", "judgments", {"against": against}, "Table 1")
     if compared := list(measures(about, asked).values()):
         yield Needed("measures", "rank-correlation", _kendall(compared), "Tables 2, 4, 5 and 6")
     if metrics and before is not None:
-        entries = [*metrics, *({"metric": metric, "qrels": before} for metric in metrics)]
+        entries = [*metrics, *({"metric": metric, **own} for metric in metrics)]
         yield Needed("versions", "rank-correlation", _kendall(entries), "Table 3")
     for scheme, gains in drawn_schemes(about, asked).items():
         letters = ", ".join(f"({letter})" for letter, (_, drawn) in FIGURES.items() if drawn == scheme)

@@ -1,0 +1,214 @@
+"""judge-agreement: what it says of judgment sets, against the definitions and other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+
+from gainboard.errors import InvalidRequest, NotFound
+from gainboard.evaluation import judgment_sets, qrels
+from gainboard.evaluation.intake import Body
+from gainboard.evaluation.qrels import file
+from gainboard.store.records import VersionName
+from tests.analyses.laboratory import Laboratory, planted
+
+KIND = "judge-agreement"
+SECOND = VersionName("second", 1)
+
+
+def lines(laboratory: Laboratory, named: VersionName) -> dict[tuple[str, str], int]:
+    """The level of each pair of topic and document."""
+    found = qrels.version(laboratory.workspace, laboratory.principal, laboratory.name, named).qrels
+    rows = [line.split() for line in b"".join(file(laboratory.workspace, found)).decode().splitlines()]
+    return {(topic, document): max(int(level), 0) for topic, _, document, level in rows}
+
+
+def put(laboratory: Laboratory, judgments: str, levels: dict[tuple[str, str], int]) -> None:
+    """Publishes a version of a judgment set."""
+    text = "".join(f"{topic} 0 {document} {level}\n" for (topic, document), level in levels.items())
+    body = Body(BytesIO(text.encode()))
+    qrels.publish(laboratory.workspace, laboratory.principal, laboratory.name, body, judgments=judgments)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
+    """A campaign with the sets `second`, a noisy copy of the newer half, `half` and `none`."""
+    laboratory = planted(tmp_path_factory.mktemp("judged"))
+    official, random = lines(laboratory, VersionName(version=2)), np.random.default_rng(5)
+    noisy = {
+        pair: int(np.clip(level + random.choice([-1, 0, 0, 0, 1]), -1, 3))
+        for pair, level in official.items()
+        if random.random() < 0.8
+    }
+    put(laboratory, "second", noisy | {("101", "unknown"): 2})
+    put(laboratory, "half", {pair: level for number, (pair, level) in enumerate(official.items()) if number % 2})
+    put(laboratory, "none", dict.fromkeys(official, 0))
+    yield laboratory
+    laboratory.workspace.database.close()
+
+
+@pytest.fixture(scope="module")
+def found(judged: Laboratory) -> dict[str, Any]:
+    """The result about the set `second`, which favours the run `birch`."""
+    params = {"metrics": ["AP", "nDCG@10"], "sets": ["second"], "flagged": ["birch"], "resamples": 300}
+    return judged.answer(KIND, **params)
+
+
+def means(laboratory: Laboratory, metric: str, *versions: VersionName) -> list[dict[str, float]]:
+    """The mean of each run under each version, over the topics that are defined under all of them."""
+    tables = [next(iter(laboratory.scores(metric, version=each).values())) for each in versions]
+    rows = [row for table in tables for row in table.values()]
+    topics = [topic for topic in rows[0] if all(row.get(topic) is not None for row in rows)]
+    return [
+        {run: float(np.mean([row[topic] or 0.0 for topic in topics])) for run, row in table.items()} for table in tables
+    ]
+
+
+def common(judged: Laboratory) -> tuple[list[int], list[int]]:
+    """The levels that both sets give to the pairs that both judge."""
+    official, second = lines(judged, VersionName(version=2)), lines(judged, SECOND)
+    pairs = sorted(official.keys() & second.keys())
+    return [official[pair] for pair in pairs], [second[pair] for pair in pairs]
+
+
+def test_labels_are_those_of_the_pairs_that_both_judge(judged: Laboratory, found: dict[str, Any]) -> None:
+    first, second = common(judged)
+    (each,) = found["sets"]
+    assert (each["judgments"], each["qrels_version"]) == ("second", 1)
+    assert each["common_pairs"] == len(first) == sum(map(sum, each["confusion"]))
+    official = lines(judged, VersionName(version=2))
+    assert (each["only_reference"], each["only_set"]) == (len(official) - len(first), 1)
+    assert each["confusion"][1][2] == sum(pair == (1, 2) for pair in zip(first, second, strict=True))
+    labels = each["labels"]
+    for name, weights in (("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")):
+        expected = cohen_kappa_score(first, second, weights=weights, labels=range(4))
+        assert labels[name]["value"] == pytest.approx(expected, abs=1e-12)
+        low, high = labels[name]["interval"]
+        assert low < labels[name]["value"] < high
+    two = [[level >= 1 for level in levels] for levels in (first, second)]
+    assert labels["kappa"]["value"] == pytest.approx(cohen_kappa_score(*two), abs=1e-12)
+    assert each["leniency"]["bias"]["value"] == pytest.approx(np.mean(second) - np.mean(first), abs=1e-12)
+
+
+def test_runs_are_scored_on_the_pairs_that_both_judge(judged: Laboratory, found: dict[str, Any]) -> None:
+    official, second = lines(judged, VersionName(version=2)), lines(judged, SECOND)
+    pairs = official.keys() & second.keys()
+    for name, levels in (("cut", official), ("cut-second", second)):
+        put(judged, name, {pair: levels[pair] for pair in pairs})
+    for metric in found["sets"][0]["metrics"]:
+        rows = {row["run"]: row for row in metric["runs"]}
+        cut = means(judged, metric["metric"], VersionName("cut"), VersionName("cut-second"))
+        assert metric["reason"] is None
+        for run, row in rows.items():
+            assert row["mean_reference"] == pytest.approx(cut[0][run], abs=1e-12)
+            assert row["mean"] == pytest.approx(cut[1][run], abs=1e-12)
+        tau = stats.kendalltau(*[[each[run] for run in rows] for each in cut]).statistic
+        assert metric["correlations"]["tau"]["value"] == pytest.approx(tau)
+        assert metric["differences"]["mean"] == pytest.approx(np.mean([cut[1][run] - cut[0][run] for run in rows]))
+
+
+def test_all_pairs_are_those_that_each_set_judges(judged: Laboratory) -> None:
+    answer = judged.answer(KIND, metrics=["AP"], sets=["second"], pairs="all", resamples=10)
+    (metric,) = answer["sets"][0]["metrics"]
+    rows = {row["run"]: row for row in metric["runs"]}
+    official, second = means(judged, "AP", VersionName(version=2), SECOND)
+    for run, row in rows.items():
+        assert (row["mean_reference"], row["mean"]) == pytest.approx((official[run], second[run]), abs=1e-12)
+
+
+def test_equal_labels_on_half_of_the_pool_rank_alike_on_the_common_pairs_only(judged: Laboratory) -> None:
+    taus = {}
+    for pairs in ("common", "all"):
+        answer = judged.answer(KIND, metrics=["AP"], sets=["half"], pairs=pairs, resamples=10)
+        taus[pairs] = answer["sets"][0]["metrics"][0]["correlations"]["tau"]["value"]
+        assert answer["sets"][0]["labels"]["kappa"]["value"] == 1
+    assert taus["common"] == 1 > taus["all"]
+
+
+def test_flagged_runs_are_compared_with_the_others(found: dict[str, Any]) -> None:
+    for metric in found["sets"][0]["metrics"]:
+        rises = {row["run"]: row["rise"] for row in metric["runs"]}
+        others = [rise for run, rise in rises.items() if run != "birch"]
+        assert metric["flagged"]["runs"] == ["birch"]
+        assert metric["flagged"]["mean_rise"] == rises["birch"]
+        assert metric["flagged"]["mean_rise_of_others"] == pytest.approx(np.mean(others))
+        if metric["largest_rise"]:
+            assert metric["largest_rise"]["rise"] == max(rises.values())
+
+
+def test_verdicts_are_in_the_classes_of_concordance(found: dict[str, Any]) -> None:
+    for metric in found["sets"][0]["metrics"]:
+        plain, holm = (metric["significance"][name] for name in ("uncorrected", "holm"))
+        assert sum(plain["counts"].values()) == sum(holm["counts"].values()) == 28
+        assert holm["significant"] <= plain["significant"]
+        assert plain["counts"]["AA"] + plain["counts"]["AD"] <= plain["significant_reference"]
+
+
+def test_several_sets_are_compared_with_the_reference_and_by_one_alpha(judged: Laboratory) -> None:
+    answer = judged.answer(KIND, metrics=["AP"], sets=["second", "half"], resamples=20)
+    assert [each["judgments"] for each in answer["sets"]] == ["second", "half"]
+    alone = judged.answer(KIND, metrics=["AP"], sets=["second"], resamples=20)
+    assert answer["sets"][0] == alone["sets"][0]
+    assert answer["krippendorff"]["units"] >= alone["krippendorff"]["units"]
+    other = judged.answer(KIND, metrics=["AP"], judgments="half", sets=["second"], resamples=20)
+    assert (other["judgment_set"], other["sets"][0]["judgments"]) == ("half", "second")
+
+
+def test_what_is_undefined_is_null_with_the_reason(judged: Laboratory) -> None:
+    answer = judged.answer(KIND, metrics=["AP"], sets=["none"], resamples=20)
+    (each,) = answer["sets"]
+    assert each["labels"]["kappa"]["value"] == 0
+    assert each["macro"]["precision"]["value"] is None
+    assert "no relevant document" in each["macro"]["precision"]["reason"]
+    (metric,) = each["metrics"]
+    assert (metric["topics"], metric["correlations"], metric["runs"]) == (0, None, [])
+    assert "none of the topics" in metric["reason"]
+
+
+def test_labels_that_are_all_equal_have_no_kappa_and_no_alpha(judged: Laboratory) -> None:
+    official = lines(judged, VersionName(version=2))
+    put(judged, "nothing", dict.fromkeys(official, 0))
+    answer = judged.answer(KIND, metrics=["AP"], judgments="none", sets=["nothing"], resamples=20)
+    labels, alpha = answer["sets"][0]["labels"], answer["krippendorff"]["ordinal"]
+    for each in (labels["kappa"], labels["kappa_linear"], alpha):
+        assert (each["value"], each["interval"]) == (None, None)
+        assert "no disagreement is expected" in each["reason"]
+    assert labels["agreement"]["value"] == 1
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "place"),
+    [
+        ({"sets": [{"qrels": 2}]}, InvalidRequest, "sets"),
+        ({"sets": ["absent"]}, NotFound, "sets.0"),
+        ({"sets": ["second"], "threshold": 4}, InvalidRequest, "threshold"),
+        ({"sets": ["second"], "flagged": ["nobody"]}, InvalidRequest, "flagged"),
+        ({"sets": ["second"], "metrics": ["ADM"]}, InvalidRequest, "metrics"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_at_its_place(
+    judged: Laboratory, params: dict[str, Any], error: type[Exception], place: str
+) -> None:
+    with pytest.raises(error) as raised:
+        judged.launch(KIND, **{"metrics": ["AP"], **params})
+    assert raised.value.details["errors"][0]["location"] == f"body.params.{place}"  # type: ignore[attr-defined]
+
+
+def test_ways_to_ask_for_the_same_are_one_job(judged: Laboratory) -> None:
+    ways: list[Any] = [["second"], [{"judgments": "second"}], [{"judgments": "second", "qrels": 1}], ["second"] * 2]
+    assert len({judged.launch(KIND, metrics=["AP"], sets=each).id for each in ways}) == 1
+
+
+def test_a_deleted_set_takes_its_jobs_with_it(judged: Laboratory) -> None:
+    put(judged, "short", {("101", "doc-1"): 1})
+    job = judged.launch(KIND, metrics=["AP"], sets=["second", "short"])
+    judgment_sets.delete(judged.workspace, judged.principal, judged.name, "short")
+    judged.work()
+    with pytest.raises(AssertionError):
+        judged.result(job)
