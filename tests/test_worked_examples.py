@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.cli.test_examples import shell
 from tests.conftest import ADMIN, Service
 from tests.test_demo import service  # noqa: F401 (a fixture)
 from tests.test_docs import DOCS, rows
+from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -46,6 +48,31 @@ def test_the_runs_beside_a_baseline_are_those_of_the_page(service: Service) -> N
         ]
     assert len(found["ibis-1"]["tipping_topics"]) == 5
     assert not found["koala-1"]["equivalence"]["is_equivalent"]
+
+
+def test_the_agreement_of_two_assessors_is_that_of_the_page(service: Service) -> None:  # noqa: F811
+    (sent,) = re.findall(r"<!-- example: agreement -->\n```json\n(.*?)```", DOCS["judges.md"], re.DOTALL)
+    path = "/v1/collections/demo-small/jobs"
+    job = service.organiser.post(path, json=json.loads(sent)).raise_for_status().json()["id"]
+    assert over(service.organiser, f"/v1/jobs/{job}")["state"] == "succeeded"
+    (found,) = service.anonymous.get(f"/v1/jobs/{job}/result").raise_for_status().json()["sets"]
+    for name, value, interval in rows("judges.md", "labels"):
+        each = at(found, name)
+        low, high = each["interval"]
+        assert (value, interval) == (f"{each['value']:.3f}", f"{low:.3f} to {high:.3f}"), name
+    for name, value in rows("judges.md", "rankings"):
+        each = at(found["metrics"][0], name)
+        shown = each["value"] if isinstance(each, dict) else each
+        assert value == (f"{shown:.3f}" if isinstance(shown, float) else str(shown)), name
+    assert found["only_reference"] == 430
+    assert found["metrics"][0]["largest_rise"] is None
+
+
+def at(found: Any, path: str) -> Any:
+    """What a result has at a path such as `labels.kappa`, as the page writes it."""
+    for name in path.strip("`").split("."):
+        found = found[name]
+    return found
 
 
 @pytest.fixture

@@ -210,8 +210,9 @@ def test_every_analysis_starts_from_its_form_as_it_is(demo_service: Service) -> 
         if answer.status_code != 303:
             refused[kind.name] = answer.text
     person.client.close()
-    # The order is already that of the collection, a version must be chosen, and the judgments come from no pool.
-    assert set(refused) <= {"rejudge", "judge", "leave-one-team-out"}
+    # The order is already that of the collection, a version must be chosen, or a judgment set, and the judgments come
+    # from no pool.
+    assert set(refused) <= {"rejudge", "judge", "judge-agreement", "leave-one-team-out"}
 
 
 def test_back_leads_to_the_metric_before(browser_page: Watched) -> None:

@@ -119,7 +119,7 @@ def _table(about: tuple[str, str], pairs: list[PairComparison]) -> dict[str, Any
 
 def _names(workspace: Workspace, visitor: Visitor, collection: str, asked: AskedPair) -> list[str]:
     """Return the runs, the best first."""
-    question = Question(asked.metric, None, asked.given(), asked.qrels, names=asked.names)
+    question = Question(asked.metric, None, asked.given(), asked.version_name, names=asked.names)
     board = leaderboard(workspace, visitor.sender, collection, question, None)
     return [row.run.name for row in board.rows]
 

@@ -126,7 +126,7 @@ def _place_of(request: Request) -> str:
 
 def _setting(request: Request) -> list[tuple[str, str]]:
     """Return the part of the query that links to other pages carry: metrics, their parameters, topics and judgments."""
-    known = {"metric", "qrels", "names", "topics", *query_parameters()}
+    known = {"metric", "judgments", "qrels", "names", "topics", *query_parameters()}
     return [(name, value) for name, value in parse_qsl(request.url.query) if name in known]
 
 

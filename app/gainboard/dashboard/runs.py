@@ -52,7 +52,7 @@ def show_run(
     board, why = _board(workspace, visitor, place, asked)
     given = asked.model_dump(exclude_unset=True, exclude={"by"})
     query = query_of({"run": run} | given)
-    profile = run_profile(workspace, place.view.principal, collection, run) if place.view.sees_judgments else None
+    profile = _profile(workspace, place, run, asked)
     names = [row.run.name for row in board.rows] if board else []
     at = names.index(run) if run in names else None
     return page(
@@ -72,6 +72,12 @@ def show_run(
         numbers=query,
         asking=ShownRequest.of(request, "scores", collection, query),
     )
+
+
+def _profile(workspace: Workspace, place: Place, run: str, asked: AskedRunPage) -> RunProfile | None:
+    if not place.view.sees_judgments:
+        return None
+    return run_profile(workspace, place.view.principal, place.name, run, qrels=asked.version_name)
 
 
 def _board(
@@ -115,7 +121,7 @@ def _ties(
     labels = [metric.label for metric in board.scores.metrics if metric.metric.sorted_is_best]
     if not (is_tied and labels and place.view.sees_judgments):
         return None
-    version = board.scores.qrels.version
+    version = board.scores.qrels.named
     question = Question(labels, [seen.run.name], qrels=version, admit=View.require_judgments)
     table = score(workspace, visitor.sender, place.name, question)
     ((ties, scores),) = score_ties(workspace, table, "range")

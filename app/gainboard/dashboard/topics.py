@@ -153,7 +153,7 @@ def show_topic(
 ) -> Response:
     """Show one topic: its judgments, the scores of all runs, and their rankings as levels by rank."""
     place = enter(workspace, visitor, collection)
-    found = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=asked.qrels)
+    found = topic_rankings(workspace, place.view.principal, collection, topic, depth=DEPTH, qrels=asked.version_name)
     # The topic may be outside of the group that the pages before were about.
     question = replace(asked.question(), topics=None)
     board = leaderboard(workspace, visitor.sender, collection, question, asked.by)
@@ -187,7 +187,7 @@ def show_topic(
             request,
             f"topics/{quote(topic, safe='')}/rankings",
             collection,
-            query_of({"qrels": asked.qrels}),
+            query_of(asked.model_dump(exclude_unset=True, include={"judgments", "qrels"})),
             method="topic_rankings",
             names=[topic],
         ),

@@ -24,9 +24,11 @@ from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.schema_forms import Field, fields_of, read, with_faults
 from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
 from gainboard.errors import GainboardError, NotFound
+from gainboard.evaluation.judgment_sets import list_sets
 from gainboard.evaluation.scoring import Question, bind
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
+from gainboard.store.records import OFFICIAL
 from gainboard.work import orders, outlines
 from gainboard.work.catalogue import AnyKind
 from gainboard.work.files import find_file, read_file
@@ -104,13 +106,25 @@ def show_form(
     """Show the form of one kind, made from its parameters."""
     place = _opened(workspace, visitor, collection)
     chosen = _kind(noun, kind)
-    return _form(request, visitor, place, noun, chosen, _fields(chosen, place))
+    return _form(request, visitor, place, noun, chosen, _fields(workspace, chosen, place))
 
 
-def _fields(kind: AnyKind[Any], place: Place) -> list[Field]:
+def _fields(workspace: Workspace, kind: AnyKind[Any], place: Place) -> list[Field]:
     schema = kind.schema()
-    known = _metrics(place, varies_gains="settings" in schema["properties"])
-    return fields_of(schema, {"metrics": known} if known and "metrics" in schema.get("required", ()) else {})
+    required, values = schema.get("required", ()), {}
+    if "metrics" in required and (known := _metrics(place, varies_gains="settings" in schema["properties"])):
+        values["metrics"] = known
+    if "sets" in required:
+        values["sets"] = _other_sets(workspace, place)
+    return fields_of(schema, values)
+
+
+def _other_sets(workspace: Workspace, place: Place) -> list[str]:
+    """Return the names of the judgment sets beside the official one that have a published version."""
+    if not place.view.sees_judgments:
+        return []
+    found = list_sets(workspace, place.view.principal, place.name)
+    return [each.name for each in found if each.name != OFFICIAL and each.in_use is not None]
 
 
 def _metrics(place: Place, *, varies_gains: bool) -> list[str]:
@@ -145,7 +159,7 @@ def launch(
     """Ask for a job or a report, and show it."""
     place = _opened(desk.workspace, visitor, collection)
     chosen = _kind(noun, kind)
-    fields = _fields(chosen, place)
+    fields = _fields(desk.workspace, chosen, place)
     try:
         params = chosen.params.model_validate(_given(fields, form))
         work = _launched(desk, collection, noun, kind, params)
