@@ -15,7 +15,7 @@ from gainboard.store.job_records import StoredFile
 from gainboard.store.metadata import metadata
 from tests.api.campaign import Campaign
 from tests.api.changes import CHANGES, prepared
-from tests.api.laboratory import Laboratory
+from tests.api.laboratory import Laboratory, qrels_text
 from tests.conftest import ADMIN, serving
 
 RATIONED = {"policy": {"scores": "own-mean", "presets": ["AP"]}}
@@ -29,6 +29,9 @@ def fill(url: str) -> None:
         for route in sorted(CHANGES, key=lambda route: route == "DELETE /v1/collections/{collection}"):
             answer = prepared(lab, route)(service.organiser)
             assert answer.status_code < 300, answer.text
+        judged_twice = Laboratory(service)
+        judged_twice.put_qrels(qrels_text(1), judgments="second")
+        assert judged_twice.ask("judge-agreement", metrics=["AP"], sets=["second"]).status_code == 202
         service.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"})
         signed_in = httpx.post(f"{service.url}/signin", data={"token": ADMIN}, headers={"Origin": service.url})
         assert signed_in.status_code == 303, signed_in.text
