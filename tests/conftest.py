@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import socket
 import sys
@@ -59,7 +60,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Forget what imports have started: NumPy asks `uname`."""
+    """Forget what imports have started: NumPy asks `uname`, and so does Python for the processor, once."""
+    platform.processor()
     _started.clear()
 
 

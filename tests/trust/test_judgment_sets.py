@@ -45,18 +45,18 @@ JOBS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("judge", {"judgments": "SET", "qrels": 1, "metrics": None}),
 )
 PAGES = (
-    "",
-    "/judgments",
-    "/judgments/1",
-    "/topics",
-    "/topics/1",
-    "/compare?run=run-0&run=run-1",
-    "/compare.json?run=run-0&run=run-1",
-    "/runs/run-0",
-    "/board.json",
-    "/scores.json",
-    "/qrels.json",
-    "/embed",
+    "/c/NAME",
+    "/c/NAME/judgments",
+    "/c/NAME/judgments/1",
+    "/c/NAME/topics",
+    "/c/NAME/topics/1",
+    "/c/NAME/compare?run=run-0&run=run-1",
+    "/c/NAME/compare.json?run=run-0&run=run-1",
+    "/c/NAME/runs/run-0",
+    "/c/NAME/board.json",
+    "/c/NAME/scores.json",
+    "/c/NAME/qrels.json",
+    "/embed/c/NAME",
 )
 
 
@@ -156,7 +156,7 @@ def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(service: Service
         found = {}
         for path in PAGES:
             joint = "&" if "?" in path else "?"
-            answer = person.get(f"/c/{lab.name}{path}{joint}judgments={name}")
+            answer = person.get(f"{path.replace('NAME', lab.name)}{joint}judgments={name}")
             found[path] = answer.status_code
             assert answer.status_code != 500
         return found
@@ -167,7 +167,7 @@ def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(service: Service
     assert THERE not in person.get(f"/c/{lab.name}/judgments").text
     lab.organiser.patch(f"{lab.path}/judgments/{THERE}", json={"state": "released"}).raise_for_status()
     after = pages(THERE)
-    assert {path for path, status in after.items() if status != 200} == {"/judgments/1"}
+    assert {path for path, status in after.items() if status != 200} == {"/c/NAME/judgments/1"}
     assert THERE in person.get(f"/c/{lab.name}/judgments").text
     change = person.post(f"/c/{lab.name}/judgment-sets/{THERE}/hidden", csrf=person.csrf)
     assert change.status_code == 403
