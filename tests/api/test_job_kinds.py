@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gainboard.work.job_kinds import JobKind, every_kind
-from tests.api.laboratory import Laboratory, request_of
+from gainboard.work.job_kinds import JobKind, every_kind, find_kind
+from tests.api.laboratory import Laboratory, qrels_text, request_of
 from tests.conftest import Service
 
 pytestmark = pytest.mark.outer
@@ -21,7 +21,11 @@ each_kind = pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.
 
 @pytest.fixture(scope="module")
 def lab(shared: Service) -> Laboratory:
-    return Laboratory(shared)
+    """A campaign with all that the examples name."""
+    lab = Laboratory(shared)
+    (judgments,) = find_kind("judge-agreement").example()["params"]["sets"]
+    assert lab.put_qrels(qrels_text(1), judgments=judgments).status_code == 201
+    return lab
 
 
 def _finished(lab: Laboratory, kind: JobKind[Any]) -> Any:
