@@ -24,6 +24,8 @@ VARIATIONS: Mapping[str, tuple[str, ...]] = {
     "ties": ("range", "expected"),
     "baseline": ("mine", "absent"),
     "margin": ("0.1",),
+    "standardise": ("linear",),
+    "reference": ("absent",),
     "draft": ("true",),
     "limit": ("1",),
     "collection": ("NAME",),

@@ -22,6 +22,7 @@ from gainboard.api.models.leaderboard import (
     LeaderboardAnswer,
     LeaderboardRow,
     ShownGroupsJob,
+    StandardOfBoard,
 )
 from gainboard.api.models.topic_groups import BY_GROUP_QUERY, ChosenGroup, TopicsAsked, group_of
 from gainboard.api.problems import documented
@@ -31,8 +32,10 @@ from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question
+from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, standard_of
 from gainboard.evaluation.topic_groups import MOST_GROUPS
 from gainboard.exhibits import csv_line
+from gainboard.statistics.standardised import Standardisation
 from gainboard.work.groups import Groups, GroupsJob, groups_job
 from gainboard.work.groups import ask_for_groups as ask
 
@@ -59,6 +62,22 @@ class AskedColumns(AskedLeaderboard):
     by_group: Annotated[list[TopicsAsked], Field(max_length=MOST_GROUPS, description=BY_GROUP_QUERY)] = Field(
         default_factory=list
     )
+    standardise: Annotated[
+        Standardisation | None,
+        Field(
+            description="Standardise each score by its topic: `normal` is Phi of (score - mean) / standard deviation "
+            "over the reference runs, `linear` is 0.15 times that plus 0.5, within 0 to 1, and `empirical` is the "
+            "share of the reference runs that score no higher"
+        ),
+    ] = None
+    reference: Annotated[
+        list[str],
+        Field(max_length=MOST_REFERENCE, description="The reference runs of `standardise`, at least two"),
+    ] = Field(default_factory=list)
+
+    def standard(self) -> Standard | None:
+        """Return the standard of the scores, if one is asked for."""
+        return standard_of(self.standardise, self.reference)
 
 
 class AskedFormat(AskedColumns):
@@ -84,7 +103,7 @@ def read_leaderboard(
     asked: Annotated[AskedFormat, Query()],
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
-    found = leaderboard(workspace, sender, collection, asked.question(), asked.by, asked.by_group)
+    found = leaderboard(workspace, sender, collection, asked.question(), asked.by, asked.by_group, asked.standard())
     grouping = groups_job(workspace, found)
     note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
@@ -132,9 +151,17 @@ def _show(request: Request, found: RankedRuns, grouping: GroupsJob | None) -> Le
         asked=dict(scores.asked),
         rows=_show_rows(found, labels, grouping),
         topics_scored=scores.topics_scored(),
+        standardised=_show_standard(found),
         withheld=dict(scores.withheld),
         groups_job=_show_job(request, grouping) if grouping else None,
     )
+
+
+def _show_standard(found: RankedRuns) -> StandardOfBoard | None:
+    if found.standard is None:
+        return None
+    form, reference = found.standard.form, list(found.standard.reference)
+    return StandardOfBoard(form=form, reference=reference, topics_left_out=dict(found.alike))
 
 
 def _show_rows(found: RankedRuns, labels: list[str], grouping: GroupsJob | None) -> list[LeaderboardRow]:

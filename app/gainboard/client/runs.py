@@ -174,6 +174,8 @@ class ScoreCalls:
         by: str | None = None,
         topics: str | None = None,
         by_group: Names = (),
+        standardise: str | None = None,
+        reference: Names = (),
         judgments: str | None = None,
         qrels: int | None = None,
         late: LateShown | None = None,
@@ -183,13 +185,16 @@ class ScoreCalls:
         """Rank all runs by their mean under the metric `by`, by default the first.
 
         Return their means under all metrics, over all topics or the topic group `topics`. `by_group` adds the means
-        over other groups, by their names; `"all"` names all groups.
+        over other groups, by their names; `"all"` names all groups. `standardise` gives the means of scores that are
+        standardised by topic over the `reference` runs.
         """
         query = {
             "metric": metrics,
             "by": by,
             "topics": topics,
             "by_group": by_group,
+            "standardise": standardise,
+            "reference": reference,
             "judgments": judgments,
             "qrels": qrels,
             "late": late,

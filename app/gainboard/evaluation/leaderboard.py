@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gainboard.evaluation.policy import late_from
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scoring import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
+from gainboard.evaluation.standard_scores import Standard, standardise
 from gainboard.evaluation.topic_groups import ChosenTopics, groups_of, judged_of
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
@@ -56,6 +57,10 @@ class RankedRuns:
     is_whole: bool
     """False if late runs are left out."""
     by_group: Sequence[GroupMeans] = ()
+    standard: Standard | None = None
+    """The standard of the scores; None if they are those of the metrics."""
+    alike: Mapping[str, list[str]] = field(default_factory=dict)
+    """With a standard, the topics on which the reference runs score alike, by label: they have no scores."""
 
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""
@@ -89,23 +94,28 @@ def leaderboard(
     question: Question,
     by: str | None,
     by_group: Sequence[str] = (),
+    standard: Standard | None = None,
 ) -> RankedRuns:
     """Rank the collection's runs by the metric `by`, which is added to the request if it is not part of it.
 
     `by_group` names topic groups whose means are added, for principals who may see scores under any parameters; `all`
-    names all groups.
+    names all groups. With a `standard`, scores are standardised, for the same principals: they tell of single topics.
     """
-    if by_group:
+    if by_group or standard:
         question = replace(question, admit=_both(question.admit, View.require_free_scores))
     scores = score(workspace, sender, name, replace(question, also=(by,) if by else (), as_many_as_may=True))
+    alike: Mapping[str, list[str]] = {}
+    if standard:
+        scores, alike = standardise(scores, standard)
     chosen = scores.asked[by] if by else scores.metrics[0].label
     means = scores.means()
     is_whole = question.late == "include" or late_from(scores.collection) is None
     place = scores.labels().index(chosen)
     sign = -1 if scores.metrics[place].is_reversed else 1
     rows = _rows(scores, (sign * means[place]).tolist())
-    columns = _by_group(workspace, sender, name, replace(question, also=(by,) if by else ()), scores, by_group)
-    return RankedRuns(scores, means, chosen, rows, is_whole, columns)
+    again = replace(question, also=(by,) if by else ())
+    columns = _by_group(workspace, sender, name, again, scores, by_group, standard)
+    return RankedRuns(scores, means, chosen, rows, is_whole, columns, standard, alike)
 
 
 def _both(*admit: Callable[[View], object]) -> Callable[[View], object]:
@@ -113,7 +123,13 @@ def _both(*admit: Callable[[View], object]) -> Callable[[View], object]:
 
 
 def _by_group(
-    workspace: Workspace, sender: Sender, name: str, question: Question, scores: ScoreTable, names: Sequence[str]
+    workspace: Workspace,
+    sender: Sender,
+    name: str,
+    question: Question,
+    scores: ScoreTable,
+    names: Sequence[str],
+    standard: Standard | None,
 ) -> list[GroupMeans]:
     """Return the means over each of the groups. They are over the topics of the group, whatever the board is about."""
     if not names:
@@ -121,7 +137,10 @@ def _by_group(
     with workspace.database.reading() as tx:
         groups = groups_of(tx, scores.collection, names)
     # Scores of a board about one group lack the topics of the others. The whole ones may be in memory.
-    whole = scores if scores.chosen is None else score(workspace, sender, name, replace(question, topics=None))
+    whole = scores
+    if scores.chosen is not None:
+        whole = score(workspace, sender, name, replace(question, topics=None))
+        whole = standardise(whole, standard)[0] if standard else whole
     refuse_more_than(MOST_SCORES, len(whole.metrics), len(whole.runs), sum(len(group.topics) for group in groups))
     place = {run.id: column for column, run in enumerate(whole.runs)}
     columns = [place.get(run.id) for run in scores.runs]

@@ -60,11 +60,17 @@ class GroupsJob:
 def groups_job(workspace: Workspace, board: RankedRuns) -> GroupsJob | None:
     """Return the job of this leaderboard's groups; None if there is nothing to compare. Start nothing.
 
-    Also return None if scores are rationed, because the job's id depends on the judgments.
+    Also return None if scores are standardised, because the job compares the scores themselves, and if they are
+    rationed, because the job's id depends on the judgments.
     """
     scores = board.scores
     means = {metric.label: metric.parameters["mean"] for metric in scores.metrics}
-    if scores.disclosure is not None or len(scores.runs) < 2 or means[board.by] != "arithmetic":
+    if (
+        board.standard is not None
+        or scores.disclosure is not None
+        or len(scores.runs) < 2
+        or means[board.by] != "arithmetic"
+    ):
         return None
     if len(board.by) > MOST_CHARACTERS:
         return None  # the gains of a hundred levels are too long for a request, so nobody could ask for this job

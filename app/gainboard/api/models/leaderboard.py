@@ -58,6 +58,16 @@ class ShownGroupsJob(Model):
     url: str = Field(description="The address of the job, if it exists")
 
 
+class StandardOfBoard(Model):
+    """The standard of the scores. Its list of runs is part of the request, so new runs do not change the scores."""
+
+    form: str = Field(description="`normal`, `linear` or `empirical`")
+    reference: list[str] = Field(description="The reference runs")
+    topics_left_out: dict[str, list[str]] = Field(
+        description="Topics on which the reference runs score alike, by label: they have no standardised scores"
+    )
+
+
 class LeaderboardAnswer(Model):
     """Runs ranked by their mean score under one metric."""
 
@@ -71,6 +81,9 @@ class LeaderboardAnswer(Model):
     asked: dict[str, str]
     rows: list[LeaderboardRow]
     topics_scored: dict[str, int] | None = Field(description="Null while the judgments are hidden")
+    standardised: StandardOfBoard | None = Field(
+        None, description="With `standardise=`: means and intervals are of standardised scores. Else null"
+    )
     withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")
     groups_job: ShownGroupsJob | None = Field(
         description="Randomised Tukey HSD, 5000 permutations, alpha 0.05; null if there is nothing to compare"

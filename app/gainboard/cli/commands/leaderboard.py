@@ -47,7 +47,7 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
         asked: dict[str, Any] = {**given, **read_parameters(parsed)}
         if parsed.groups:
             wait_for(server.gainboard.groups(server.collection, read_metrics(parsed), **asked), "job")
-        columns = {"by_group": parsed.by_group} if parsed.by_group else {}
+        columns = {name: given for name in ("by_group", "standardise", "reference") if (given := getattr(parsed, name))}
         found = server.gainboard.leaderboard(server.collection, read_metrics(parsed), **asked, **columns)
     if parsed.format == "json":
         print_json(found.to_dict())
@@ -57,8 +57,18 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
     else:
         tell_of_version(found.qrels_version)
         tell_of_topics([found.topic_group, *found.by_group])
+        _tell_of_standard(found)
         print(format_table(_table(found), weights=has_colours(sys.stdout)), end="")
     return 0
+
+
+def _tell_of_standard(found: Leaderboard) -> None:
+    if (standard := found.standardised) is None:
+        return
+    left_out = {len(topics) for topics in standard.topics_left_out.values()} - {0}
+    lost = f" At most {max(left_out)} topics are left out, on which these score alike." if left_out else ""
+    reference = len(standard.reference)
+    print(f"Means of standardised scores ({standard.form}, over {reference} reference runs).{lost}", file=sys.stderr)
 
 
 def _table(found: Leaderboard) -> Table:
@@ -98,6 +108,14 @@ def _options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a topic group, for a column with the means over its topics; may be repeated; all: every group",
     )
+    parser.add_argument(
+        "--standardise",
+        metavar="FORM",
+        help="standardise the scores of each topic over the reference runs: normal, linear or empirical",
+    )
+    parser.add_argument(
+        "--reference", metavar="RUN", action="append", default=[], help="a reference run; may be repeated; two or more"
+    )
 
 
 COMMAND = Command(
@@ -121,6 +139,10 @@ COMMAND = Command(
         Example("gainboard leaderboard -c web -m Q --groups", "with letters: which runs differ significantly"),
         Example("gainboard leaderboard -c web -m Q --topics hard", "over the topics of a group"),
         Example("gainboard leaderboard -c web -m Q --by-group all", "with a column for each topic group"),
+        Example(
+            "gainboard leaderboard -c web -m Q --standardise normal --reference tag --reference other",
+            "by scores that are standardised by topic",
+        ),
         Example("gainboard leaderboard -c web -m Q -m AP --by AP --format csv", "with the ends of each interval"),
     ],
 )
