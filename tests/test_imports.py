@@ -11,6 +11,7 @@ PACKAGE = gainboard.__name__
 ROOT = Path(gainboard.__file__).parent
 RINGS = (
     {"errors"},
+    {"trec_eval"},
     {"exhibits", "metrics", "statistics", "trec"},
     {"store"},
     {"evaluation"},

@@ -37,7 +37,7 @@ FRAGMENTS = frozenset(_FRAGMENTS.split())
 """Words that open a phrase without a main clause: a question or a condition, or what belongs to another noun."""
 
 PROPERTIES = frozenset({"property", "cached_property"})
-DEFINITIONS = frozenset({"metric", "preset"})
+DEFINITIONS = frozenset({"metric", "measure", "preset"})
 """The docstring of a function under these decorators defines a metric for its users, and is a noun phrase."""
 
 

@@ -48,7 +48,7 @@ def test_a_command_with_parameters_of_metrics_imports_their_catalogue_and_no_ser
     assert imported(line) == CLIENT | {"numpy"}
 
 
-@pytest.mark.parametrize("line", ["score --help", "check --help"])
+@pytest.mark.parametrize("line", ["score --help", "check --help", "trec_eval -h", "trec_eval qrels run"])
 def test_a_command_on_files_imports_neither_client_nor_service(line: str) -> None:
     assert imported(line) == {"numpy"}
 

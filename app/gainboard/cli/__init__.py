@@ -16,7 +16,10 @@ from gainboard.errors import GainboardError
 
 __all__ = ["every_command", "main", "parser", "summary"]
 
-_NAMES = sorted(module.name.replace("_", "-") for module in iter_modules(commands.__path__))
+_OF_OTHERS = {"trec_eval"}
+"""Commands with the names of other tools, which have underscores."""
+_MODULES = [module.name for module in iter_modules(commands.__path__)]
+_NAMES = sorted(name if name in _OF_OTHERS else name.replace("_", "-") for name in _MODULES)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

@@ -1,0 +1,37 @@
+"""Run trec_eval: the same options, and the same output."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gainboard.cli.command import Command, Example
+from gainboard.trec_eval import main
+
+
+def _trec_eval(parsed: argparse.Namespace) -> int:
+    """Take the arguments of trec_eval 10 and print what it prints, byte for byte, with the same exit codes: an alias
+    lets scripts run unchanged. `-h` lists the options, and `-h -m all_trec` explains the measures. Preferences and
+    judgment groups (`-R`) and deviations from a mean (`-Z`) are not supported.
+    """
+    return main(parsed.arguments, sys.stdout.buffer, sys.stderr)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="the options and the two files of trec_eval")
+
+
+COMMAND = Command(
+    "trec_eval",
+    __doc__,
+    _trec_eval,
+    _options,
+    [
+        Example("gainboard trec_eval qrels.txt run.txt", "the official measures"),
+        Example("gainboard trec_eval -q -m map -m P.5,10 qrels.txt run.txt", "two measures, also by topic"),
+        Example("gainboard trec_eval -c -m all_trec qrels.txt run.txt", "all measures, over all judged topics"),
+        Example("gainboard trec_eval -l2 -m ndcg.1=3,2=9 -m bpref qrels.txt run.txt", "level 2 is the lowest relevant"),
+        Example("gainboard trec_eval -h -m ndcg", "explains a measure"),
+    ],
+    reads_options=True,
+)

@@ -1,0 +1,209 @@
+"""The qrels and results files, read as trec_eval reads them: it ignores what it does not need.
+
+`gainboard.trec` reads the same files strictly, for the service.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, repeat
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK: Final = 4 << 20
+"""Bytes that are split at once. The words of a block take about twenty times as much memory."""
+UNPOOLED, UNJUDGED = -1, -2
+"""The levels of documents that are not in the qrels, and of those with a level below 0 there."""
+_WHOLE = re.compile(rb"\s*[+-]?[0-9]+")
+_NUMBER = re.compile(
+    rb"\s*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|nan)", re.IGNORECASE
+)
+
+
+class FileError(Exception):
+    """A file that trec_eval does not read. The message is trec_eval's."""
+
+
+class DuplicateDocuments(Exception):
+    """A document that is judged or retrieved twice for a topic. The message is trec_eval's."""
+
+
+@dataclass
+class Judgments:
+    """The judgments of one topic: the level of each document, or UNJUDGED."""
+
+    levels: dict[bytes, int] = field(default_factory=dict)
+    lines: int = 0
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return the number of documents with each level from 0 up, int64 [highest level + 1]."""
+        levels = np.fromiter(self.levels.values(), np.int64, len(self.levels))
+        return np.bincount(levels[levels >= 0]).astype(np.int64)
+
+
+@dataclass
+class Retrieved:
+    """The documents that a run retrieved for one topic, and their scores, in the order of the file."""
+
+    documents: list[bytes] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+
+    def ranked(self, most: int) -> list[bytes]:
+        """Return at most so many documents by descending score; equal scores by descending id, in byte order.
+
+        Raise DuplicateDocuments if one is there twice.
+        """
+        scores = np.array(self.scores)
+        order = np.argsort(-scores, kind="stable")
+        places, ordered = order.tolist(), scores[order]
+        for begin, end in _equal(ordered):
+            places[begin:end] = sorted(places[begin:end], key=self.documents.__getitem__, reverse=True)
+        ranked = [self.documents[place] for place in places[: max(most, 0)]]
+        if len(set(ranked)) < len(ranked):
+            twice = min(document for document, group in groupby(sorted(ranked)) if len(list(group)) > 1)
+            raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_shown(twice)}")
+        return ranked
+
+
+def levels_of(ranked: Sequence[bytes], judgments: Judgments) -> NDArray[np.int64]:
+    """Return the levels by rank, int64 [documents]. Raise DuplicateDocuments if the topic judges one twice."""
+    if judgments.lines > len(judgments.levels):
+        raise DuplicateDocuments("trec_eval.form_res_rels: duplicate docs in the qrels")
+    return np.fromiter(map(judgments.levels.get, ranked, repeat(UNPOOLED)), np.int64, len(ranked))
+
+
+def read_qrels(data: bytes) -> dict[bytes, Judgments]:
+    """Return the judgments of each topic. Raise FileError at the first malformed line, where a blank line is one."""
+    found: dict[bytes, Judgments] = {}
+    for topics, _, documents, levels in _columns(data, 4, "trec_eval.get_qrels", is_strict=True):
+        numbers = [level if level >= 0 else UNJUDGED for level in _whole_numbers(levels)]
+        for topic, begin, end in _stretches(topics):
+            own = found.setdefault(topic, Judgments())
+            own.levels.update(zip(documents[begin:end], numbers[begin:end], strict=True))
+            own.lines += end - begin
+    return found
+
+
+def read_results(data: bytes) -> tuple[dict[bytes, Retrieved], bytes]:
+    """Return what each topic retrieved, and the run's name, which is that of the last line.
+
+    Raise FileError at the first malformed line. Blank lines, comments and what follows the name are skipped.
+    """
+    found: dict[bytes, Retrieved] = {}
+    run = b""
+    for topics, _, documents, _, scores, names in _columns(data, 6, "trec_eval.get_results", is_strict=False):
+        numbers = _numbers(scores)
+        for topic, begin, end in _stretches(topics):
+            own = found.setdefault(topic, Retrieved())
+            own.documents += documents[begin:end]
+            own.scores += numbers[begin:end]
+        run = names[-1].split(None, 1)[0]
+    return found, run
+
+
+def whole_number(text: bytes) -> int:
+    """Return the number that a text begins with, and 0 if it begins with none, as C's `atol` does."""
+    found = _WHOLE.match(text)
+    return int(found[0]) if found else 0
+
+
+def number(text: bytes) -> float:
+    """Return the number that a text begins with, and 0 if it begins with none, as C's `atof` does."""
+    found = _NUMBER.match(text)
+    return float(found[0]) if found else 0.0
+
+
+def _whole_numbers(texts: Sequence[bytes]) -> list[int]:
+    try:
+        return list(map(int, texts))
+    except ValueError:
+        return list(map(whole_number, texts))
+
+
+def _numbers(texts: Sequence[bytes]) -> list[float]:
+    try:
+        return list(map(float, texts))
+    except ValueError:
+        return list(map(number, texts))
+
+
+def _stretches(topics: Sequence[bytes]) -> Iterator[tuple[bytes, int, int]]:
+    """Yield each topic with the begin and the end of its successive lines."""
+    begin = 0
+    for topic, lines in groupby(topics):
+        end = begin + len(list(lines))
+        yield topic, begin, end
+        begin = end
+
+
+def _columns(data: bytes, columns: int, reader: str, *, is_strict: bool) -> Iterator[Sequence[Sequence[bytes]]]:
+    """Yield the columns of the lines, some lines at once. What follows the last column belongs to it, unless strict."""
+    before = 0
+    for block in _blocks(data):
+        if _is_regular(block, columns):
+            words = block.split()
+            yield [words[column::columns] for column in range(columns)]
+            before += len(words) // columns
+        else:
+            lines = block.split(b"\n")[: -1 if block.endswith(b"\n") else None]
+            rows = (line.split(None, columns - 1) for line in lines)
+            wanted = list(_wanted(rows, columns, f"{reader}: Malformed line", before, is_strict))
+            before += len(wanted)
+            if wanted:
+                yield list(zip(*wanted, strict=True))
+
+
+def _is_regular(block: bytes, columns: int) -> bool:
+    """Return whether each line has exactly these columns, and no line may be a comment."""
+    if b"#" in block or not block.endswith(b"\n"):
+        return False
+    text = np.frombuffer(block, np.uint8)
+    is_blank = (text == 32) | ((text >= 9) & (text <= 13))
+    words = np.flatnonzero(np.concatenate(([not is_blank[0]], ~is_blank[1:] & is_blank[:-1])))
+    ends = np.flatnonzero(text == 10)
+    if len(words) != columns * len(ends):
+        return False
+    return bool((words[columns - 1 :: columns] < ends).all() and (words[columns::columns] > ends[:-1]).all())
+
+
+def _equal(ordered: NDArray[np.float64]) -> Iterator[tuple[int, int]]:
+    """Yield the begin and the end of each group of successive equal scores."""
+    same = np.concatenate(([False], ordered[1:] == ordered[:-1], [False])).astype(np.int8)
+    changes = np.diff(same)
+    yield from zip(np.flatnonzero(changes == 1).tolist(), (np.flatnonzero(changes == -1) + 1).tolist(), strict=True)
+
+
+def _wanted(
+    rows: Iterable[list[bytes]], columns: int, fault: str, before: int, is_strict: bool
+) -> Iterator[list[bytes]]:
+    """Yield the rows without comments; without blank lines, too, and with a rest, unless strict.
+
+    Raise FileError with the number of the malformed line, which counts the rows alone.
+    """
+    for row in rows:
+        if row and row[0].startswith(b"#"):
+            continue
+        if not row and not is_strict:
+            continue
+        if len(row) < columns or (is_strict and len(row[-1].split()) > 1):
+            raise FileError(f"{fault} {before + 1}")
+        before += 1
+        yield row
+
+
+def _blocks(data: bytes) -> Iterator[bytes]:
+    """Yield whole lines, some at once."""
+    begin = 0
+    while begin < len(data):
+        end = data.find(b"\n", begin + BLOCK - 1)
+        end = len(data) if end < 0 else end + 1
+        yield data[begin:end]
+        begin = end
+
+
+def _shown(name: bytes) -> str:
+    return name.decode("utf-8", "replace")

@@ -1,0 +1,89 @@
+"""The parameters of measures, as `-m measure.parameters` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from gainboard.trec_eval.files import number, whole_number
+
+Pairs: TypeAlias = Sequence[tuple[str, float]]
+
+
+class BadParameters(Exception):
+    """Parameters that trec_eval refuses. The message is trec_eval's."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a measure: their values, and the names of the values that the measure has under them."""
+
+    values: Any
+    names: Sequence[str]
+
+
+Reader: TypeAlias = Callable[[str, str | None], Parameters]
+"""Takes the name of a measure and the text of its parameters, which is None for the default ones."""
+
+
+def nothing(name: str, text: str | None) -> Parameters:
+    """Return no parameters. What is given is ignored."""
+    return Parameters((), [name])
+
+
+def cutoffs(*default: int) -> Reader:
+    """Return a reader of ranks: one value of the measure for each, in ascending order."""
+
+    def read(name: str, text: str | None) -> Parameters:
+        ranks = list(default) if text is None else sorted(whole_number(each.encode()) for each in text.split(","))
+        if ranks[0] <= 0:
+            raise BadParameters("trec_eval: Negative cutoff detected")
+        _require_different(ranks)
+        return Parameters(ranks, [f"{name}_{rank}" for rank in ranks])
+
+    return read
+
+
+def shares(*default: float) -> Reader:
+    """Return a reader of numbers: one value of the measure for each, in ascending order."""
+
+    def read(name: str, text: str | None) -> Parameters:
+        values = list(default) if text is None else sorted(_numbers(text))
+        _require_different(values)
+        return Parameters(values, [f"{name}_{value:3.2f}" for value in values])
+
+    return read
+
+
+def numbers(*default: float) -> Reader:
+    """Return a reader of numbers that a measure takes together, in their order."""
+
+    def read(name: str, text: str | None) -> Parameters:
+        return Parameters(default, [name]) if text is None else Parameters(_numbers(text), [f"{name}_{text}"])
+
+    return read
+
+
+def pairs(name: str, text: str | None) -> Parameters:
+    """Return pairs of a name and a number: `1=3,2=9`."""
+    if text is None:
+        return Parameters((), [name])
+    _require_pairs(text)
+    words = text.split(",")
+    found = [(before, number(after.encode())) for before, _, after in (word.partition("=") for word in words)]
+    return Parameters(found, [f"{name}_{text}"])
+
+
+def _numbers(text: str) -> list[float]:
+    return [number(word.encode()) for word in text.split(",")]
+
+
+def _require_different(values: Sequence[float]) -> None:
+    if len(set(values)) < len(values):
+        raise BadParameters("trec_eval: duplicate cutoffs detected")
+
+
+def _require_pairs(text: str) -> None:
+    if any(word.count("=") != 1 for word in text.split(",")):
+        raise BadParameters(f"trec_eval: malformed pair parameters in '{text}'")

@@ -1,0 +1,1 @@
+"""trec_eval's own program."""

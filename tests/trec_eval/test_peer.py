@@ -1,0 +1,110 @@
+"""Values by topic on random hard cases beside those of pytrec_eval, which is trec_eval 9 in Python."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+from gainboard.trec_eval.files import levels_of, read_qrels, read_results
+from gainboard.trec_eval.measures import MEASURES
+from gainboard.trec_eval.topic import Topic
+
+SEEDS = range(8)
+NEW = {"rbp", "rbp_resid", "unj", "yaap", "dcg", "ideal_dcg"}
+"""Measures that trec_eval 9 does not have, or its Python form does not give."""
+BY_TOPIC = [name for name, each in MEASURES.items() if name not in NEW and each.form in ("mean", "sum")]
+INTERPOLATED = ("iprec_at_recall", "11pt_avg")
+"""Their recall points are rounded in version 10, and version 9 cuts off x * R + 0.9, as `Rprec_mult` still does."""
+
+
+def random_case(
+    seed: int, *, relevant: int | None = None
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Topics with short and long lists, ties, unjudged documents, levels from -2 to 4, and none that is relevant.
+
+    `relevant` fixes the number of relevant documents of each topic.
+    """
+    rng = np.random.default_rng(seed)
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for topic in map("t{}".format, range(10)):
+        levels = rng.choice([-2, -1, 0, 0, 1, 1, 2, 4], size=rng.integers(1, 50)).tolist()
+        if topic == "t3":
+            levels = [min(level, 0) for level in levels]
+        if relevant is not None:
+            levels = [*(level for level in levels if level < 1), *rng.choice([1, 2, 4], size=relevant).tolist()]
+        qrels[topic] = {f"d{number:02}": level for number, level in enumerate(levels)}
+        documents = rng.permutation([*qrels[topic], *(f"u{number:02}" for number in range(20))])
+        retrieved = documents[: rng.integers(1, len(documents))]
+        # Quarters are exact in single precision, too, in which trec_eval 9 compares scores.
+        run[topic] = {str(document): float(rng.integers(0, 60)) / 4 for document in retrieved}
+    return qrels, run
+
+
+def topics_of(qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = False) -> dict[str, Topic]:
+    """The topics as the program makes them of files."""
+    judgments = read_qrels("".join(f"{t} 0 {d} {n}\n" for t, each in qrels.items() for d, n in each.items()).encode())
+    lines = (f"{t} Q0 {d} 1 {score} tag\n" for t, each in run.items() for d, score in each.items())
+    retrieved, _ = read_results("".join(lines).encode())
+    found = {}
+    for topic, own in judgments.items():
+        levels = levels_of(retrieved[topic].ranked(10_000), own)
+        found[topic.decode()] = Topic(levels[levels >= 0] if judged_only else levels, own.counts(), threshold, 0)
+    return found
+
+
+def compare(name: str, qrels: Any, run: Any, **options: Any) -> None:
+    """Asserts that the values of all topics are those of pytrec_eval."""
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {name}, **options).evaluate(run)
+    measure = MEASURES[name]
+    parameters = measure.read(name, None)
+    threshold, judged_only = options.get("relevance_level", 1), options.get("judged_docs_only_flag", False)
+    for topic, each in topics_of(qrels, run, threshold, judged_only=judged_only).items():
+        found = measure.compute(each, parameters.values)
+        values = found if isinstance(found, list) else [found]
+        expected = [theirs[topic][label] for label in parameters.names]
+        assert values == pytest.approx(expected, abs=1e-9, nan_ok=True), (topic, each.levels.tolist())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", [name for name in BY_TOPIC if name not in INTERPOLATED])
+def test_values_are_those_of_trec_eval(name: str, seed: int) -> None:
+    compare(name, *random_case(seed))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", INTERPOLATED)
+def test_interpolated_precision_is_that_of_trec_eval(name: str, seed: int) -> None:
+    compare(name, *random_case(seed, relevant=10 * (1 + seed % 3)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", [name for name in BY_TOPIC if name not in INTERPOLATED])
+def test_a_relevance_level_is_that_of_trec_eval(name: str, seed: int) -> None:
+    compare(name, *random_case(seed), relevance_level=2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", [name for name in BY_TOPIC if name not in INTERPOLATED])
+def test_judged_documents_alone_are_those_of_trec_eval(name: str, seed: int) -> None:
+    compare(name, *random_case(seed), judged_docs_only_flag=True)
+
+
+def test_measures_that_version_9_lacks_are_those_of_their_definitions() -> None:
+    levels, counts = np.array([2, -1, 0, 1, -2]), np.array([3, 2, 2])
+    topic = Topic(levels, counts, 1, 0)
+    values = {name: MEASURES[name].compute(topic, MEASURES[name].read(name, None).values) for name in NEW}
+    assert values["rbp"] == pytest.approx(0.1 * (1 + 0.5 * 0.9**3))
+    assert values["rbp_resid"] == pytest.approx(0.9**5 + 0.1 * (0.9 + 0.9**4))
+    assert values["unj"] == pytest.approx([2 / 5, 2 / 10, 2 / 20])
+    assert values["yaap"] == pytest.approx(math.log((1 + 1.5) / (1 + 4 - 1.5)))
+    assert values["dcg"] == pytest.approx(2 + 1 / math.log2(5))
+    assert values["ideal_dcg"] == pytest.approx(2 + 2 / math.log2(3) + 1 / 2 + 1 / math.log2(5))
+    own = MEASURES["rbp"].read("rbp", "p=0.5,2=1,1=0.5")
+    assert own.names == ["rbp_p=0.5,2=1,1=0.5"]
+    assert MEASURES["rbp"].compute(topic, own.values) == pytest.approx(0.5 * (1 + 0.5 * 0.5**3))
+    assert MEASURES["rbp_resid"].compute(Topic(np.array([1]), counts, 1, 0), ()) == 0.0

@@ -1,0 +1,174 @@
+"""The program: its options, its parameters, its errors and its exit codes."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gainboard.trec_eval import main
+from gainboard.trec_eval.measures import MEASURES, NICKNAMES
+
+QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n1 0 d -1\n2 0 a 1\n"
+RUN = "1 Q0 c 1 3 old\n1 Q0 a 2 2.5 old\n1 Q0 x 3 2.5 old\n1 Q0 d 4 1 new and more\n9 Q0 a 1 1 last\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """A file of judgments and a run, which lacks a topic and has one that is not judged."""
+    (tmp_path / "qrels").write_text(QRELS)
+    (tmp_path / "run").write_text(RUN)
+    return [str(tmp_path / "qrels"), str(tmp_path / "run")]
+
+
+def printed(*arguments: str) -> str:
+    out, errors = io.BytesIO(), io.StringIO()
+    assert main(arguments, out, errors) == 0, errors.getvalue()
+    return out.getvalue().decode()
+
+
+def values(*arguments: str) -> dict[tuple[str, str], str]:
+    rows = [line.split("\t") for line in printed(*arguments).splitlines()]
+    return {(name.strip(), topic): value for name, topic, value in rows}
+
+
+def failed(*arguments: str) -> tuple[int, str]:
+    out, errors = io.BytesIO(), io.StringIO()
+    return main(arguments, out, errors), errors.getvalue()
+
+
+def test_equal_scores_are_in_descending_order_of_documents(files: list[str]) -> None:
+    assert values("-q", "-m", "relstring", *files)["relstring", "1"] == "'0-2.'"
+
+
+def test_a_name_has_22_places_and_a_number_6(files: list[str]) -> None:
+    assert printed("-m", "map", *files) == f"{'map':22}\tall\t0.1667\n"
+
+
+def test_topics_that_the_results_lack_count_with_c(files: list[str]) -> None:
+    assert values("-m", "map", "-m", "num_q", *files) == {("num_q", "all"): "1", ("map", "all"): "0.1667"}
+    found = values("-c", "-q", "-m", "all_trec", *files)
+    assert (found["num_q", "all"], found["map", "all"], found["map", "2"]) == ("2", "0.0833", "0.0000")
+    assert found["num_ret", "2"] == "0"
+    assert found["runid", "all"] == "last"
+
+
+def test_n_prints_no_summary_and_m_cuts_and_j_removes_the_unjudged(files: list[str]) -> None:
+    assert set(values("-n", "-q", "-m", "P.1", *files)) == {("P_1", "1")}
+    assert values("-M2", "-m", "num_ret", *files)["num_ret", "all"] == "2"
+    assert values("-J", "-q", "-m", "relstring", *files)["relstring", "1"] == "'02'"
+    assert values("-l", "2", "-m", "num_rel", *files)["num_rel", "all"] == "1"
+    assert values("-D", "0.1", "-q", "-m", "map", *files)["map", "1"] == "0.1667"
+
+
+def test_parameters_name_the_values(files: list[str]) -> None:
+    found = values(
+        *("-m", "P.7,5.2,3", "-m", "iprec_at_recall..10,.5", "-mutility.2,-1,0,0", "-m", "ndcg.1=3,2=9"),
+        *("-m", "11pt_avg..25,.75", "-m", "set_F.0.5", "-m", "rbp.p=0.8", "-m", "Rprec_mult.5.0,0.35", *files),
+    )
+    assert [name for name, _ in found] == [
+        *("iprec_at_recall_0.10", "iprec_at_recall_0.50", "P_3", "P_5", "P_7"),
+        *("Rprec_mult_0.35", "Rprec_mult_5.00", "utility_2,-1,0,0", "11pt_avg_.25,.75", "ndcg_1=3,2=9"),
+        *("set_F_0.5", "rbp_p=0.8"),
+    ]
+    assert found["utility_2,-1,0,0", "all"] == "-1.0000"
+
+
+def test_a_measure_is_printed_once_and_in_trec_evals_order(files: list[str]) -> None:
+    found = [name for name, _ in values("-m", "recip_rank", "-m", "map", "-m", "map", "-m", "set", *files)]
+    assert found == ["runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "recip_rank", *NICKNAMES["set"][5:]]
+
+
+def test_long_options_may_be_shortened_and_stand_behind_the_files(files: list[str]) -> None:
+    assert values(*files, "--measure=P.1", "--query")["P_1", "1"] == "0.0000"
+
+
+def test_the_help_explains_every_measure() -> None:
+    text = printed("-h", *(word for name in MEASURES for word in ("-m", name)))
+    for name, measure in MEASURES.items():
+        assert f"\n{name}\n    {measure.explanation.split()[0]}" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 1, "Usage:"),
+        (["-m"], 1, "Usage:"),
+        (["-x", "QRELS", "RUN"], 1, "Usage:"),
+        (["QRELS"], 1, "Usage:"),
+        (["-m", "nope", "QRELS", "RUN"], 1, "trec_eval: illegal measure 'nope'"),
+        (["-m", "P.", "QRELS", "RUN"], 1, "trec_eval: illegal measure 'P'"),
+        (["-m", "prefs_simp", "QRELS", "RUN"], 1, "needs preferences or judgment groups"),
+        (["-m", "all_prefs", "QRELS", "RUN"], 1, "needs preferences or judgment groups"),
+        (["-Z", "means", "QRELS", "RUN"], 1, "-Z is not supported"),
+        (["-D", "1", "QRELS", "RUN"], 1, "-D is not supported"),
+        (["-R", "prefs", "QRELS", "RUN"], 2, "Illegal rel_format 'prefs'"),
+        (["-R", "qrels_jg", "QRELS", "RUN"], 2, "Illegal rel_format 'qrels_jg'"),
+        (["-T", "other", "QRELS", "RUN"], 2, "Illegal retrieval results format 'other'"),
+        (
+            ["absent", "RUN"],
+            2,
+            "trec_eval.get_qrels: Cannot read qrels file 'absent'\ntrec_eval: Quit in file 'absent'",
+        ),
+        (["QRELS", "absent"], 2, "trec_eval.get_results: Cannot read results file 'absent'"),
+        (["-m", "P.0,5", "QRELS", "RUN"], 2, "trec_eval: Negative cutoff detected\ntrec_eval: Cannot initialize"),
+        (["-m", "P.5,5", "QRELS", "RUN"], 2, "trec_eval: duplicate cutoffs detected"),
+        (["-m", "ndcg.1", "QRELS", "RUN"], 2, "trec_eval: malformed pair parameters in '1'"),
+        (["-m", "utility.1,2", "QRELS", "RUN"], 4, "improper number of coefficients"),
+    ],
+)
+def test_what_is_wrong_ends_with_trec_evals_code(arguments: list[str], code: int, said: str, files: list[str]) -> None:
+    found = failed(*({"QRELS": files[0], "RUN": files[1]}.get(word, word) for word in arguments))
+    assert found[0] == code
+    assert said in found[1]
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "code", "said"),
+    [
+        (f"{QRELS}1 0 e\n", RUN, 2, "trec_eval.get_qrels: Malformed line 6"),
+        (f"1 0 b 1\n\n{QRELS}", RUN, 2, "trec_eval.get_qrels: Malformed line 2"),
+        (f"{QRELS}1 0 e 1 more\n", RUN, 2, "trec_eval.get_qrels: Malformed line 6"),
+        (QRELS, f"{RUN}1 Q0 y 5 0\n", 2, "trec_eval.get_results: Malformed line 6"),
+        (QRELS, f"{RUN}1 Q0 a 5 0 new\n", 4, "duplicate docs a"),
+        (f"{QRELS}1 0 a 0\n", RUN, 4, "duplicate docs"),
+        (QRELS, "9 Q0 a 1 1 run\n", 7, "No queries with both results and relevance info"),
+    ],
+)
+def test_a_faulty_file_ends_with_trec_evals_code(qrels: str, run: str, code: int, said: str, files: list[str]) -> None:
+    Path(files[0]).write_text(qrels)
+    Path(files[1]).write_text(run)
+    found = failed(*files)
+    assert found[0] == code
+    assert said in found[1]
+
+
+def test_comments_blank_lines_and_lax_numbers_are_read_as_by_trec_eval(files: list[str]) -> None:
+    Path(files[0]).write_text("# a comment\n1\t0  a\t1x\r\n1 0 b 0")
+    Path(files[1]).write_text("\n  \n# a comment\n1 Q0 b x nonsense r\n\n1 Q0 a x 1e1zz r")
+    assert values("-q", "-m", "relstring", "-m", "num_rel", *files)["relstring", "1"] == "'10'"
+
+
+def test_a_block_of_lines_ends_anywhere(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = printed("-q", "-c", "-m", "all_trec", *files)
+    for block in range(1, 40):
+        monkeypatch.setattr("gainboard.trec_eval.files.BLOCK", block)
+        assert printed("-q", "-c", "-m", "all_trec", *files) == whole
+
+
+@pytest.mark.outer
+def test_the_command_reads_standard_input_and_returns_the_code(files: list[str]) -> None:
+    def run(*words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "gainboard", "trec_eval", *words]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=dict(os.environ))
+
+    done = run("-q", files[0], "-", "-m", "map", text=RUN)
+    assert (done.returncode, done.stdout) == (0, printed("-q", "-m", "map", *files))
+    assert run("-v").stderr.startswith("trec_eval version 10")
+    assert run("-h").stdout.startswith("trec_eval [-h]")
+    refused = run("--level_for_rel", "1", files[0], "absent")
+    assert (refused.returncode, refused.stdout) == (2, "")
