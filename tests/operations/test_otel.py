@@ -108,8 +108,9 @@ def ask(url: str, path: str, **headers: str) -> int:
     """The status of an answer of the server, once it answers."""
 
     def answered() -> int:
+        own = {"Authorization": f"Bearer {ADMIN}"} | headers
         with suppress(httpx.ConnectError):
-            return httpx.get(url + path, headers={"Authorization": f"Bearer {ADMIN}"} | headers).status_code
+            return httpx.get(url + path, headers=own, timeout=60).status_code
         return 0
 
     return until(answered)
