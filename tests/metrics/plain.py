@@ -119,6 +119,11 @@ def recall(t: Topic, cutoff: int) -> float:
     return t.count(cutoff) / t.R
 
 
+@define("Success")
+def success(t: Topic, cutoff: int) -> float:
+    return float(t.count(cutoff) >= 1)
+
+
 @define("RR")
 def rr(t: Topic, cutoff: int | None) -> float:
     return next((1.0 / r for r in t.relevant_ranks(cutoff)), 0.0)
@@ -239,6 +244,104 @@ def err(t: Topic, cutoff: int | None, stop_scale: int) -> float:
     return total
 
 
+@define("nERR")
+def nerr(t: Topic, cutoff: int | None, stop_scale: int) -> float:
+    total, goes_on = 0.0, 1.0
+    for r in range(1, (t.R if cutoff is None else cutoff) + 1):
+        stops = t.g_ideal(r) / (t.ratio[stop_scale - 1] + 1)
+        total += goes_on * stops / r
+        goes_on *= 1 - stops
+    return err(t, cutoff, stop_scale) / total
+
+
+def stopping(t: Topic, r: int) -> float:
+    """The probability that a user stops at rank r."""
+    probability = t.g(r) / (t.ratio[-1] + 1)
+    for above in range(1, r):
+        probability *= 1 - t.g(above) / (t.ratio[-1] + 1)
+    return probability
+
+
+@define("iRBU")
+def irbu(t: Topic, cutoff: int | None, p: float) -> float:
+    return sum(p**r * stopping(t, r) for r in t.cut(cutoff))
+
+
+@define("EBR")
+def ebr(t: Topic, cutoff: int | None, beta: float) -> float:
+    return sum(stopping(t, r) * t.blended(r, beta) for r in t.relevant_ranks(cutoff))
+
+
+@define("RBP")
+def rbp(t: Topic, cutoff: int | None, p: float) -> float:
+    return (1 - p) / t.ratio[-1] * sum(t.g(r) * p ** (r - 1) for r in t.cut(cutoff))
+
+
+@define("RBPresidual")
+def rbp_residual(t: Topic, cutoff: int | None, p: float) -> float:
+    unjudged = sum(p ** (r - 1) for r in t.cut(cutoff) if t.retrieved[r - 1] is None)
+    return p ** len(t.cut(cutoff)) + (1 - p) * unjudged
+
+
+@define("Judged")
+def judged(t: Topic, cutoff: int) -> float:
+    ranks = t.cut(cutoff)
+    return sum(t.retrieved[r - 1] is not None for r in ranks) / len(ranks) if ranks else 0.0
+
+
+def nonrelevant(t: Topic, levels: Sequence[int | None]) -> int:
+    return sum(level is not None and 0 <= level < t.rel for level in levels)
+
+
+@define("bpref")
+def bpref(t: Topic) -> float:
+    total = 0.0
+    for r in t.relevant_ranks(None):
+        above = nonrelevant(t, t.retrieved[: r - 1])
+        total += 1 - min(above, t.R) / min(nonrelevant(t, t.judged), t.R) if above else 1.0
+    return total / t.R
+
+
+@define("infAP")
+def infap(t: Topic) -> float:
+    total, e = 0.0, 1e-5
+    for k in t.relevant_ranks(None):
+        a, b = t.count(k - 1), nonrelevant(t, t.retrieved[: k - 1])
+        u = sum(level is not None and level < 0 for level in t.retrieved[: k - 1])
+        total += 1.0 if k == 1 else 1 / k + (k - 1) / k * (a + b + u) / (k - 1) * (a + e) / (a + b + 2 * e)
+    return total / t.R
+
+
+def graded_uniform(t: Topic, stops: Any, r: int) -> float:
+    """The share of users who stop at the relevant document at rank r."""
+    of_level = t.gains if stops is None else Topic(t.judged, [], [], stops.values, stops.adjusted, t.rel).gains
+    return of_level[t.retrieved[r - 1] or 0] / sum(of_level[level] for level in t.judged if level >= t.rel)
+
+
+def rank_biased(t: Topic, gamma: float, r: int) -> float:
+    return gamma ** (t.count(r) - 1) / sum(gamma**j for j in range(t.R))
+
+
+@define("NCUguP")
+def ncu_gu_p(t: Topic, stops: Any) -> float:
+    return sum(graded_uniform(t, stops, r) * t.count(r) / r for r in t.relevant_ranks(None))
+
+
+@define("NCUguBR")
+def ncu_gu_br(t: Topic, stops: Any, beta: float) -> float:
+    return sum(graded_uniform(t, stops, r) * t.blended(r, beta) for r in t.relevant_ranks(None))
+
+
+@define("NCUrbP")
+def ncu_rb_p(t: Topic, gamma: float) -> float:
+    return sum(rank_biased(t, gamma, r) * t.count(r) / r for r in t.relevant_ranks(None))
+
+
+@define("NCUrbBR")
+def ncu_rb_br(t: Topic, gamma: float, beta: float) -> float:
+    return sum(rank_biased(t, gamma, r) * t.blended(r, beta) for r in t.relevant_ranks(None))
+
+
 @define("ADM")
 def adm(t: Topic, urs: str, srs: str) -> float:
     low, high = min(t.scores, default=0.0), max(t.scores, default=0.0)
@@ -259,6 +362,6 @@ def adm(t: Topic, urs: str, srs: str) -> float:
 
 def plain_score(name: str, topic: Topic, missing: bool, graded: bool, **parameters: Any) -> float:
     """The definition, with the edge cases that hold for every metric."""
-    if topic.R == 0 or (graded and not any(topic.ideal)):
+    if name != "Judged" and (topic.R == 0 or (graded and not any(topic.ideal))):
         return math.nan
-    return 0.0 if missing else DEFINITIONS[name](topic, **parameters)
+    return float(name == "RBPresidual") if missing else DEFINITIONS[name](topic, **parameters)

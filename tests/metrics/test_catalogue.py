@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gainboard.errors import BadExpression
 from gainboard.metrics import BoundMetric, JudgedRuns, Metric, Scale, every_metric, mean_of, query_parameters, resolve
 
 from .judged import joined, judged, judgments, scores_of
@@ -20,8 +21,12 @@ QRELS = {"a": {"d": 1}}
 RATIO = {"gains": "3:2:1"}
 EVERY = pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
 BOUNDED = [metric for metric in every_metric() if metric.bounded]
-NORMALISED = [metric for metric in BOUNDED if metric.graded and metric.name != "ERR"]
-"""To ERR, gains are probabilities of stopping."""
+STOPPING = {"ERR", "nERR", "iRBU", "EBR"}
+"""To these metrics, gains are probabilities of stopping."""
+NORMALISED = [metric for metric in BOUNDED if metric.graded and metric.name not in STOPPING]
+CONDENSED = pytest.mark.parametrize(
+    "metric", [metric for metric in every_metric() if metric.name != "RBPresidual"], ids=lambda metric: metric.name
+)
 
 
 def bound(metric: Metric, **defaults: str) -> BoundMetric:
@@ -66,13 +71,15 @@ def test_bounded_scores_lie_between_0_and_1(metric: Metric, case: Case, gains: s
 @EVERY
 def test_a_topic_without_relevant_documents_is_undefined(metric: Metric) -> None:
     scores = scores_of(bound(metric), judged({"a": {"n": 0}, "b": {}, "c": {"d": 1}}, {"a": ["n"], "c": ["d"]}))
-    assert np.isnan(scores).tolist() == [True, True, False]
+    is_undefined = metric.name != "Judged"
+    assert np.isnan(scores).tolist() == [is_undefined, is_undefined, False]
+    assert metric.on_every_topic == (not is_undefined)
 
 
 @EVERY
 def test_a_topic_with_nothing_above_the_threshold_is_undefined(metric: Metric) -> None:
     scores = scores_of(bound(metric, rel="2"), judged({"a": {"d": 1}, "b": {"d": 2}}, {"a": ["d"], "b": ["d"]}))
-    assert np.isnan(scores).tolist() == [True, False]
+    assert np.isnan(scores).tolist() == [not metric.on_every_topic, False]
 
 
 @EVERY
@@ -85,7 +92,7 @@ def test_gains_that_are_all_nothing_leave_only_binary_metrics_defined(metric: Me
 def test_a_topic_that_the_run_lacks_scores_nothing(metric: Metric) -> None:
     for run in ({"a": ["d"]}, {}):
         scores = scores_of(bound(metric), judged({"a": {"d": 1}, "b": {"d": 1}}, run))
-        assert scores[1] == 0.0
+        assert scores[1] == metric.score_of_missing == (metric.name == "RBPresidual")
 
 
 @EVERY
@@ -127,7 +134,7 @@ def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(metric: Metric,
     assert unchanged or metric.needs_retrieval_scores
 
 
-@EVERY
+@CONDENSED
 @given(case=cases())
 def test_condensed_lists_do_not_see_the_unjudged(metric: Metric, case: Case) -> None:
     qrels, run = case
@@ -150,8 +157,8 @@ def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(metric: Metric, 
     np.testing.assert_allclose(in_small, in_large, rtol=1e-12)
 
 
-RISES = [metric for metric in BOUNDED if metric.name not in ("P-measure", "Pplus", "ADM")]
-"""The first two may lose count at the preferred rank when that rank moves up; ADM looks at scores."""
+RISES = [metric for metric in BOUNDED if metric.sorted_is_best and metric.name not in ("ADM", "RBPresidual")]
+"""ADM looks at scores, and a residual falls when a judged document moves up."""
 
 
 @pytest.mark.parametrize("metric", RISES, ids=lambda metric: metric.name)
@@ -167,8 +174,10 @@ def test_a_better_document_that_moves_up_never_costs(metric: Metric, case: Case,
     assert after >= before - 1e-12
 
 
-PROMISES = [metric for metric in BOUNDED if metric.name not in ("P", "ADM", "ERR")]
-"""P divides by ranks that no relevant document can fill, ADM looks at scores, no document stops all users of ERR."""
+LESS_THAN_ONE = ("P", "ADM", "ERR", "iRBU", "EBR", "RBP", "RBPresidual", "infAP")
+"""P divides by ranks that no relevant document can fill, ADM looks at scores, no document stops all users of ERR, iRBU
+and EBR, those of RBP go on beyond the end, and infAP is smoothed."""
+PROMISES = [metric for metric in BOUNDED if metric.name not in LESS_THAN_ONE]
 
 
 @pytest.mark.parametrize("metric", PROMISES, ids=lambda metric: metric.name)
@@ -201,6 +210,7 @@ def test_every_metric_takes_the_parameters_that_say_how_a_run_is_read(metric: Me
 
 def test_a_whole_request_may_give_any_parameter_a_default() -> None:
     known = query_parameters()
+    assert {"p", "gamma", "stops", "stop_scale"} <= set(known)
     assert {"gains", "beta", "base", "rel", "condensed", "mean", "b", "recall_base", "urs", "srs"} <= set(known)
     assert all(name == parameter.name for name, parameter in known.items())
 
@@ -208,6 +218,52 @@ def test_a_whole_request_may_give_any_parameter_a_default() -> None:
 def test_names_and_aliases_mean_one_metric_each() -> None:
     names = [name.lower() for metric in every_metric() for name in {metric.name, *metric.aliases}]
     assert len(names) == len(set(names))
+
+
+def test_a_residual_of_condensed_rankings_is_refused() -> None:
+    for query in ({}, {"condensed": "true"}):
+        expression = "RBPresidual" if query else "RBPresidual(condensed=true)"
+        with pytest.raises(BadExpression, match="a condensed ranking has no unjudged documents"):
+            resolve(expression, SCALE, query=query)
+
+
+@pytest.mark.parametrize(
+    ("expression", "label"),
+    [
+        ("RBP", "RBP(gains=linear,p=0.95)"),
+        ("RBP(p=.8)@10", "RBP(gains=linear,p=0.8)@10"),
+        ("RBPresidual", "RBPresidual(p=0.95)"),
+        ("iRBU@10", "iRBU(gains=linear,p=0.99)@10"),
+        ("EBR@10", "EBR(beta=1,gains=linear)@10"),
+        ("NCUguP", "NCUguP(gains=linear)"),
+        ("NCUguBR(stops=1:1:1)", "NCUguBR(beta=1,gains=linear,stops=1:1:1)"),
+        ("NCUrbP(gamma=.95)", "NCUrbP"),
+        ("NCUrbBR(gamma=.5)", "NCUrbBR(beta=1,gains=linear,gamma=0.5)"),
+        ("success_5", "Success@5"),
+        ("Judged", "Judged@20"),
+    ],
+)
+def test_labels_show_what_tools_disagree_on(expression: str, label: str) -> None:
+    assert resolve(expression, SCALE).label == label
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("RBP(p=1)", "p=1: must be a number > 0, < 1"),
+        ("iRBU(p=0)", "p=0: must be a number > 0, < 1"),
+        ("NCUrbP(gamma=2)", "gamma=2: must be a number > 0, < 1"),
+        ("NCUguP(stops=3:1:0)", "stops=3:1:0: must be a ratio .*; each value > 0"),
+        ("NCUguP(stops=3:1)", "stops=3:1: must be a ratio with one value per level"),
+        ("bpref@10", "bpref takes no cut-off"),
+        ("infAP@10", "infAP takes no cut-off"),
+        ("Judged@R", "takes a fixed cut-off only"),
+        ("RBPresidual@R", "takes a fixed cut-off only"),
+    ],
+)
+def test_values_without_a_meaning_are_refused(expression: str, message: str) -> None:
+    with pytest.raises(BadExpression, match=message):
+        resolve(expression, SCALE)
 
 
 def mean(scores: list[float], expression: str = "AP") -> float:

@@ -30,6 +30,9 @@ VALUES = {
     "urs": ("scaled", "raw"),
     "srs": ("minmax", "raw"),
     "stop_scale": ("3",),
+    "p": ("0.5", "0.8", "0.95", "0.999"),
+    "gamma": ("0.1", "0.95"),
+    "stops": ("4:2:1", "1:1:1", "exp", "adjust(10:5:1)"),
 }
 """What the tests choose from; `mean` is not about topics."""
 
@@ -50,6 +53,10 @@ def topics(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, float]]:
 def expressions(draw: st.DrawFn, metric: Metric) -> BoundMetric:
     names = [parameter.name for parameter in metric.parameters if parameter.name in VALUES]
     chosen = {name: draw(st.sampled_from(VALUES[name])) for name in names}
+    if metric.name == "RBPresidual":
+        chosen["condensed"] = "false"  # the other value is refused
+    if draw(st.booleans()):
+        chosen.pop("stops", None)  # by default, they are the gains
     arguments = ",".join(f"{name}={value}" for name, value in chosen.items())
     cutoffs = st.none() | st.integers(1, 30) | st.just("R") if metric.takes_r else st.none() | st.integers(1, 30)
     cutoff = draw(cutoffs) if metric.takes_cutoff else None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gainboard.metrics import JudgedRuns
+from gainboard.metrics.by_ranking import values_by_ranking
 
 from .judged import joined, judged, judgments
 
@@ -18,27 +19,32 @@ RUN = {
     "unjudged": {"u0": 2.0, "u1": 1.0},
 }
 SCALES = {
-    ("raw", "all"): ([6.0, 2.0], [9.0 + 6.0 + 5.0 + 1.0 + 1.0, 0.0, 4.0, 3.0], [5, 1, 2, 3]),
-    ("raw", "condensed"): ([6.0, 2.0], [6.0 + 5.0 + 1.0, 0.0, 4.0, 0.0], [3, 1, 2, 1]),
-    ("scaled", "all"): ([0.7, 1.0], [1.0 + 0.7 + 0.6 + 0.2, 0.0, 2.0, 1.0], [5, 1, 2, 3]),
-    ("scaled", "condensed"): ([1.0, 1.0], [1.0 + 6.0 / 7.0, 0.0, 2.0, 0.0], [3, 1, 2, 1]),
+    ("raw", "all"): ([6.0, 2.0], [9.0 + 6.0 + 5.0 + 1.0 + 1.0, 0.0, 4.0, 3.0]),
+    ("raw", "condensed"): ([6.0, 2.0], [6.0 + 5.0 + 1.0, 0.0, 4.0, 0.0]),
+    ("scaled", "all"): ([0.7, 1.0], [1.0 + 0.7 + 0.6 + 0.2, 0.0, 2.0, 1.0]),
+    ("scaled", "condensed"): ([1.0, 1.0], [1.0 + 6.0 / 7.0, 0.0, 2.0, 0.0]),
 }
 
 
 @pytest.mark.parametrize(("key", "expected"), SCALES.items())
-def test_scores_distances_and_documents_are_those_of_the_scale(
-    key: tuple[str, str], expected: tuple[list[float], list[float], list[int]]
+def test_scores_and_distances_are_those_of_the_scale(
+    key: tuple[str, str], expected: tuple[list[float], list[float]]
 ) -> None:
-    system, distance, documents = judged(QRELS, RUN).system_columns(key[0] == "raw", key[1] == "condensed")
+    system, distance = judged(QRELS, RUN).system_columns(key[0] == "raw", key[1] == "condensed")
     np.testing.assert_allclose(system, expected[0], rtol=1e-14)
     np.testing.assert_allclose(distance, [expected[1]], rtol=1e-14)
-    np.testing.assert_array_equal(documents, [expected[2]])
+
+
+@pytest.mark.parametrize(("condensed", "documents"), [(0, [5, 1, 2, 3]), (1, [3, 1, 2, 1])])
+def test_documents_are_judged_or_retrieved(condensed: int, documents: list[int]) -> None:
+    found = values_by_ranking("documents", judged(QRELS, RUN), np.arange(1), [condensed], [])
+    np.testing.assert_array_equal(found, [documents])
 
 
 def test_those_of_several_runs_stand_one_behind_the_other() -> None:
     other = {"flat": {"d1": 4.0, "d0": 1.0}}
     runs = JudgedRuns.of([joined(QRELS, RUN), joined(QRELS, other)], judgments(QRELS))
-    system, distance, _ = runs.system_columns(True, True)
+    system, distance = runs.system_columns(True, True)
     assert system.tolist() == [6.0, 2.0, 1.0]
     assert distance.tolist() == [[12.0, 0.0, 4.0, 0.0], [0.0, 0.0, 5.0, 0.0]]
 

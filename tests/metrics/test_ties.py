@@ -28,7 +28,7 @@ from tests.metrics.judged import joined, judged, judgments
 
 SCALE = Scale(3)
 NAMES = [metric.name for metric in every_metric()]
-DRAWN = {"ERR", "P-measure", "Pplus"}
+DRAWN = {"ERR", "nERR", "iRBU", "EBR", "P-measure", "Pplus", "bpref", "infAP", "NCUrbP", "NCUrbBR"}
 """The metrics whose expectation has no closed form."""
 Groups = list[list[str]]
 
@@ -42,7 +42,7 @@ def expressions(name: str) -> list[str]:
     own = [""]
     if metric.graded:
         own += ["gains=10:5:1", "gains=adjust(3:2:1)", "gains=3:0:0"]
-    own += ["rel=2", "condensed=true"]
+    own += ["rel=2", *(["condensed=true"] if name != "RBPresidual" else [])]
     needs = ["b=2:3:4"] if name in ("WRR", "NWRR") else []
     inside = [",".join([*needs, *([each] if each else [])]) for each in own]
     return [f"{name}({each})" + end if each else name + end for each in inside for end in ends]
@@ -119,13 +119,21 @@ def test_expectations_follow_from_formulas(name: str) -> None:
 
 
 def test_metrics_for_which_sorting_is_not_best_say_so() -> None:
-    assert {metric.name for metric in every_metric() if not metric.sorted_is_best} == {"P-measure", "Pplus"}
+    assert {metric.name for metric in every_metric() if not metric.sorted_is_best} == set(UNSORTED)
+
+
+UNSORTED = ["P-measure", "Pplus", "EBR", "NCUguP", "NCUguBR", "infAP"]
+
+
+@pytest.mark.parametrize("name", UNSORTED)
+def test_sorting_is_really_not_best_where_a_metric_says_so(name: str) -> None:
+    metric = resolve("EBR(gains=10:5:1)" if name == "EBR" else name, SCALE)
     wrong = 0
-    for levels, groups in examples("P-measure"):
-        every = every_score(resolve("P-measure", SCALE), levels, groups)
-        run = tied(levels, groups).ordered(best_first=True)
-        best = score_all([resolve("P-measure", SCALE)], JudgedRuns.of([run], judgments({"t": levels})))[0, 0, 0]
-        wrong += best < every.max() - 1e-9
+    for levels, groups in [each for seed in range(8) for each in examples(name + chr(seed))]:
+        every = every_score(metric, levels, groups)
+        found = [tied(levels, groups).ordered(best_first=best) for best in (True, False)]
+        best, worst = score_all([metric], JudgedRuns.of(found, judgments({"t": levels})))[0, :, 0]
+        wrong += best < every.max() - 1e-9 or worst > every.min() + 1e-9
     assert wrong > 0
 
 

@@ -113,14 +113,16 @@ def range_of(metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgments
     Raise InvalidRequest for a metric for which sorted documents need not be best, if there are too many orders.
     """
     ends = JudgedRuns.of([tied.ordered(best_first=best) for best in (False, True)], judgments)
-    worst, best = score_all(metrics, ends).swapaxes(0, 1).copy()
+    # Where a high score is not good, as for RBPresidual, descending levels have the lowest score.
+    scores = score_all(metrics, ends)
+    worst, best = scores.min(axis=1), scores.max(axis=1)
     places = [place for place, metric in enumerate(metrics) if not metric.metric.sorted_is_best]
     own = [metrics[place] for place in places]
     for topic in tied.mixed_topics if own else ():
         if (every := tied.every_order(topic, judgments)) is None:
             raise _too_many_orders(own[0], name)
-        scores = score_all(own, every)[:, :, 0]
-        worst[places, topic], best[places, topic] = scores.min(axis=1), scores.max(axis=1)
+        tried = score_all(own, every)[:, :, 0]
+        worst[places, topic], best[places, topic] = tried.min(axis=1), tried.max(axis=1)
     found = {"worst": worst, "best": best}
     return TiedScores(found, {which: mean_all(metrics, scores) for which, scores in found.items()})
 

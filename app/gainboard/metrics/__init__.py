@@ -6,7 +6,18 @@ compiled kernels needs only NumPy and the standard library.
 """
 
 # Importing a module of metrics adds its metrics to the catalogue.
-from gainboard.metrics import blended, cumulative, distance, precision, reciprocal, stopping, weighted  # noqa: F401
+from gainboard.metrics import (  # noqa: F401
+    blended,
+    cumulative,
+    distance,
+    incomplete,
+    normalised_utility,
+    precision,
+    rank_biased,
+    reciprocal,
+    stopping,
+    weighted,
+)
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, every_metric, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.catalogue import Metric
-from gainboard.metrics.discounts import Discount
-from gainboard.metrics.gains import FLAT, GainSetting
+from gainboard.metrics.discounts import Discount, Geometric
+from gainboard.metrics.gains import FLAT, GainSetting, flat
 from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, MEAN, REL
 from gainboard.metrics.program import BoundSetting, Formula, bound_setting
 from gainboard.metrics.rankings import Scale
@@ -41,7 +41,7 @@ class BoundMetric:
         if metric.takes_cutoff:
             fixed = (*fixed, ("cutoff", cutoff))
         self.formula = _formula(metric, fixed, parameters[REL.name], parameters[CONDENSED.name])
-        self.settings = tuple([_bind(setting, parameters) for setting in self.formula.settings])
+        self.settings = tuple([_bind(setting, parameters, scale) for setting in self.formula.settings])
 
     def __repr__(self) -> str:
         return f"<BoundMetric {self.label}>"
@@ -77,10 +77,12 @@ def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, conde
     if given.get("cutoff") == AT_R:
         given["cutoff"] = rankings.relevant_count
     score: Value = metric.kernel(rankings, **given, **open_parameters)
-    return Formula.of(spread(score, Space.RANKING), rankings.worth)
+    # A score that every topic has is defined where 1 is not 0.
+    worth = spread(1.0, Space.TOPIC) if metric.on_every_topic else rankings.worth
+    return Formula.of(spread(score, Space.RANKING), worth, metric.score_of_missing)
 
 
-def _bind(setting: Setting, parameters: Mapping[str, Any]) -> BoundSetting:
+def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> BoundSetting:
     """Return an open setting of a formula with its value under these parameters."""
     name, *more = setting
     gains: GainSetting = parameters.get(GAINS.name, FLAT)
@@ -88,11 +90,17 @@ def _bind(setting: Setting, parameters: Mapping[str, Any]) -> BoundSetting:
         return bound_setting("number", more[0])
     if name == "gains":
         return bound_setting("gains", (gains, more[0]))
+    if name == "stops":
+        return bound_setting("gains", (parameters[name] or gains, more[0]))
+    if name == "flat":
+        return bound_setting("gains", (flat(scale.highest_level), more[0]))
     if name == "highest_gain":
         return bound_setting("number", gains.highest if more[0] is None else gains.at(more[0]))
     if name == "discount":
         base, shift = more
-        return bound_setting("discount", Discount(_bind(base, parameters).value, shift))
+        return bound_setting("discount", Discount(_bind(base, parameters, scale).value, shift))
+    if name == "geometric":
+        return bound_setting("discount", Geometric(_bind(more[0], parameters, scale).value))
     value = parameters[name]
     return bound_setting("levels", value[::-1]) if isinstance(value, tuple) else bound_setting("number", value)
 

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, Final, TypeVar, get_args, get_type_hints
 
 from gainboard.metrics.parameters import CONDENSED, GAINS, MEAN, REL, Parameter
 from gainboard.metrics.values import Value
-from gainboard.metrics.views import BinaryRankings, GradedRankings, ScoredRankings
+from gainboard.metrics.views import BinaryRankings, GradedRankings, ScoredRankings, WholeRankings
 
 View = TypeVar("View", bound=BinaryRankings)
 NUMBERED: Final = "_l"
@@ -23,7 +23,9 @@ class Metric:
 
     `aliases` may contain a placeholder for the cut-off (`NUMBERED`). `reference` is the source of the definition.
     `bounded` tells that all scores are in [0, 1] under the default parameters, for all gains. `sorted_is_best` tells
-    that no order of some documents has a higher score than descending levels, and none a lower one than ascending ones.
+    that of all orders of some documents, descending and ascending levels have the highest and the lowest score.
+    `on_every_topic` tells that topics without relevant documents have a score, too. `score_of_missing` is the score of
+    a topic that the run lacks.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Metric:
     bounded: bool
     sorted_is_best: bool
     kernel: Callable[..., Value]
+    on_every_topic: bool = False
+    score_of_missing: int = 0
 
     @property
     def definition(self) -> str:
@@ -77,8 +81,8 @@ class Metric:
 
     @property
     def needs_retrieval_scores(self) -> bool:
-        """True if the metric depends on the run's own scores."""
-        return issubclass(self.reads, ScoredRankings)
+        """True if the metric needs all judged documents of a run, which are loaded with the run's own scores."""
+        return issubclass(self.reads, (ScoredRankings, WholeRankings))
 
     @cached_property
     def _signature(self) -> Mapping[str, inspect.Parameter]:
@@ -100,12 +104,14 @@ def metric(
     reference: str,
     bounded: bool = True,
     sorted_is_best: bool = True,
+    on_every_topic: bool = False,
+    score_of_missing: int = 0,
 ) -> Callable[[Callable[Concatenate[View, ...], Value]], Metric]:
     """Add a kernel to the catalogue.
 
     A kernel takes a view of a judged run and returns the formula of its score, one number for each ranking. It may
-    ignore topics without relevant documents (their score becomes NaN) and topics that the run lacks (their score
-    becomes 0). It may divide by zero on both.
+    ignore topics without relevant documents (their score becomes NaN, unless `on_every_topic`) and topics that the run
+    lacks (their score becomes `score_of_missing`). It may divide by zero on both.
 
     Keywords annotated with a type of `parameters` become parameters. `cutoff: Cutoff = None` is an optional cut-off.
     `cutoff: Rank` is a cut-off that the metric always has, `cutoff: int` one that cannot be R.
@@ -119,6 +125,8 @@ def metric(
             reference=reference,
             bounded=bounded,
             sorted_is_best=sorted_is_best,
+            on_every_topic=on_every_topic,
+            score_of_missing=score_of_missing,
             kernel=kernel,
         )
         _METRICS.append(entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.arrays import Scores
+from gainboard.metrics.by_ranking import values_by_ranking
 from gainboard.metrics.rankings import JudgedRuns
 
 
@@ -50,15 +52,18 @@ class Rankings:
         return np.flatnonzero(self._runs.missing[self._chosen])
 
     @cached_property
-    def ranks(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The rank of each row, and its rank among the judged documents: intp [rows] both."""
+    def ranks(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """The rank of each row, that among the judged documents, and that among those of level >= 0: intp [rows]."""
         ranks = self._runs.rank[:, self.taken].astype(np.intp)
-        return ranks[0], ranks[1]
+        return ranks[0], ranks[1], ranks[-1]
 
     @cached_property
-    def float_ranks(self) -> tuple[Scores, Scores]:
-        """The two columns of `ranks`, as float64."""
-        return self.ranks[0].astype(np.float64), self.ranks[1].astype(np.float64)
+    def float_ranks(self) -> tuple[Scores, Scores, Scores]:
+        """The columns of `ranks`, as float64."""
+        ranks, judged, pooled = self.ranks
+        as_floats = judged.astype(np.float64)
+        same = len(self._runs.rank) == 2
+        return ranks.astype(np.float64), as_floats, as_floats if same else pooled.astype(np.float64)
 
     @cached_property
     def _keys(self) -> list[NDArray[np.intp] | None]:
@@ -100,11 +105,13 @@ class Rankings:
             found = self._tops[rel] = np.flatnonzero(self.level >= rel)
         return found
 
-    def system_columns(self, raw: int, condensed: int) -> tuple[Scores, Scores, Scores]:
-        """Return the runs' own scores by row, then distance and documents by ranking, as in `SystemColumns`."""
-        columns = self._runs.system_columns(bool(raw), bool(condensed))
-        distance, documents = columns.distance[self._chosen], columns.documents[self._chosen]
-        return columns.system[self.taken], distance.ravel(), documents.ravel()
+    def system_scores(self, raw: int, condensed: int) -> Scores:
+        """Return the runs' own scores by row, as in `SystemColumns`."""
+        return self._runs.system_columns(bool(raw), bool(condensed)).system[self.taken]
+
+    def by_ranking(self, operation: str, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
+        """Return the value of an operation of `by_ranking`, float64 [rankings]."""
+        return values_by_ranking(operation, self._runs, self._chosen, fixed, settings).ravel()
 
 
 class Rows:

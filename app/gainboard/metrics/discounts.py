@@ -50,6 +50,24 @@ class Discount(NamedTuple):
         return weights
 
 
+class Geometric(NamedTuple):
+    """The weight `ratio ** (rank - 1)` of a rank >= 1, with 0 < ratio < 1. It has the methods of `Discount`."""
+
+    ratio: Number
+
+    def at(self, ranks: NDArray[np.intp]) -> Scores:
+        """Return the weight at each of `ranks` (intp of any shape, >= 1), float64."""
+        return self.weights(int(ranks.max(initial=0))).take(ranks)
+
+    def weights(self, deepest: int) -> Scores:
+        """Return the weights of ranks 0, 1, ..., `deepest`: float64 [deepest + 1]. Rank 0 has weight 0."""
+        return _powers(self, max(10, deepest.bit_length()))[: deepest + 1]
+
+    def sums(self, deepest: int) -> Scores:
+        """Return the sums of the weights of the first 0, 1, ..., `deepest` ranks: float64 [deepest + 1]."""
+        return np.cumsum(self.weights(deepest))
+
+
 NO_DISCOUNT: Final = Discount(base=math.inf)
 MICROSOFT: Final = Discount(base=2.0, shift=1)
 
@@ -59,6 +77,15 @@ def _weights(discount: Discount, bits: int) -> Scores:
     weights = discount._of(_logs(bits + 1)[discount.shift : discount.shift + (1 << bits)])
     weights[0] = 0.0
     return weights
+
+
+@lru_cache(maxsize=8)
+def _powers(discount: Geometric, bits: int) -> Scores:
+    # As products, because NumPy's powers differ between processors.
+    powers = np.full(1 << bits, discount.ratio, np.float64)
+    powers[0], powers[1] = 0.0, 1.0
+    np.cumprod(powers[1:], out=powers[1:])
+    return powers
 
 
 @lru_cache(maxsize=8)

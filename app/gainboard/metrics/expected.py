@@ -22,21 +22,27 @@ from numpy.typing import NDArray
 from gainboard.metrics import plain
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.bound import BoundMetric
+from gainboard.metrics.by_ranking import values_by_ranking
 from gainboard.metrics.columns import Rankings, Rows
 from gainboard.metrics.parameters import CONDENSED
 from gainboard.metrics.program import Formula, bound_setting, program_of
 from gainboard.metrics.rankings import JudgedRuns, Judgments
 from gainboard.metrics.ties import Integers, TiedRun
 from gainboard.metrics.values import Space, Value, spread, value
+from gainboard.metrics.views import AnyDiscount
 
 _BY_PLACE: Final = frozenset(("rank", "weight", "reciprocals", "ideal_cumulative_gain"))
 """The operations whose value for a row follows from its rank."""
 _BY_ORDER: Final = frozenset(
-    (*_BY_PLACE, "count", "cumulative_gain", "product_above", "rows_upto", "at_first", "at_last", "at_preferred")
+    (
+        *_BY_PLACE,
+        *("count", "weight_of_count", "judged_rank", "judged_weight", "cumulative_gain", "product_above"),
+        *("rows_upto", "at_first", "at_last", "at_preferred"),
+    )
 )
 """The operations that depend on the order of documents."""
-_FIXED: Final = frozenset((*_BY_PLACE, "by_level", "all_rows"))
-"""The operations whose value for a row follows from its rank and its level."""
+_FIXED: Final = frozenset((*_BY_PLACE, "by_level", "all_rows", "retrieved"))
+"""The operations whose value for a row follows from its rank and its level, or for a ranking from its length."""
 
 
 class _Kind(IntEnum):
@@ -72,7 +78,7 @@ def expected_form(formula: Formula) -> ExpectedForm | None:
     score = _rewritten(formula.score, firsts)
     if _kind(formula.score) is _Kind.OTHER or len(firsts) != 1:
         return None
-    return ExpectedForm(Formula.of(score, formula.worth), firsts.pop())
+    return ExpectedForm(Formula.of(score, formula.worth, formula.missing), firsts.pop())
 
 
 def _rewritten(each: Value, firsts: set[int | None]) -> Value:
@@ -84,6 +90,8 @@ def _rewritten(each: Value, firsts: set[int | None]) -> Value:
             one = spread(1.0, Space.ROW)
             by_row = value("relevant_only", Space.ROW, one, fixed=by_row.fixed)
         return value("sum", Space.RANKING, by_row, rows)
+    if each.operation == "judged_weight":
+        firsts.add(None)
     operands = [_rewritten(operand, firsts) for operand in each.operands]
     return value(each.operation, each.space, *operands, fixed=each.fixed, open=each.open)
 
@@ -94,7 +102,7 @@ def _kind(each: Value) -> _Kind:
     name = each.operation
     if each.space < Space.RANKING or name in _FIXED:
         return most
-    if name in ("count", "cumulative_gain"):
+    if name in ("count", "cumulative_gain", "judged_weight"):
         return _Kind.LINEAR
     if name in ("add", "subtract", "relevant_only"):
         return most
@@ -150,6 +158,7 @@ class _Expanded(NamedTuple):
     - `group` and `step` int64 [rows]: the number of the group, and the place in it, from 0.
     """
 
+    tied: TiedRun
     runs: JudgedRuns
     weight: Scores
     counts: Scores
@@ -177,7 +186,7 @@ class _Expanded(NamedTuple):
         missing = (tied.run.retrieved == 0)[np.newaxis]
         ranks = np.stack([rank, rank]).astype(np.uint32)
         runs = JudgedRuns(judgments, first[np.newaxis].astype(np.int64), ranks, level.astype(np.int8), missing)
-        return cls(runs, groups.number[group, level] / groups.size[group], counts, group, step, groups)
+        return cls(tied, runs, groups.number[group, level] / groups.size[group], counts, group, step, groups)
 
     def columns(self, runs: JudgedRuns, chosen: NDArray[np.intp]) -> Rankings:
         return _WeightedRankings(runs, chosen, self)
@@ -245,8 +254,15 @@ class _WeightedRankings(Rankings):
     def __init__(self, runs: JudgedRuns, chosen: NDArray[np.intp], rows: _Expanded) -> None:
         super().__init__(runs, chosen)
         self.weight = rows.weight
+        self._tied = rows.tied
         # This takes the place of the cached property, which would count whole documents.
         self.counts = list(rows.counts)
+
+    def by_ranking(self, operation: str, fixed: Sequence[int], settings: Sequence[Any]) -> Scores:
+        if operation == "judged_weight":
+            return _expected_weight(self._tied, fixed, settings[0])
+        whole = JudgedRuns.of([self._tied.run], self._runs.judgments)
+        return values_by_ranking(operation, whole, self._chosen, fixed, settings).ravel()
 
     def upto(self, limit: Any, condensed: int) -> Rows:
         return _WeightedRows(self, super().upto(limit, condensed).number)
@@ -254,6 +270,20 @@ class _WeightedRankings(Rankings):
     @cached_property
     def all_rows(self) -> Rows:
         return _WeightedRows(self, self.size)
+
+
+def _expected_weight(tied: TiedRun, fixed: Sequence[int], discount: AnyDiscount) -> Scores:
+    """Return the expected sum of the weights of the ranks with a judged document: float64 [n]."""
+    condensed, upto = fixed
+    topic, judged = tied.topic[tied.begin], tied.judged
+    if condensed:  # every order has judged documents at the same ranks
+        first, size = tied.begin - tied.run.starts[topic] + 1, judged
+    else:
+        first, size = tied.first[tied.begin], tied.size[tied.begin]
+    ends = np.minimum(first + size - 1, upto)
+    sums = discount.sums(int(ends.max(initial=0)))
+    weight = np.where(first <= upto, sums.take(ends) - sums.take(np.minimum(first - 1, ends)), 0.0)
+    return np.bincount(topic, weight * judged / size, minlength=len(tied.run.retrieved)).astype(np.float64)
 
 
 class _WeightedRows(Rows):

@@ -78,6 +78,12 @@ FLAT: Final = GainSetting("1", (1.0,))
 """The setting of a scale with one level above 0. Metrics without gains are read with it."""
 
 
+@lru_cache(maxsize=128)
+def flat(highest_level: int) -> GainSetting:
+    """Return the setting of a scale under which every level above 0 has gain 1."""
+    return parse_gains(":".join("1" * highest_level), highest_level)
+
+
 def linear_ratio(highest_level: int) -> str:
     """Return the usual setting of a scale, such as 3:2:1 for three levels: the gain of a level is its number."""
     return ":".join(map(str, range(highest_level, 0, -1)))

@@ -9,18 +9,23 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.metrics.by_ranking import BY_RANKING
 from gainboard.metrics.kernels import CODES, COUNTS
 from gainboard.metrics.program import MOST_PROGRAMS, Program, Step
 from gainboard.metrics.values import Space
 
-COMPILED: Final = frozenset({*CODES, "spread", "rank", "count"})
+COMPILED: Final = frozenset(
+    {*CODES} - {"by_ranking"} | {*BY_RANKING, "spread", "rank", "judged_rank", "count", "weight_of_count"}
+)
 """The operations with a compiled form. `plain` computes the metrics that need another operation."""
 _WIDTH: Final = 9
+Given: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...]]
+"""An operation by ranking that NumPy computes: its name, fixed numbers, and the numbers of its settings."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +33,12 @@ class Instructions:
     """A program for compiled code.
 
     - `first` and `rest` int64 [steps, fields]: the steps.
-    - `registers` int64 [spaces + 2]: the number of registers in each space; then 1 if condensed ranks are read, else 0;
-      then the highest level whose counts are read, plus one.
+    - `registers` int64 [spaces + 2]: the number of registers in each space; then the number of kinds of ranks, of which
+      the last is read; then the highest level whose counts are read, plus one.
     - `recipes` int64 [sums, 2]: the sums of reciprocals that are looked up, as the numbers of their settings for gains
       and discount. `depths` are their deepest ranks.
     - `scales`: the scales of the runs' own scores, each as (raw, condensed).
+    - `given`: the operations by ranking that NumPy computes, each with its fixed numbers and settings.
     """
 
     first: NDArray[np.int64]
@@ -41,6 +47,7 @@ class Instructions:
     recipes: NDArray[np.int64]
     depths: tuple[int, ...]
     scales: Sequence[tuple[bool, bool]]
+    given: Sequence[Given]
 
 
 @lru_cache(maxsize=MOST_PROGRAMS)
@@ -52,17 +59,22 @@ def instructions_of(program: Program) -> Instructions:
         if step.operation == "reciprocals":
             deepest[step.settings] = max(deepest.get(step.settings, 0), step.fixed[1])
     recipes = np.array(list(deepest), np.int64).reshape(len(deepest), 2)
-    scales = _scales(steps)
+    scales = sorted({(bool(step.fixed[0]), bool(step.fixed[1])) for step in steps if step.operation == "system_score"})
+    given = list(dict.fromkeys(_given(step) for step in steps if step.operation in BY_RANKING))
 
     def written(step: Step, operands: Sequence[int]) -> list[int]:
-        operation, settings = step.operation, step.settings
+        operation, settings, fixed = step.operation, step.settings, step.fixed
         if operation == "spread":
             operation = f"spread {step.operand_spaces[0].name.lower()}"
         elif operation == "reciprocals":
             settings = (list(deepest).index(settings),)
-        elif operation in _SCALED:
-            settings = (next(number for number, scale in enumerate(scales) if _is_on(step, scale)),)
-        padded = ((*part, 0, 0)[:2] for part in (operands, settings, step.fixed))
+        elif operation == "system_score":
+            settings = (scales.index((bool(fixed[0]), bool(fixed[1]))),)
+        elif operation in BY_RANKING:
+            operation, settings, fixed = "by_ranking", (given.index(_given(step)),), ()
+        elif operation == "weight_of_count":
+            operation, fixed = "weight", (COUNTS + fixed[0],)  # counts follow the ranks
+        padded = ((*part, 0, 0)[:2] for part in (operands, settings, fixed))
         return [CODES[operation], step.space, step.target, *(number for part in padded for number in part)]
 
     def table(part: Sequence[tuple[Step, Sequence[int]]]) -> NDArray[np.int64]:
@@ -70,19 +82,19 @@ def instructions_of(program: Program) -> Instructions:
 
     first = [(step, step.operands) for step in program.first]
     rest = list(_without_copies(program))
-    registers = np.array([*program.registers, _reads_condensed(program), _levels_counted(program)], np.int64)
-    return Instructions(table(first), table(rest), registers, recipes, tuple(deepest.values()), scales)
+    registers = np.array([*program.registers, _kinds_read(program), _levels_counted(program)], np.int64)
+    return Instructions(table(first), table(rest), registers, recipes, tuple(deepest.values()), scales, given)
 
 
 def _without_copies(program: Program) -> Iterator[tuple[Step, Sequence[int]]]:
-    """Yield the steps by ranking and row, except "rank" and "count", with the registers that each step reads.
+    """Yield the steps by ranking and row, except ranks and counts, with the registers that each step reads.
 
     Ranks and counts have registers of their own, so the steps read them there, and no copy is needed.
     """
     behind = program.registers[Space.ROW]
     standing: dict[int, int] = {}
     for step in program.rest:
-        if step.operation in ("rank", "count"):
+        if step.operation in ("rank", "judged_rank", "count"):
             standing[step.target] = behind + step.fixed[0] + (COUNTS if step.operation == "count" else 0)
             continue
         sources = zip(step.operands, step.operand_spaces, strict=True)
@@ -91,31 +103,21 @@ def _without_copies(program: Program) -> Iterator[tuple[Step, Sequence[int]]]:
             standing.pop(step.target, None)
 
 
-def _reads_condensed(program: Program) -> bool:
-    return any(step.operation in _AT_RANKS and step.fixed[0] for step in program.rest)
+def _given(step: Step) -> Given:
+    return step.operation, step.fixed, step.settings
+
+
+def _kinds_read(program: Program) -> int:
+    return max((step.fixed[0] + 1 for step in program.rest if step.operation in _AT_RANKS), default=1)
 
 
 def _levels_counted(program: Program) -> int:
     if any(step.operation == "cumulative_gain" for step in program.rest):
         return sys.maxsize
-    return max((step.fixed[0] + 1 for step in program.rest if step.operation == "count"), default=0)
+    return max((step.fixed[0] + 1 for step in program.rest if step.operation in _COUNTED), default=0)
 
 
-_AT_RANKS: Final = frozenset(("rank", "weight", "ideal_cumulative_gain", "reciprocals", "rows_upto"))
-"""The operations whose first fixed number tells whether ranks are condensed."""
-_SCALED: Final = frozenset(("system_score", "system_distance", "documents"))
-
-
-def _scales(steps: Sequence[Step]) -> list[tuple[bool, bool]]:
-    """Return the scales of the runs' own scores that the steps use, each as (raw, condensed)."""
-    found = {(bool(step.fixed[0]), bool(step.fixed[1])) for step in steps if step.operation in _SCALED - {"documents"}}
-    scales = sorted(found)
-    for step in steps:
-        if step.operation == "documents" and not any(_is_on(step, scale) for scale in scales):
-            scales.append((True, bool(step.fixed[0])))
-    return scales
-
-
-def _is_on(step: Step, scale: tuple[bool, bool]) -> bool:
-    # The number of documents does not depend on whether scores are raw.
-    return scale[1] == step.fixed[0] if step.operation == "documents" else scale == step.fixed
+_COUNTED: Final = frozenset(("count", "weight_of_count"))
+"""The operations whose first fixed number is a level whose count is read."""
+_AT_RANKS: Final = frozenset(("rank", "judged_rank", "weight", "ideal_cumulative_gain", "reciprocals", "rows_upto"))
+"""The operations whose first fixed number is a kind of rank: 0, or 1 for condensed ranks, or 2."""

@@ -16,9 +16,9 @@ from gainboard.compiled import njit
 _OPERATIONS: Final = (
     *("add", "subtract", "multiply", "divide", "minimum", "maximum", "absolute"),
     *("number", "levels", "gains", "relevant_count", "at_highest_level"),
-    *("ideal_total", "ideal_precisions", "ideal_gain"),
+    *("ideal_total", "ideal_precisions", "ideal_gain", "ideal_stopping"),
     *("by_level", "weight", "cumulative_gain", "ideal_cumulative_gain"),
-    *("product_above", "reciprocals", "relevant_only", "system_score", "system_distance", "documents"),
+    *("product_above", "reciprocals", "relevant_only", "system_score", "by_ranking"),
     *("all_rows", "rows_upto", "sum", "at_last", "at_first", "at_preferred", "score"),
     *("spread number", "spread topic", "spread ranking"),
 )
@@ -35,19 +35,20 @@ _NUMBER, _LEVELS, _GAINS = (CODES[name] for name in ("number", "levels", "gains"
 _SPREAD_NUMBER, _SPREAD_TOPIC, _SPREAD_RANKING = (CODES[f"spread {name}"] for name in ("number", "topic", "ranking"))
 _RELEVANT_COUNT, _AT_HIGHEST_LEVEL = CODES["relevant_count"], CODES["at_highest_level"]
 _IDEAL_TOTAL, _IDEAL_PRECISIONS, _IDEAL_GAIN = (CODES[f"ideal_{name}"] for name in ("total", "precisions", "gain"))
+_IDEAL_STOPPING = CODES["ideal_stopping"]
 _BY_LEVEL, _WEIGHT = CODES["by_level"], CODES["weight"]
 _CUMULATIVE_GAIN, _IDEAL_CUMULATIVE_GAIN = CODES["cumulative_gain"], CODES["ideal_cumulative_gain"]
 _PRODUCT_ABOVE, _RECIPROCALS, _RELEVANT_ONLY = (
     CODES[name] for name in ("product_above", "reciprocals", "relevant_only")
 )
-_SYSTEM_SCORE, _SYSTEM_DISTANCE, _DOCUMENTS = (CODES[name] for name in ("system_score", "system_distance", "documents"))
+_SYSTEM_SCORE, _BY_RANKING = CODES["system_score"], CODES["by_ranking"]
 _ALL_ROWS, _ROWS_UPTO = CODES["all_rows"], CODES["rows_upto"]
 _SUM, _AT_LAST, _AT_FIRST, _AT_PREFERRED, _SCORE = (
     CODES[name] for name in ("sum", "at_last", "at_first", "at_preferred", "score")
 )
 _LEVEL, _TOPIC, _RANKING, _ROW = 1, 2, 3, 4
-COUNTS: Final = 2
-"""The number of ranks after the registers by row: retrieved and condensed. Counts for each level follow them."""
+COUNTS: Final = 3
+"""The number of ranks after the registers by row, as in `Rankings.ranks`. Counts for each level follow them."""
 _TOGETHER = 4096
 """The largest number of rows, and of rankings, that are computed at once, unless one ranking has more rows."""
 
@@ -55,8 +56,8 @@ _TOGETHER = 4096
 class Runs(NamedTuple):
     """The chosen rankings of `JudgedRuns`.
 
-    By ranking: the `first` row, the number of rows (`size`), and whether it is `missing`. By row: `rank` [2, rows] and
-    `level`. By topic: its class.
+    By ranking: the `first` row, the number of rows (`size`), and whether it is `missing`. By row: `rank` [2 or 3, rows]
+    and `level`. By topic: its class.
     """
 
     first: Any
@@ -84,7 +85,8 @@ class Tables(NamedTuple):
     - `weights` and `sums` [settings, ranks]: the weights of ranks, and their sums.
     - `starts`, `depth` [sums, classes] and `sizes` [sums]: the ideal ranks for sums of reciprocals, as in `IdealRanks`.
     - `recipes`: the settings of sums of reciprocals, as in `Instructions`.
-    - `system`, `distance`, `documents`: the runs' own scores by scale, as in `SystemColumns`.
+    - `system` [scales, rows]: the runs' own scores by scale, as in `SystemColumns`.
+    - `given` [operations, rankings]: values by ranking that NumPy has computed.
     """
 
     numbers: Any
@@ -99,8 +101,7 @@ class Tables(NamedTuple):
     sizes: Any
     recipes: Any
     system: Any
-    distance: Any
-    documents: Any
+    given: Any
 
 
 @njit
@@ -196,6 +197,21 @@ def _fill_ideal_precisions(step: Any, rel: Any, topics: Any, out: Any) -> None:
 
 
 @njit
+def _fill_ideal_stopping(stop: Any, topics: Any, upto: Any, out: Any) -> None:
+    """Fill the sums of P_stop(r)/r over the first `upto` ranks of each ideal ranking. `stop` is by class and level."""
+    width = topics.last.shape[1]
+    for each in range(len(out)):
+        rank, above, total = 1, 1.0, 0.0
+        for level in range(width - 1, 0, -1):
+            stops = stop[each * width + level]
+            while rank <= min(topics.last[each, level], upto):
+                total += stops * above / rank
+                above *= 1.0 - stops
+                rank += 1
+        out[each] = total
+
+
+@njit
 def _fill_reciprocals(gain: Any, weights: Any, topics: Any, starts: Any, depth: Any, table: Any, beyond: Any) -> None:
     """Fill the sums over ranks of 1 / ideal gain, from the start of each class, and the term of each deeper rank."""
     highest = gain.shape[1] - 1
@@ -266,6 +282,8 @@ def _take_first(
                 classes[target, each] = _worth(tables.step[setting, each], tables.rel[setting], topics.last[each])
         elif operation == _IDEAL_PRECISIONS:
             _fill_ideal_precisions(tables.step[setting], tables.rel[setting], topics, classes[target])
+        elif operation == _IDEAL_STOPPING:
+            _fill_ideal_stopping(levels[step[OPERAND]], topics, step[FIXED], classes[target])
         elif operation == _IDEAL_GAIN:
             sums = tables.sums[step[SETTING + 1]]
             _fill_ideal_gain(tables.step[setting], tables.rel[setting], topics, step[FIXED], sums, classes[target])
@@ -401,7 +419,7 @@ def _take_rest(
     by_row, by_ranking = np.empty((registers[1] + COUNTS + width, most)), np.empty((registers[0], _TOGETHER))
     # Steps read ranks and counts as registers, without a copy. Only those that are read are filled.
     rank, counts = by_row[registers[1] :], by_row[registers[1] + COUNTS :]
-    is_condensed, levels_counted = registers[2], min(width, registers[3])
+    kinds, levels_counted = registers[2], min(width, registers[3])
     level, powers = np.empty(most, np.int32), np.empty((width, most + 1))
     last = topics.last.astype(np.float64)
     places, number = np.arange(1.0, most + 1.0), np.empty(most, np.int32)
@@ -413,8 +431,8 @@ def _take_rest(
             place, first, size = end - begin, runs.first[end], runs.size[end]
             at[place], own[place] = rows, runs.topic_class[end % topic_count]
             _convert(runs.rank[0], first, rank[0], rows, size)
-            if is_condensed:
-                _convert(runs.rank[1], first, rank[1], rows, size)
+            for kind in range(1, kinds):
+                _convert(runs.rank[min(kind, len(runs.rank) - 1)], first, rank[kind], rows, size)
             _convert(runs.level, first, level, rows, size)
             if levels_counted > 1:
                 _convert(places, 0, counts[1], rows, size)
@@ -502,10 +520,8 @@ def _take_rest(
                     first = runs.first[begin + ranking]
                     for row in range(at[ranking], at[ranking + 1]):
                         by_row[target, row] = tables.system[setting, first + row - at[ranking]]
-            elif operation == _SYSTEM_DISTANCE:
-                by_ranking[target, :rankings] = tables.distance[setting, begin:end]
-            elif operation == _DOCUMENTS:
-                by_ranking[target, :rankings] = tables.documents[setting, begin:end]
+            elif operation == _BY_RANKING:
+                by_ranking[target, :rankings] = tables.given[setting, begin:end]
             elif operation == _ALL_ROWS:
                 for ranking in range(rankings):
                     by_ranking[target, ranking] = runs.size[begin + ranking]
@@ -517,7 +533,7 @@ def _take_rest(
             elif operation == _SCORE:
                 values, worth = by_ranking[step[OPERAND]], classes[step[OPERAND + 1]]
                 for ranking in range(rankings):
-                    score = 0.0 if runs.missing[begin + ranking] else values[ranking]
+                    score = float(step[FIXED + 1]) if runs.missing[begin + ranking] else values[ranking]
                     defined = worth[own[ranking]] != 0.0
                     table[step[FIXED], begin + ranking] = score if defined else np.nan
         begin = end
@@ -549,8 +565,7 @@ def score(
     sizes: Any,
     recipes: Any,
     system: Any,
-    distance: Any,
-    documents: Any,
+    given: Any,
     table: Any,
 ) -> None:
     """Fill `table` float64 [metrics, rankings] with the scores of a program, which is in the form of `Instructions`.
@@ -558,9 +573,7 @@ def score(
     The arguments are its steps and registers, then the fields of `Runs`, `Topics` and `Tables`.
     """
     runs, topics = Runs(first, size, missing, rank, level, topic_class), Topics(last, best_level, harmonic)
-    tables = Tables(
-        numbers, gain, step, rel, by_level, weights, sums, starts, depth, sizes, recipes, system, distance, documents
-    )
+    tables = Tables(numbers, gain, step, rel, by_level, weights, sums, starts, depth, sizes, recipes, system, given)
     single, levels = np.empty(registers[0]), np.empty((registers[_LEVEL], last.size))
     classes = np.empty((registers[_TOPIC], len(last)))
     most = 1

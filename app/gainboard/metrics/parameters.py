@@ -7,11 +7,11 @@ default of the keyword is the default of the parameter.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
-from gainboard.errors import BadExpression
-from gainboard.metrics.gains import FORMS, parse_gains
+from gainboard.errors import BadExpression, BadGains
+from gainboard.metrics.gains import FORMS, GainSetting, parse_gains
 from gainboard.metrics.numbers import format_number, read_number
 from gainboard.metrics.rankings import Scale
 from gainboard.metrics.values import Number, Space, Value
@@ -58,26 +58,30 @@ class Parameter:
         return self.read(self.default, scale) if isinstance(self.default, str) else self.default
 
 
-def number(name: str, description: str, *, least: float | None = None, above: float = 0) -> Parameter:
-    """Return a parameter whose values are numbers: >= `least` if given, else > `above`; at most 1e100.
+def number(
+    name: str, description: str, *, least: float | None = None, above: float = 0, below: float | None = None
+) -> Parameter:
+    """Return a parameter whose values are numbers: >= `least` if given, else > `above`; < `below`, or at most 1e100.
 
     The parameter is always shown in labels.
     """
 
     def read(text: str, scale: Scale) -> float | None:
         value = read_number(text)
-        if value is None or value > _LARGEST:
+        if value is None or (value > _LARGEST if below is None else value >= below):
             return None
         return value if (value > above if least is None else value >= least) else None
+
+    end = f"at most {_LARGEST:g}" if below is None else f"< {below:g}"
 
     return Parameter(
         name=name,
         description=description,
-        limits=f"a number {f'> {above:g}' if least is None else f'>= {least:g}'}, at most {_LARGEST:g}",
+        limits=f"a number {f'> {above:g}' if least is None else f'>= {least:g}'}, {end}",
         schema={
             "type": "number",
             **({"exclusiveMinimum": above} if least is None else {"minimum": least}),
-            "maximum": _LARGEST,
+            **({"maximum": _LARGEST} if below is None else {"exclusiveMaximum": below}),
         },
         read_text=read,
         write=format_number,
@@ -113,6 +117,14 @@ def _read_penalties(text: str, scale: Scale) -> tuple[float, ...] | None:
     well_formed = len(values) == text.count(":") + 1 == scale.highest_level
     fits = well_formed and values == sorted(values) and values[0] > 1 and values[-1] <= _LARGEST
     return tuple(values) if fits else None
+
+
+def _read_stops(text: str, scale: Scale) -> GainSetting | None:
+    try:
+        stops = parse_gains(text, scale.highest_level)
+    except BadGains:
+        return None
+    return stops if min(stops.values) > 0 else None
 
 
 def _read_stop_scale(text: str, scale: Scale) -> int | None:
@@ -179,6 +191,14 @@ _STOP_SCALE: Final = Parameter(
     write=str,
     default_on=lambda scale: scale.highest_level,
 )
+_STOPS: Final = Parameter(
+    name="stops",
+    description="The share of users who stop at a document of each level, in proportion; by default the gains.",
+    limits=f"{FORMS}; each value > 0",
+    schema={"type": "string", "examples": ["1:1:1", "4:2:1"]},
+    read_text=_read_stops,
+    write=lambda setting: str(setting.label),
+)
 
 Beta = Annotated[
     Number, number("beta", "The weight of cumulative gain compared with the number of relevant documents.", least=0)
@@ -187,6 +207,22 @@ Base = Annotated[
     Number,
     number("base", "The logarithm base of the discount; gains at ranks up to the base are not discounted.", above=1),
 ]
+Persistence = Annotated[
+    Number, number("p", "The probability that a user goes on to the next document.", above=0, below=1)
+]
+Decay = Annotated[
+    Number,
+    replace(
+        number(
+            "gamma",
+            "The factor by which each relevant document has fewer users who stop at it than the one before.",
+            above=0,
+            below=1,
+        ),
+        always_shown=False,
+    ),
+]
+Stops = Annotated[GainSetting | None, _STOPS]
 Penalties = Annotated[Value, _PENALTIES]
 RecallBase = Annotated[
     str,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.arrays import Scores
+from gainboard.metrics.by_ranking import BY_RANKING
 from gainboard.metrics.columns import Rankings, Rows
 from gainboard.metrics.ideal import LevelGains, ReciprocalSums, TopicClasses
 from gainboard.metrics.program import MOST_PROGRAMS, BoundSetting, Program, Step
@@ -73,6 +74,7 @@ class _Work:
         self._deepest = deepest
         self._tables: dict[tuple[int, ...], ReciprocalSums] = {}
         self._worths: dict[int, tuple[Scores, list[int]]] = {}
+        self._of_missing: dict[int, int] = {}
         self._gains: dict[int, LevelGains] = {}
 
     def take(self, steps: Sequence[_Prepared]) -> None:
@@ -82,13 +84,19 @@ class _Work:
             values = [registers[operand] for operand in operands]
             registers[target] = operation(*values) if step is None else operation(self, step, *values)
 
-    def note(self, metric: int, worth: Scores) -> None:
-        """Remember the value by topic that is not 0 where the scores of a metric are defined."""
+    def note(self, metric: int, worth: Scores, missing: int) -> None:
+        """Remember `worth`, which is not 0 where a score is defined, and the score of a missing ranking."""
+        if missing:
+            self._of_missing[metric] = missing
+        if np.ndim(worth) == 0:
+            return  # one number for all topics: the score is defined everywhere
         self._worths.setdefault(id(worth), (worth, []))[1].append(metric)
 
     def settle(self) -> None:
-        """Set the scores of missing rankings to 0, and undefined scores to NaN."""
+        """Set the scores of missing rankings, and undefined scores to NaN."""
         self.scores[:, self.rankings.missing] = 0.0
+        for metric, number in self._of_missing.items():
+            self.scores[metric, self.rankings.missing] = number
         for worth, metrics in self._worths.values():
             if len(nothing := np.flatnonzero(worth.take(self.rankings.ranking_class) == 0.0)):
                 self.scores[np.array(metrics)[:, np.newaxis], nothing] = np.nan
@@ -154,6 +162,19 @@ def _ideal_gain(work: _Work, step: Step) -> Any:
     return work.gains(step).ideal_gain(work.classes, step.fixed[0], work.settings[step.settings[1]])
 
 
+def _ideal_stopping(work: _Work, step: Step, values: Any) -> Any:
+    classes = work.classes
+    stop, ranks = np.broadcast_to(values, classes.counts.shape), classes.ranks(min(step.fixed[0], classes.deepest))
+    found = np.zeros(len(classes.last))
+    for table in ranks.tables:
+        stops = stop[table.classes[:, np.newaxis], table.level]
+        above = np.ones_like(stops)
+        np.cumprod(1.0 - stops[:, :-1], axis=1, out=above[:, 1:])
+        sums = np.cumsum(stops * above / np.arange(1.0, table.width + 1), axis=1)
+        found[table.classes] = sums[np.arange(len(sums)), ranks.depth[table.classes] - 1]
+    return found
+
+
 def _rank(work: _Work, step: Step) -> Any:
     return work.rankings.float_ranks[step.fixed[0]]
 
@@ -211,6 +232,10 @@ def _weight(work: _Work, step: Step) -> Any:
     return work.settings[step.settings[0]].at(work.rankings.ranks[step.fixed[0]])
 
 
+def _weight_of_count(work: _Work, step: Step) -> Any:
+    return work.settings[step.settings[0]].at(work.rankings.counts[step.fixed[0]].astype(np.intp))
+
+
 def _reciprocals(work: _Work, step: Step) -> Any:
     sums, (condensed, upto) = work.reciprocals(step), step.fixed
     whole = sums.at(np.arange(len(sums.beyond)), np.array(upto))
@@ -219,15 +244,11 @@ def _reciprocals(work: _Work, step: Step) -> Any:
 
 
 def _system_score(work: _Work, step: Step) -> Any:
-    return work.rankings.system_columns(*step.fixed)[0]
+    return work.rankings.system_scores(*step.fixed)
 
 
-def _system_distance(work: _Work, step: Step) -> Any:
-    return work.rankings.system_columns(*step.fixed)[1]
-
-
-def _documents(work: _Work, step: Step) -> Any:
-    return work.rankings.system_columns(1, step.fixed[0])[2]
+def _by_ranking(work: _Work, step: Step) -> Any:
+    return work.rankings.by_ranking(step.operation, step.fixed, [work.settings[each] for each in step.settings])
 
 
 def _relevant_only(work: _Work, step: Step, values: Any) -> Any:
@@ -251,6 +272,7 @@ def _at_last(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
 
 
 def _at_first(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
+    values = np.broadcast_to(values, work.rankings.level.shape)  # a constant is one number
     if step.fixed[0] == 1:
         return rows.placed(values.take(rows.first))
     relevant, start = work.rankings.relevant_rows(step.fixed[0]), work.rankings.start
@@ -277,7 +299,7 @@ def _scattered(values: Any, place: NDArray[np.intp], ranking: NDArray[np.intp], 
 
 def _score(work: _Work, step: Step, values: Any, worth: Any) -> Any:
     work.scores[step.fixed[0]] = values
-    work.note(step.fixed[0], worth)
+    work.note(step.fixed[0], worth, step.fixed[1])
 
 
 _ARITHMETIC: Final[Mapping[str, Callable[..., Any]]] = {
@@ -300,17 +322,19 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "ideal_total": _ideal_total,
     "ideal_precisions": _ideal_precisions,
     "ideal_gain": _ideal_gain,
+    "ideal_stopping": _ideal_stopping,
     "rank": _rank,
+    "judged_rank": _rank,
     "count": _count,
     "by_level": _by_level,
     "cumulative_gain": _cumulative_gain,
     "ideal_cumulative_gain": _ideal_cumulative_gain,
     "product_above": _product_above,
     "weight": _weight,
+    "weight_of_count": _weight_of_count,
     "reciprocals": _reciprocals,
     "system_score": _system_score,
-    "system_distance": _system_distance,
-    "documents": _documents,
+    **dict.fromkeys(BY_RANKING, _by_ranking),
     "relevant_only": _relevant_only,
     "all_rows": _all_rows,
     "rows_upto": _rows_upto,

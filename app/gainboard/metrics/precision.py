@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gainboard.metrics.catalogue import metric
 from gainboard.metrics.parameters import Cutoff, Rank, RecallBase
-from gainboard.metrics.values import Value, minimum
+from gainboard.metrics.values import Space, Value, minimum, spread
 from gainboard.metrics.views import BinaryRankings
 
 
@@ -63,6 +63,17 @@ def precision(rankings: BinaryRankings, *, cutoff: Rank) -> Value:
 def recall(rankings: BinaryRankings, *, cutoff: Rank) -> Value:
     """Recall@l is the share of the relevant documents that are among the first l documents retrieved."""
     return rankings.relevant(upto=cutoff).number / rankings.relevant_count
+
+
+@metric(
+    "Success",
+    aliases=["success_l"],
+    title="Success at a document cut-off",
+    reference="Craswell and Hawking, Overview of the TREC 2004 Web track, 2004 (S@l)",
+)
+def success(rankings: BinaryRankings, *, cutoff: Rank) -> Value:
+    """Success@l is 1 if a relevant document is among the first l documents retrieved, else 0."""
+    return rankings.relevant(upto=cutoff).at_first(spread(1.0, Space.ROW))
 
 
 @metric(

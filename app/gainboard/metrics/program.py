@@ -44,21 +44,23 @@ def bound_setting(kind: str, value: Hashable) -> BoundSetting:
 class Formula:
     """The formula of a metric: its `score` by ranking, and a value by topic, `worth`.
 
-    A score is defined where the topic's `worth` is not 0. `settings` are all open settings of both values, in the order
-    of their first use. `operations` are the names of all their operations.
+    A score is defined where the topic's `worth` is not 0. It is `missing` where the run lacks the topic. `settings` are
+    all open settings of both values, in the order of their first use. `operations` are the names of all their
+    operations.
     """
 
     score: Value
     worth: Value
+    missing: int
     settings: tuple[Setting, ...]
     operations: frozenset[str]
 
     @classmethod
-    def of(cls, score: Value, worth: Value) -> Formula:
+    def of(cls, score: Value, worth: Value, missing: int = 0) -> Formula:
         """Return the formula of these values."""
         values = list(_values((score, worth)))
         settings = dict.fromkeys(setting for each in values for setting in each.open)
-        return cls(score, worth, tuple(settings), frozenset(each.operation for each in values))
+        return cls(score, worth, missing, tuple(settings), frozenset(each.operation for each in values))
 
 
 class Step(NamedTuple):
@@ -82,7 +84,7 @@ class Program:
     - `registers`: the number of registers that each space needs.
     - `operations`: the names of the operations of all formulas.
 
-    The last step of each metric is `score`, with the number of the metric.
+    The last step of each metric is `score`, with the number of the metric and the score of a missing ranking.
     """
 
     first: tuple[Step, ...]
@@ -143,7 +145,7 @@ def _assembled(formulas: tuple[Formula, ...], settings: tuple[int, ...]) -> Prog
             node = _Node(each.operation, each.space, operands, own, each.fixed)
             places[each] = numbers.setdefault(node, len(numbers))
         score = (places[formula.score], places[formula.worth])
-        numbers[_Node("score", Space.RANKING, score, (), (metric,))] = len(numbers)
+        numbers[_Node("score", Space.RANKING, score, (), (metric, formula.missing))] = len(numbers)
     return _allocated(list(numbers), frozenset().union(*(formula.operations for formula in formulas)))
 
 

@@ -69,6 +69,11 @@ class Judgments:
         return np.repeat(np.arange(len(counts), 0, -1, dtype=np.int8), counts)[:depth]
 
     @cached_property
+    def has_negative(self) -> bool:
+        """True if a document is judged below 0."""
+        return bool(self.negative_counts.any())
+
+    @cached_property
     def classes(self) -> TopicClasses:
         """The classes of topics with equal ideal rankings."""
         return TopicClasses(self.level_counts)
@@ -136,7 +141,7 @@ class JudgedRun:
         found = int(np.searchsorted(ranks, depth, side="right"))
         return ranks[:found], self.level[first : first + found]
 
-    def system_columns(self, judgments: Judgments, row: NDArray[np.intp], raw: bool, condensed: bool) -> SystemColumns:
+    def system_columns(self, row: NDArray[np.intp], raw: bool, condensed: bool) -> SystemColumns:
         """Return the run's own scores on one scale. `row` intp [m] are the rows of relevant documents.
 
         Raises ValueError if the scores were not loaded.
@@ -144,7 +149,7 @@ class JudgedRun:
         scores = self.retrieval_scores
         if scores is None:
             raise ValueError("this metric needs the run's retrieval scores: see BoundMetric.needs_retrieval_scores")
-        counts, documents = np.diff(self.starts), judgments.judged_count
+        counts = np.diff(self.starts)
         if raw:
             system, unjudged = scores.judged, scores.unjudged_absolute
         elif condensed:
@@ -152,9 +157,7 @@ class JudgedRun:
         else:
             system = ranked_scaling(scores.judged, counts, scores.lowest, scores.highest)
             unjudged = scores.unjudged_scaled
-        if condensed:
-            return SystemColumns.of(system, counts, row, 0.0, documents)
-        return SystemColumns.of(system, counts, row, unjudged, documents + self.retrieved - counts)
+        return SystemColumns.of(system, counts, row, 0.0 if condensed else unjudged)
 
 
 class JudgedRuns:
@@ -163,7 +166,8 @@ class JudgedRuns:
     Rows are the relevant documents retrieved (level >= 1), by run, topic, then rank.
 
     - `first` int64 [m, n+1]: topic t of run i has the rows from first[i, t] to first[i, t+1], without the last.
-    - `rank` uint16 [2, rows]: the rank, and the rank among the judged documents (uint32 if a rank does not fit).
+    - `rank` uint16 [2 or 3, rows]: the rank, and the rank among the judged documents (uint32 if a rank does not fit).
+      If documents are judged below 0, there is a third: the rank among the documents judged at level 0 or higher.
     - `level` int8 [rows]: the level.
     - `missing` bool [m, n]: true if the run lacks the topic.
     """
@@ -202,11 +206,12 @@ class JudgedRuns:
         )
         every = [nothing, *parts]
         before = np.cumsum([0, *(len(part.level) for part in every)])
+        kinds = max(len(part.rank) for part in every)
         are_scored = all(len(part._scored) == len(part) for part in every)
         return cls(
             judgments,
             np.concatenate([part.first + shift for part, shift in zip(every, before, strict=False)]),
-            np.concatenate([part.rank for part in every], axis=1),
+            np.concatenate([part.rank[np.minimum(np.arange(kinds), len(part.rank) - 1)] for part in every], axis=1),
             np.concatenate([part.level for part in every]),
             np.concatenate([part.missing for part in every]),
             [each for part in every for each in part._scored] if are_scored else (),
@@ -260,7 +265,8 @@ class JudgedRuns:
         """Return a number for each ranking, uint64 [m, n]: equal for rankings that all metrics score alike.
 
         It is made of the levels and ranks of the relevant documents, and 0 if there are none. Other rankings have other
-        numbers, except for one in 2**64 by chance. ADM, which also uses retrieval scores, may tell equal ones apart.
+        numbers, except for one in 2**64 by chance. Metrics that need the whole run, such as ADM and Judged, may tell
+        equal ones apart.
         """
         row = self.rank[0].astype(np.uint64) | self.rank[1].astype(np.uint64) << np.uint64(24)
         mixed = _mix(row | self.level.astype(np.uint64) << np.uint64(48))
@@ -269,12 +275,18 @@ class JudgedRuns:
         found: NDArray[np.uint64] = sums[self.first[:, 1:]] - sums[self.first[:, :-1]]
         return found
 
-    def system_columns(self, raw: bool, condensed: bool) -> SystemColumns:
-        """Return the runs' own scores on one scale. Raises ValueError if the scores of a run were not loaded."""
+    @property
+    def whole(self) -> Sequence[tuple[JudgedRun, NDArray[np.intp]]]:
+        """The runs with all judged documents. Raises ValueError if the scores of a run were not loaded."""
         if len(self._scored) < len(self):
             raise ValueError("this metric needs the run's retrieval scores: see BoundMetric.needs_retrieval_scores")
+        return self._scored
+
+    def system_columns(self, raw: bool, condensed: bool) -> SystemColumns:
+        """Return the runs' own scores on one scale. Raises ValueError if the scores of a run were not loaded."""
+        whole = self.whole
         if (found := self._columns.get((raw, condensed))) is None:
-            columns = [run.system_columns(self.judgments, row, raw, condensed) for run, row in self._scored]
+            columns = [run.system_columns(row, raw, condensed) for run, row in whole]
             found = self._columns[raw, condensed] = SystemColumns.joined(columns, self.judgments.topics)
         return found
 
@@ -283,6 +295,13 @@ def _rows(begin: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int
     """Return the indexes of stretches of rows, one after the other: each with its first row and its length."""
     ends = np.cumsum(counts)
     found: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - (ends - counts), counts)
+    return found
+
+
+def negative_above(level: NDArray[np.int8], row: NDArray[np.intp], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of rows of a negative level from row `start` to `row`, without the last: int64 [m]."""
+    running = np.concatenate(([0], np.cumsum(level < 0)))
+    found: NDArray[np.int64] = running[row] - running[start]
     return found
 
 
@@ -297,9 +316,11 @@ def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _of_one(run: JudgedRun, judgments: Judgments) -> JudgedRuns:
     row = np.flatnonzero(run.level > 0)
     first = np.searchsorted(row, run.starts)
-    rank = np.empty((2, len(row)), run.rank.dtype)
+    rank = np.empty((3 if judgments.has_negative else 2, len(row)), run.rank.dtype)
     rank[0] = run.rank.take(row)
     rank[1] = row - np.repeat(run.starts[:-1], np.diff(first)) + 1
+    if judgments.has_negative:
+        rank[2] = rank[1] - negative_above(run.level, row, np.repeat(run.starts[:-1], np.diff(first)))
     # Scores are loaded only for metrics that need them, because they take more memory than everything else.
     scored = [(run, row)] if run.retrieval_scores is not None else ()
     return JudgedRuns(

@@ -17,12 +17,10 @@ class SystemColumns(NamedTuple):
     - `system` float64 [rows]: the scores of the relevant documents retrieved.
     - `distance` float64, by ranking: the sum of |score| over all documents retrieved. In condensed rankings, it is over
       the judged documents retrieved. This is the distance to the user scores if no document has a gain.
-    - `documents` float64, by ranking: the number of documents judged or retrieved.
     """
 
     system: Scores
     distance: Scores
-    documents: Scores
 
     @classmethod
     def of(
@@ -31,25 +29,22 @@ class SystemColumns(NamedTuple):
         counts: NDArray[np.int64],
         row: NDArray[np.intp],
         unjudged: Scores | float,
-        documents: NDArray[np.int64],
     ) -> SystemColumns:
         """Return the columns of one run.
 
         `scores` float64 [judged] are those of the judged documents retrieved, `counts` int64 [n] of them in each topic.
         `row` intp [m] are the indexes of the relevant ones. `unjudged` is the sum of |score| over unjudged documents,
-        on the same scale. `documents` int64 [n] is the number of documents judged or retrieved.
+        on the same scale.
         """
         with np.errstate(over="ignore"):
-            distance = _by_topic(np.add, np.abs(scores), counts) + unjudged
-        return cls(scores.take(row), distance, documents.astype(np.float64))
+            distance = by_topic(np.add, np.abs(scores), counts) + unjudged
+        return cls(scores.take(row), distance)
 
     @classmethod
     def joined(cls, columns: Sequence[SystemColumns], topics: int) -> SystemColumns:
         """Return the columns of runs, one run after the other. Columns by ranking are float64 [runs, topics]."""
         system = np.concatenate([each.system for each in columns]) if columns else np.zeros(0)
-        shape = (len(columns), topics)
-        distance = np.array([each.distance for each in columns]).reshape(shape)
-        return cls(system, distance, np.array([each.documents for each in columns]).reshape(shape))
+        return cls(system, np.array([each.distance for each in columns]).reshape(len(columns), topics))
 
 
 def ranked_scaling(scores: Scores, counts: NDArray[np.int64], lowest: Scores, highest: Scores) -> Scores:
@@ -61,7 +56,7 @@ def ranked_scaling(scores: Scores, counts: NDArray[np.int64], lowest: Scores, hi
 
 def condensed_scaling(scores: Scores, counts: NDArray[np.int64]) -> Scores:
     """Return `scores` float64 [judged] scaled to [0, 1] by the lowest and highest judged score of each topic."""
-    lowest, highest = _by_topic(np.minimum, scores, counts), _by_topic(np.maximum, scores, counts)
+    lowest, highest = by_topic(np.minimum, scores, counts), by_topic(np.maximum, scores, counts)
     return ranked_scaling(scores, counts, lowest, highest)
 
 
@@ -97,7 +92,7 @@ def min_max(scores: Scores, lowest: float, highest: float) -> Scores:
     return scaled(scores, Scaling.between(lowest, highest))
 
 
-def _by_topic(operation: np.ufunc, values: Scores, counts: NDArray[np.int64]) -> Scores:
+def by_topic(operation: np.ufunc, values: Scores, counts: NDArray[np.int64]) -> Scores:
     """Reduce the values of each topic with the operation: float64 [n], 0 for a topic without values."""
     reduced = np.zeros(len(counts))
     filled = counts.nonzero()[0]

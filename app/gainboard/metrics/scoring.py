@@ -12,6 +12,7 @@ from gainboard.compiled import Twin
 from gainboard.metrics import plain
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.bound import BoundMetric
+from gainboard.metrics.by_ranking import values_by_ranking
 from gainboard.metrics.ideal import LevelGains, TopicClasses
 from gainboard.metrics.program import BoundSetting, Program, program_of
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, Judgments
@@ -26,9 +27,9 @@ _FLOOR: Final = 1e-5
 def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence[int] | None = None) -> Scores:
     """Return the scores of all runs, or of those at the positions `chosen`: float64 [metrics, runs, n].
 
-    A score is 0 if the run lacks the topic. It is NaN if the metric is undefined for the topic: no document is
-    relevant or, for graded metrics, the gain of the ideal ranking is 0. The bits of a score do not depend on the other
-    runs and metrics in the call, nor on compilation.
+    A score is 0 if the run lacks the topic, or `Metric.score_of_missing`. It is NaN if the metric is undefined for the
+    topic: no document is relevant or, for graded metrics, the gain of the ideal ranking is 0. The bits of a score do
+    not depend on the other runs and metrics in the call, nor on compilation.
 
     Raises ValueError if a metric needs retrieval scores that were not loaded.
     """
@@ -112,7 +113,7 @@ def _score_compiled(
         *_settings(settings, classes, runs.deepest),
         *classes.starts_of(instructions.depths),
         instructions.recipes,
-        *_scales(instructions, runs, places),
+        *_given(instructions, settings, runs, places),
         table.reshape(len(table), table.shape[1] * table.shape[2]),
     )
 
@@ -138,19 +139,17 @@ def _settings(settings: Sequence[BoundSetting], classes: TopicClasses, deepest: 
     return numbers, gain, step, rel, by_level, weights, sums
 
 
-def _scales(
-    instructions: Instructions, runs: JudgedRuns, places: NDArray[np.intp] | None
-) -> tuple[Scores, Scores, Scores]:
-    """Return, for each scale, the runs' own scores by row, and distances and documents by chosen ranking."""
-    columns = [runs.system_columns(*scale) for scale in instructions.scales]
-    if not columns:
-        return _NONE, _NONE, _NONE
-    system, distance, documents = (
-        part[0][np.newaxis] if len(part) == 1 else np.stack(part) for part in zip(*columns, strict=True)
-    )
-    if places is not None:
-        distance, documents = distance[:, places], documents[:, places]
-    return system, distance.reshape(len(columns), -1), documents.reshape(len(columns), -1)
+def _given(
+    instructions: Instructions, settings: Sequence[BoundSetting], runs: JudgedRuns, places: NDArray[np.intp] | None
+) -> tuple[Scores, Scores]:
+    """Return the runs' own scores for each scale by row, and each operation of `by_ranking` by chosen ranking."""
+    chosen = np.arange(len(runs)) if places is None else places
+    system = [runs.system_columns(*scale).system for scale in instructions.scales]
+    given = [
+        values_by_ranking(operation, runs, chosen, fixed, [settings[number].value for number in own]).ravel()
+        for operation, fixed, own in instructions.given
+    ]
+    return np.array(system) if system else _NONE, np.array(given) if given else _NONE
 
 
 _NONE: Final = np.empty((0, 0))

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from gainboard.metrics.blended import blended_ratio
 from gainboard.metrics.catalogue import metric
-from gainboard.metrics.parameters import Cutoff, StopScale
+from gainboard.metrics.discounts import Geometric
+from gainboard.metrics.parameters import Beta, Cutoff, Persistence, StopScale
 from gainboard.metrics.values import Value
-from gainboard.metrics.views import GradedRankings
+from gainboard.metrics.views import GradedFound, GradedRankings
+
+_CHAPELLE = "Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009"
 
 
-@metric(
-    "ERR",
-    title="Expected Reciprocal Rank",
-    reference="Chapelle, Metzler, Zhang and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009",
-)
+def stop_probability(rankings: GradedRankings, stop_scale: int | None = None) -> Value:
+    """Return g/(H+1) for each level, where H is the gain of level `stop_scale`, or of the scale's highest level."""
+    return rankings.gains / (rankings.highest_gain(stop_scale) + 1.0)
+
+
+def stopped(found: GradedFound, stop: Value) -> Value:
+    """Return the probability that a user stops at each document found. `stop` is by level."""
+    return found.by_level(stop) * found.product_above(1.0 - stop)
+
+
+@metric("ERR", title="Expected Reciprocal Rank", reference=_CHAPELLE)
 def expected_reciprocal_rank(rankings: GradedRankings, *, stop_scale: StopScale, cutoff: Cutoff = None) -> Value:
     """ERR is the expected value of 1/r, where r is the rank at which a user stops.
 
@@ -21,5 +31,43 @@ def expected_reciprocal_rank(rankings: GradedRankings, *, stop_scale: StopScale,
     not stop, the value is 0. gdeval uses gains 2^level - 1 and h' = 4 for every scale.
     """
     found = rankings.relevant(upto=cutoff)
-    stop = rankings.gains / (rankings.highest_gain(stop_scale) + 1.0)
-    return found.sum(found.by_level(stop) * found.product_above(1.0 - stop) / found.rank)
+    return found.sum(stopped(found, stop_probability(rankings, stop_scale)) / found.rank)
+
+
+@metric("nERR", title="Normalised Expected Reciprocal Rank", reference=_CHAPELLE)
+def normalised_expected_reciprocal_rank(
+    rankings: GradedRankings, *, stop_scale: StopScale, cutoff: Cutoff = None
+) -> Value:
+    """nERR@l is ERR@l divided by ERR@l of the ideal ranking."""
+    found, stop = rankings.relevant(upto=cutoff), stop_probability(rankings, stop_scale)
+    return found.sum(stopped(found, stop) / found.rank) / rankings.ideal.expected_reciprocal_rank(stop, cutoff)
+
+
+@metric(
+    "iRBU",
+    title="Intentwise Rank-Biased Utility, for one intent",
+    reference="Sakai and Zeng, Retrieval evaluation measures that agree with users' SERP preferences, ACM TOIS 2021",
+)
+def rank_biased_utility(rankings: GradedRankings, *, p: Persistence = 0.99, cutoff: Cutoff = None) -> Value:
+    """iRBU is the expected value of p^r, where r is the rank at which a user stops.
+
+    The user stops as in ERR. If the user does not stop, the value is 0.
+    """
+    found = rankings.relevant(upto=cutoff)
+    # The weight of rank r is p^(r-1).
+    return p * found.sum(stopped(found, stop_probability(rankings)) * found.discount(Geometric(p)))
+
+
+@metric(
+    "EBR",
+    title="Expected Blended Ratio",
+    reference="Sakai, Metrics, statistics, tests, PROMISE Winter School 2013, LNCS 8173, 2014",
+    sorted_is_best=False,
+)
+def expected_blended_ratio(rankings: GradedRankings, *, beta: Beta = 1.0, cutoff: Cutoff = None) -> Value:
+    """EBR is the expected value of the blended ratio at the rank at which a user stops.
+
+    The user stops as in ERR. If the user does not stop, the value is 0. Q-measure defines the blended ratio.
+    """
+    found = rankings.relevant(upto=cutoff)
+    return found.sum(stopped(found, stop_probability(rankings)) * blended_ratio(found, beta))

@@ -140,12 +140,13 @@ class TiedRun:
         first = np.zeros((orders, 2), np.int64)
         first[:, 1] = np.cumsum(is_relevant.sum(axis=1))
         first[1:, 0] = first[:-1, 1]
-        both = np.stack([rank, np.broadcast_to(np.arange(1, rows + 1), rank.shape)])
+        among_judged = np.broadcast_to(np.arange(1, rows + 1), rank.shape)
+        kinds = np.stack([rank, among_judged, among_judged - np.cumsum(level < 0, axis=1)])
         own = slice(topic, topic + 1)
         alone = Judgments(judgments.level_counts[own], judgments.negative_counts[own])
         # Compiled code scores ranks of two bytes.
         is_narrow = self.run.rank.dtype == np.uint16
-        ranks = both[:, is_relevant]
+        ranks = kinds[:, is_relevant]
         narrow = ranks.astype(np.uint16) if is_narrow else ranks.astype(np.uint32)
         return JudgedRuns(alone, first, narrow, level[is_relevant], np.zeros((orders, 1), np.bool_))
 

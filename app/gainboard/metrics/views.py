@@ -1,17 +1,18 @@
 """Views of a judged run: the values that a metric can use.
 
 The type of the first parameter of a metric's function is its view: `BinaryRankings` (relevant or not), `GradedRankings`
-(with gains) or `ScoredRankings` (with gains and the run's own scores).
+(with gains), `ScoredRankings` (with gains and the run's own scores) or `WholeRankings` (with all judged documents).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
-from gainboard.metrics.discounts import Discount
+from gainboard.metrics.discounts import Discount, Geometric
 from gainboard.metrics.parameters import Rank
 from gainboard.metrics.values import Number, Setting, Space, Value, spread, value
 
+AnyDiscount: TypeAlias = Discount | Geometric
 WHOLE: Final = 10**9
 """A rank beyond the end of every ideal ranking."""
 
@@ -33,9 +34,21 @@ class BinaryRankings:
         """R. The score of a topic is defined if this value is not 0."""
         return self.relevant_count
 
+    @property
+    def nonrelevant_count(self) -> Value:
+        """The number of judged nonrelevant documents of each topic (0 <= level < `rel`), retrieved or not."""
+        at_zero = value("judged_at_zero", Space.RANKING)
+        return at_zero if self.rel == 1 else at_zero + (BinaryRankings(1, False).relevant_count - self.relevant_count)
+
     def relevant(self, *, upto: Number | None = None) -> Found:
         """Return the relevant documents retrieved at ranks <= `upto`; all that are retrieved if it is None."""
         return Found(self, self._rows(upto))
+
+    def geometric_sum(self, ratio: Number) -> Value:
+        """Return 1 + ratio + ratio**2 + ..., with R terms."""
+        # In an ideal ranking in which all gains are 1, this is the discounted gain.
+        settings = (("flat", self.rel), weights_of(Geometric(ratio)))
+        return value("ideal_gain", Space.TOPIC, fixed=(WHOLE,), open=settings)
 
     def at_highest_level(self, by_level: Value) -> Value:
         """Return the number of `by_level` for the highest level at which a document of the topic is judged."""
@@ -94,6 +107,20 @@ class ScoredRankings(GradedRankings):
         return int(raw), int(self.condensed)
 
 
+class WholeRankings(BinaryRankings):
+    """The view for metrics that also need the other documents of a ranking: judged nonrelevant ones, and the length."""
+
+    @property
+    def retrieved_count(self) -> Value:
+        """L, the number of documents retrieved. In a condensed ranking, only judged documents count."""
+        return value("retrieved", Space.RANKING, fixed=(int(self.condensed),))
+
+    def judged_weight(self, discount: AnyDiscount, *, upto: int | None = None) -> Value:
+        """Return the sum of the weights of the ranks <= `upto` with a judged document, whatever its level."""
+        fixed = (int(self.condensed), WHOLE if upto is None else upto)
+        return value("judged_weight", Space.RANKING, fixed=fixed, open=(weights_of(discount),))
+
+
 class Found:
     """The relevant documents of a ranking, retrieved at a given rank or above: values by document, and their sums."""
 
@@ -110,6 +137,25 @@ class Found:
     def count(self) -> Value:
         """count(r), the number of relevant documents at this rank and above it."""
         return value("count", Space.ROW, fixed=(self._rankings.rel,))
+
+    @property
+    def judged_rank(self) -> Value:
+        """The rank among the judged documents."""
+        return value("judged_rank", Space.ROW, fixed=(1,))
+
+    @property
+    def pooled_rank(self) -> Value:
+        """The rank among the documents of level 0 or higher. bpref and infAP take lower levels as unjudged."""
+        return value("judged_rank", Space.ROW, fixed=(2,))
+
+    def discount(self, discount: AnyDiscount) -> Value:
+        """Return the weight that the discount gives to the rank."""
+        condensed = int(self._rankings.condensed)
+        return value("weight", Space.ROW, fixed=(condensed,), open=(weights_of(discount),))
+
+    def discount_of_count(self, discount: AnyDiscount) -> Value:
+        """Return the weight that the discount gives to count(r), instead of the rank."""
+        return value("weight_of_count", Space.ROW, fixed=(self._rankings.rel,), open=(weights_of(discount),))
 
     def by_level(self, by_level: Value) -> Value:
         """Return the number of `by_level` for the level of each document."""
@@ -173,10 +219,12 @@ class GradedFound(Found):
         rel, condensed = self._graded.rel, int(self._graded.condensed)
         return value("ideal_cumulative_gain", Space.ROW, fixed=(condensed,), open=(gains_above(rel),))
 
-    def discount(self, discount: Discount) -> Value:
-        """Return the weight that the discount gives to the rank."""
-        condensed = int(self._graded.condensed)
-        return value("weight", Space.ROW, fixed=(condensed,), open=(weights_of(discount),))
+    @property
+    def stop_share(self) -> Value:
+        """The share of users who stop at the document: its number in `stops`, over the sum for all relevant ones."""
+        stops = ("stops", self._graded.rel)
+        total = value("ideal_total", Space.TOPIC, open=(stops,))
+        return self.by_level(value("gains", Space.LEVEL, open=(stops,))) / total
 
     def reciprocals(self, discount: Discount, upto: int) -> Value:
         """Return the sum of 1/cg_I(i) over the ranks i from this document's rank to `upto`; cg_I(i) is discounted."""
@@ -195,6 +243,13 @@ class IdealRankings:
         """The gain of all relevant documents."""
         return value("ideal_total", Space.TOPIC, open=(gains_above(self._rel),))
 
+    def expected_reciprocal_rank(self, stop: Value, upto: Rank | None) -> Value:
+        """Return ERR of the first `upto` ranks. `stop` are the stop probabilities of levels, 0 for levels below `rel`.
+
+        If `upto` is a value, it must be R.
+        """
+        return value("ideal_stopping", Space.TOPIC, stop, fixed=(upto if isinstance(upto, int) else WHOLE,))
+
     @property
     def generalised_precision_sum(self) -> Value:
         """The sum of cg_I(r)/r over the ranks r = 1..R."""
@@ -212,8 +267,8 @@ def gains_above(rel: int) -> Setting:
     return ("gains", rel)
 
 
-def weights_of(discount: Discount) -> Setting:
-    """Return the setting for the weights of ranks. The base of the discount may be a parameter."""
-    base = discount.base
-    named = base.open[0] if isinstance(base, Value) else ("constant", base)
-    return ("discount", named, discount.shift)
+def weights_of(discount: AnyDiscount) -> Setting:
+    """Return the setting for the weights of ranks. The base or ratio of the discount may be a parameter."""
+    number = discount.ratio if isinstance(discount, Geometric) else discount.base
+    named = number.open[0] if isinstance(number, Value) else ("constant", number)
+    return ("geometric", named) if isinstance(discount, Geometric) else ("discount", named, discount.shift)
