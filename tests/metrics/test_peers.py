@@ -48,9 +48,12 @@ TREC_EVAL = [
     ("ndcg", "MSnDCG(gains=linear)"),
     *(
         (f"{name}_{cutoff}", f"{name}_{cutoff}")
-        for name in ("map_cut", "P", "recall", "ndcg_cut")
+        for name in ("map_cut", "P", "recall", "ndcg_cut", "success")
         for cutoff in (5, 10, 100)
     ),
+    ("success_1", "success_1"),
+    ("bpref", "bpref"),
+    ("infAP", "infAP"),
 ]
 
 
@@ -114,6 +117,20 @@ NTCIREVAL = [
     (lambda counts: ntcireval.nDCG(counts, GRADES, 5, 100), "nDCG(base=5)@100"),
     (lambda counts: ntcireval.nDCG(counts, GRADES, 2.5, 20), "nDCG(base=2.5)@20"),
     (lambda counts: ntcireval.MSnDCG(counts, GRADES, 10), "MSnDCG@10"),
+    (lambda counts: ntcireval.Hit(5), "Success@5"),
+    (lambda counts: ntcireval.ERR(counts, GRADES), "ERR"),
+    (lambda counts: ntcireval.nERR(counts, GRADES, 1), "nERR@1"),
+    (lambda counts: ntcireval.nERR(counts, GRADES, 10), "nERR@10"),
+    (lambda counts: ntcireval.RBP(counts, GRADES, 0.95), "RBP"),
+    (lambda counts: ntcireval.RBP(counts, GRADES, 0.5), "RBP(p=0.5)"),
+    (lambda counts: ntcireval.NCUguP(counts, GRADES, GRADES), "NCUguP"),
+    (lambda counts: ntcireval.NCUguP(counts, GRADES, [1, 1, 1]), "NCUguP(stops=1:1:1)"),
+    (lambda counts: ntcireval.NCUguBR(counts, GRADES, GRADES, 1.0), "NCUguBR"),
+    (lambda counts: ntcireval.NCUguBR(counts, GRADES, [1, 2, 4], 10.0), "NCUguBR(beta=10,stops=4:2:1)"),
+    (lambda counts: ntcireval.NCUrbP(counts, GRADES, 0.95), "NCUrbP"),
+    (lambda counts: ntcireval.NCUrbP(counts, GRADES, 0.5), "NCUrbP(gamma=0.5)"),
+    (lambda counts: ntcireval.NCUrbBR(counts, GRADES, 0.95, 1.0), "NCUrbBR"),
+    (lambda counts: ntcireval.NCUrbBR(counts, GRADES, 0.8, 0.5), "NCUrbBR(beta=0.5,gamma=0.8)"),
 ]
 
 

@@ -197,7 +197,8 @@ _STOPS: Final = Parameter(
     limits=f"{FORMS}; each value > 0",
     schema={"type": "string", "examples": ["1:1:1", "4:2:1"]},
     read_text=_read_stops,
-    write=lambda setting: str(setting.label),
+    # Without a value, the gains are used. They are not known here.
+    write=lambda setting: str(setting.label) if setting else "gains",
 )
 
 Beta = Annotated[
@@ -208,7 +209,7 @@ Base = Annotated[
     number("base", "The logarithm base of the discount; gains at ranks up to the base are not discounted.", above=1),
 ]
 Persistence = Annotated[
-    Number, number("p", "The probability that a user goes on to the next document.", above=0, below=1)
+    Number, number("p", "The probability that a user goes on to the next document; by default 0.95, and 0.99 for iRBU.", above=0, below=1)
 ]
 Decay = Annotated[
     Number,
