@@ -19,6 +19,7 @@ from gainboard.metrics import Scale, parse_gains, resolve
         ("0.3:.2:1e-1", (0.1, 0.2, 0.3)),
         ("linear", (1, 2, 3)),
         ("exp", (1, 3, 7)),
+        ("flat", (1, 1, 1)),
         ("1:1:0", (0, 1, 1)),
     ],
 )

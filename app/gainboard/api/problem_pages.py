@@ -48,7 +48,7 @@ _PAGES: Mapping[type[GainboardError], str] = {
     The gain setting cannot be read, or does not fit the relevance levels of the collection.
 
     A gain setting is a ratio with one value per level, highest level first (`3:2:1`), a ratio inside `adjust(...)`,
-    `linear`, or `exp`. A higher level must not have a lower value.
+    `linear`, `exp`, or `flat`. A higher level must not have a lower value.
     """,
     errors.FaultyFile: """
     The qrels or run file has faults. Nothing of it was stored.

@@ -10,7 +10,7 @@ from typing import Any, Final
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.catalogue import Metric
 from gainboard.metrics.discounts import Discount, Geometric
-from gainboard.metrics.gains import FLAT, GainSetting, flat
+from gainboard.metrics.gains import FLAT, GainSetting, parse_gains
 from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, MEAN, REL
 from gainboard.metrics.program import BoundSetting, Formula, bound_setting
 from gainboard.metrics.rankings import Scale
@@ -93,7 +93,7 @@ def _bind(setting: Setting, parameters: Mapping[str, Any], scale: Scale) -> Boun
     if name == "stops":
         return bound_setting("gains", (parameters[name] or gains, more[0]))
     if name == "flat":
-        return bound_setting("gains", (flat(scale.highest_level), more[0]))
+        return bound_setting("gains", (parse_gains("flat", scale.highest_level), more[0]))
     if name == "highest_gain":
         return bound_setting("number", gains.highest if more[0] is None else gains.at(more[0]))
     if name == "discount":

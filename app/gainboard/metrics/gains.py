@@ -16,10 +16,14 @@ from gainboard.errors import BadGains
 from gainboard.metrics.numbers import format_number, read_number
 
 FORMS: Final = (
-    "a ratio with one value per level, highest level first (3:2:1), a ratio inside adjust(...), linear or exp"
+    "a ratio with one value per level, highest level first (3:2:1), a ratio inside adjust(...), linear, exp or flat"
 )
 _SMALLEST, _LARGEST = 1e-100, 1e100
-_RULES: Final[Mapping[str, Callable[[int], float]]] = {"linear": float, "exp": lambda level: 2.0**level - 1.0}
+_RULES: Final[Mapping[str, Callable[[int], float]]] = {
+    "linear": float,
+    "exp": lambda level: 2.0**level - 1.0,
+    "flat": lambda level: 1.0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class GainSetting:
         return self.values[-1]
 
     def at(self, level: int) -> float:
-        """Return the gain of a level, before adjustment. For `linear` and `exp`, the level may be above the scale.
+        """Return the gain of a level, before adjustment. For `linear`, `exp` and `flat`, the level may be above the scale.
 
         Raises BadGains if the setting has no gain for the level.
         """
@@ -52,7 +56,7 @@ class GainSetting:
         if level > len(self.values):
             raise BadGains(
                 f"gains={self.label} has no gain for level {level}: its highest level is {len(self.values)}. "
-                "Use linear or exp"
+                "Use linear, exp or flat"
             )
         return self.values[level - 1]
 
@@ -76,12 +80,6 @@ class GainSetting:
 
 FLAT: Final = GainSetting("1", (1.0,))
 """The setting of a scale with one level above 0. Metrics without gains are read with it."""
-
-
-@lru_cache(maxsize=128)
-def flat(highest_level: int) -> GainSetting:
-    """Return the setting of a scale under which every level above 0 has gain 1."""
-    return parse_gains(":".join("1" * highest_level), highest_level)
 
 
 def linear_ratio(highest_level: int) -> str:
