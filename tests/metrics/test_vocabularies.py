@@ -12,7 +12,7 @@ from pyNTCIREVAL import metrics as ntcireval
 
 from gainboard.errors import BadExpression
 from gainboard.metrics import Scale, resolve, translate
-from gainboard.metrics.vocabularies import IR_MEASURES, TREC_EVAL, Vocabulary
+from gainboard.metrics.vocabularies import IR_MEASURES, NTCIREVAL, TREC_EVAL, Vocabulary
 from tests.test_docs import rows
 
 from .judged import Qrels, judged, scores_of
@@ -49,21 +49,43 @@ def scores_of_ntcireval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
     found: dict[str, float] = {}
     for topic, levels in qrels.items():
         counts = [list(levels.values()).count(level) for level in range(H + 1)]
-        stem, _, cutoff = name.partition("@")
-        asked: dict[str, Any] = {
-            "AP": lambda counts=counts: ntcireval.AP(counts, GRADES),
-            "Q-measure": lambda counts=counts: ntcireval.QMeasure(counts, GRADES, 1.0),
-            "O-measure": lambda counts=counts: ntcireval.OMeasure(counts, GRADES, 1.0),
-            "P-measure": lambda counts=counts: ntcireval.PMeasure(counts, GRADES, 1.0),
-            "P-plus": lambda counts=counts: ntcireval.PPlusMeasure(counts, GRADES, 1.0),
-            "RR": ntcireval.RR,
-            "nDCG": lambda counts=counts, last=cutoff: ntcireval.nDCG(counts, GRADES, 2, int(last)),
-            "MSnDCG": lambda counts=counts, last=cutoff: ntcireval.MSnDCG(counts, GRADES, int(last)),
-        }
+        asked, _, cutoff = name.partition("@")
+        stem, _, given = asked.rstrip(")").partition("(")
+        options = dict(part.split("=") for part in given.split(",") if part)
         ranking = [(document, levels.get(document)) for document in ordered(run).get(topic, {})]
+        if options.pop("j", "false") == "true":
+            ranking = [pair for pair in ranking if pair[1] is not None]
         if ranking:
-            found[topic] = asked[stem]().compute(ranking)
+            made = _in_ntcireval(stem, counts, int(cutoff) if cutoff else None, **options)
+            found[topic] = made.compute(ranking)
     return found
+
+
+def _in_ntcireval(
+    stem: str, counts: list[int], cutoff: int | None, beta: str = "1", gamma: str = "0.95", **more: str
+) -> Any:
+    """The metric of NTCIREVAL in Python, with the defaults of its command."""
+    b, g, base, persistence = float(beta), float(gamma), float(more.pop("logb", 2)), float(more.pop("rbp", 0.95))
+    assert not more
+    name = {"O-measure": "OMeasure", "P-measure": "PMeasure", "P-plus": "PPlusMeasure", "Q-measure": "QMeasure"}
+    arguments: dict[str, tuple[Any, ...]] = {
+        "RR": (),
+        "P": (cutoff,),
+        "Hit": (cutoff,),
+        "AP": (counts, GRADES, cutoff),
+        "Q-measure": (counts, GRADES, b, cutoff),
+        "NCUguP": (counts, GRADES, GRADES),
+        "NCUguBR": (counts, GRADES, GRADES, b),
+        "NCUrbP": (counts, GRADES, g),
+        "NCUrbBR": (counts, GRADES, g, b),
+        "RBP": (counts, GRADES, persistence),
+        "ERR": (counts, GRADES),
+        "nERR": (counts, GRADES, cutoff),
+        "nDCG": (counts, GRADES, base, cutoff),
+        "MSnDCG": (counts, GRADES, cutoff),
+    }
+    made = "Precision" if stem == "P" else name.get(stem, stem)
+    return getattr(ntcireval, made)(*arguments.get(stem, (counts, GRADES, b)))
 
 
 TOOLS = {
@@ -83,11 +105,11 @@ def test_a_name_of_another_tool_gives_its_number(tool: str, name: str, label: st
     # gdeval takes numbers only for topics.
     qrels = {topic[1:]: levels for topic, levels in qrels.items()}
     run = {topic[1:]: scores for topic, scores in run.items()}
-    if name.startswith((*BY_GDEVAL, "RR(")):
+    if name.startswith((*BY_GDEVAL, "RR(", "RBP(", "Judged")):
         # These programs put equal scores in another order than trec_eval does.
         run = {topic: {doc: -place for place, doc in enumerate(its)} for topic, its in ordered(run).items()}
-    vocabulary: Any = tool if tool in ("ir_measures", "trec_eval") else "gainboard"
-    expression = translate(name, vocabulary) if vocabulary != "gainboard" else label
+    vocabulary: Any = tool.lower()
+    expression = translate(name, vocabulary)
     assert resolve(expression, SCALE).label == label
     theirs, ours = TOOLS[tool](name, qrels, run), scores_here(expression, qrels, run)
     assert len([topic for topic in qrels if theirs.get(topic, 0) > 0]) >= len(qrels) / 2
@@ -97,17 +119,22 @@ def test_a_name_of_another_tool_gives_its_number(tool: str, name: str, label: st
         assert score == pytest.approx(expected, abs=within) or (math.isnan(score) and expected == 0)
 
 
-WORDS = [(vocabulary, name) for vocabulary in (IR_MEASURES, TREC_EVAL) for name in vocabulary.words]
+EVERY = (IR_MEASURES, TREC_EVAL, NTCIREVAL)
+WORDS = [(vocabulary, name) for vocabulary in EVERY for name in vocabulary.words]
 
 
 @pytest.mark.parametrize(("vocabulary", "name"), WORDS)
 def test_no_default_changes_what_a_name_means(vocabulary: Vocabulary, name: str) -> None:
     word = vocabulary.words[name]
-    expression = vocabulary.translate(name if word.cutoff == "never" else f"{name}{vocabulary.at_ten}")
+    needed = f"({word.needs}=1)" if word.needs else ""
+    expression = vocabulary.translate(f"{name}{needed}" + ("" if word.cutoff == "never" else vocabulary.at_ten))
     plain = resolve(expression, SCALE)
     others = {"gains": "10:5:1", "rel": "2", "condensed": "true", "mean": "geometric", "recall_base": "cutoff"}
-    assert resolve(expression, SCALE, query=others | {"stop_scale": "9"}).label == plain.label
-    assert [parameter.name for parameter in plain.metric.parameters if parameter.name not in word.values] == []
+    others |= {"stop_scale": "9", "beta": "7", "base": "3", "p": "0.5", "gamma": "0.5", "stops": "4:2:1"}
+    others = {key: value for key, value in others.items() if key not in vocabulary.told}
+    assert resolve(expression, SCALE, query=others).label == plain.label
+    open_parameters = {parameter.name for parameter in plain.metric.parameters} - {*word.values, *word.cut}
+    assert open_parameters <= vocabulary.told
 
 
 @pytest.mark.parametrize("name", [row[1] for row in TOLD if row[0] == "ir_measures"])
@@ -117,17 +144,34 @@ def test_every_word_of_ir_measures_is_one_of_its_names(name: str) -> None:
         assert hasattr(ir_measures, word), word
 
 
+def test_ntcireval_is_told_its_gains_as_there() -> None:
+    found = resolve(translate("Q-measure(beta=10)@0005", "ntcireval"), SCALE, query={"gains": "10:5:1", "beta": "3"})
+    assert found.label == "Q(beta=10,gains=10:5:1,recall_base=cutoff)@5"
+    assert resolve(translate("QMeasure", "ntcireval"), SCALE, query={"recall_base": "cutoff"}).label == (
+        "Q(beta=1,gains=linear)"
+    )
+
+
 def test_every_name_of_the_tools_is_known_or_told() -> None:
     known = {*IR_MEASURES.words, *IR_MEASURES.absent}
     assert {name.split("_at_")[0] for name in ir_measures.measures.registry} <= known
     stems = {name.rstrip("0123456789").rstrip("_").removesuffix("_") for name in pytrec_eval.supported_measures}
     assert stems <= {*TREC_EVAL.words, *TREC_EVAL.absent, "relstring", "runid"}
+    classes = {name for name, found in vars(ntcireval).items() if isinstance(found, type)} - {"Metric"}
+    assert classes <= {*NTCIREVAL.words}
 
 
 @pytest.mark.parametrize(
     ("names", "expression", "message"),
     [
-        ("ir_measures", "Bpref", r"Bpref of ir_measures is not here. The nearest by meaning is AP\(judged_only=True\)"),
+        ("ir_measures", "SetR", "SetR of ir_measures is not here. The nearest by meaning is R@1000"),
+        ("ir_measures", "alpha_nDCG", "nearest by meaning is nDCG@10"),
+        ("ir_measures", "RBP", r"'RBP' needs rel, such as RBP\(rel=1\)"),
+        ("ir_measures", "RBP(rel=1)@10", "has no cut-off here"),
+        ("ntcireval", "nDCG", "'nDCG' needs a cut-off, such as nDCG@10"),
+        ("ntcireval", "nDCG(base=3)@10", r"'base=3' has no meaning here. Possible: j=true\|false, logb=N"),
+        ("ntcireval", "D-nDCG@10", "nearest by meaning is MSnDCG@10"),
+        ("ntcireval", "Rmeasure", "It is a name of Gainboard: leave out names=ntcireval"),
         ("ir_measures", "nDGC@10", "ir_measures has no metric 'nDGC@10' that is here. Available: nDCG"),
         ("ir_measures", "Q", "It is a name of Gainboard: leave out names=ir_measures"),
         ("ir_measures", "P", "'P' needs a cut-off, such as P@10"),
@@ -138,7 +182,7 @@ def test_every_name_of_the_tools_is_known_or_told() -> None:
         ("ir_measures", "", "has no metric '' that is here. Available: AP"),
         ("trec_eval", "ndcg_cut", "'ndcg_cut' needs a cut-off, such as ndcg_cut_10"),
         ("trec_eval", "map_10", "'map_10': trec_eval has no cut-off here"),
-        ("trec_eval", "bpref", r"nearest by meaning is map\(condensed=true\)"),
+        ("trec_eval", "set_map", "nearest by meaning is map"),
         ("trec_eval", "nDCG@10", "trec_eval has no metric 'nDCG@10'"),
     ],
 )
@@ -147,7 +191,7 @@ def test_a_name_that_is_not_there_says_what_would_be_right(names: Any, expressio
         translate(expression, names)
 
 
-@pytest.mark.parametrize("vocabulary", [IR_MEASURES, TREC_EVAL], ids=lambda each: each.tool)
+@pytest.mark.parametrize("vocabulary", EVERY, ids=lambda each: each.tool)
 def test_what_is_nearest_can_be_asked_for(vocabulary: Vocabulary) -> None:
     for nearest in vocabulary.absent.values():
         first = nearest.split(",")[0].split(";")[0].split(" ")[0]

@@ -113,7 +113,7 @@ def names_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that names the tool whose metrics are meant."""
     parser.add_argument(
         "--names",
-        choices=("gainboard", "ir_measures", "trec_eval"),
+        choices=("gainboard", "ir_measures", "trec_eval", "ntcireval"),
         default="gainboard",
         help="the tool whose names -m uses: each means what that tool computes (default: gainboard)",
     )

@@ -47,7 +47,7 @@ class GainSetting:
         return self.values[-1]
 
     def at(self, level: int) -> float:
-        """Return the gain of a level, before adjustment. For `linear`, `exp` and `flat`, the level may be above the scale.
+        """Return the gain of a level, before adjustment. Settings that are rules, such as `exp`, have it for any level.
 
         Raises BadGains if the setting has no gain for the level.
         """

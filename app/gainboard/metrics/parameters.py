@@ -209,17 +209,15 @@ Base = Annotated[
     number("base", "The logarithm base of the discount; gains at ranks up to the base are not discounted.", above=1),
 ]
 Persistence = Annotated[
-    Number, number("p", "The probability that a user goes on to the next document; by default 0.95, and 0.99 for iRBU.", above=0, below=1)
+    Number,
+    number(
+        "p", "The probability that a user goes on to the next document; by default 0.95, and 0.99 for iRBU.", below=1
+    ),
 ]
 Decay = Annotated[
     Number,
     replace(
-        number(
-            "gamma",
-            "The factor by which each relevant document has fewer users who stop at it than the one before.",
-            above=0,
-            below=1,
-        ),
+        number("gamma", "The number of users who stop at a relevant document, over that at the one above.", below=1),
         always_shown=False,
     ),
 ]

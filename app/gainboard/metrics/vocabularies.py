@@ -12,9 +12,9 @@ from difflib import get_close_matches
 from typing import Final, Literal
 
 from gainboard.errors import BadExpression
-from gainboard.metrics.names import is_known
+from gainboard.metrics.names import find, is_known
 
-Names = Literal["gainboard", "ir_measures", "trec_eval"]
+Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval"]
 """The tools whose names an expression may use."""
 
 _BINARY: Final = {"rel": "1", "condensed": "false", "mean": "arithmetic"}
@@ -29,19 +29,24 @@ class Word:
     """A name of another tool: our metric, the values of its parameters, and the parameters that it has there.
 
     `parameters` maps the tool's parameter to ours and to the meaning of its values. An empty meaning takes any value.
+    `needs` is a parameter of the tool without which the name means something else. `cut` are the values of parameters
+    that differ with a cut-off.
     """
 
     ours: str
     values: Mapping[str, str]
     cutoff: Literal["never", "may", "must"] = "never"
     parameters: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    needs: str = ""
+    cut: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Vocabulary:
     """The names of one tool. `absent` are its names without a metric here, each with the nearest one by meaning.
 
-    `form` reads an expression: its `name`, `arguments` and `cutoff`. `at_ten` is an example of a cut-off.
+    `form` reads an expression: its `name`, `arguments` and `cutoff`. `at_ten` is an example of a cut-off. `told` are
+    our parameters that the tool is always told. The request or the collection tells them here, too.
     """
 
     tool: Names
@@ -49,6 +54,7 @@ class Vocabulary:
     at_ten: str
     words: Mapping[str, Word]
     absent: Mapping[str, str]
+    told: frozenset[str] = frozenset()
 
     def has(self, expression: str) -> bool:
         """Return whether the expression can be translated."""
@@ -64,7 +70,8 @@ class Vocabulary:
         word = self.words.get(match["name"]) if match else None
         if match is None or word is None:
             raise BadExpression(self._unknown(expression, match["name"] if match else expression))
-        values = {**word.values, **self._given(expression, word, match["arguments"])}
+        given = self._given(expression, word, match["arguments"])
+        values = {**word.values, **(word.cut if match["cutoff"] else {}), **given}
         cutoff = self._cutoff(expression, word, match["cutoff"])
         return f"{word.ours}({','.join(f'{key}={value}' for key, value in values.items())}){cutoff}"
 
@@ -81,6 +88,8 @@ class Vocabulary:
                     f"Possible: {', '.join(possible) or 'no parameters'}"
                 )
             given[ours] = value
+        if word.needs and word.parameters[word.needs][0] not in given:
+            raise BadExpression(f"{expression[:80]!r} needs {word.needs}, such as {word.ours}({word.needs}=1)")
         return given
 
     def _cutoff(self, expression: str, word: Word, cutoff: str | None) -> str:
@@ -88,7 +97,9 @@ class Vocabulary:
             raise BadExpression(f"{expression[:80]!r}: {self.tool} has no cut-off here. Remove it")
         if not cutoff and word.cutoff == "must":
             raise BadExpression(f"{expression[:80]!r} needs a cut-off, such as {expression[:80]}{self.at_ten}")
-        return f"@{cutoff}" if cutoff else f"@{_NO_CUTOFF}" if "gains" in word.values else ""
+        if cutoff:
+            return f"@{cutoff}"
+        return f"@{_NO_CUTOFF}" if find(word.ours, bare=False).metric.needs_cutoff else ""
 
     def _unknown(self, expression: str, name: str) -> str:
         if nearest := self.absent.get(name):
@@ -127,24 +138,35 @@ IR_MEASURES: Final = Vocabulary(
         "nDCG": Word("MSnDCG", _LINEAR, "may", _JUDGED | {"dcg": ("gains", {"log2": "linear", "exp-log2": "exp"})}),
         "NDCG": Word("MSnDCG", _LINEAR, "may", _JUDGED | {"dcg": ("gains", {"log2": "linear", "exp-log2": "exp"})}),
         "ERR": Word("ERR", _BINARY | {"gains": "exp", "stop_scale": "4"}, "must"),
+        "Success": Word("Success", _BINARY, "must", _BY_REL),
+        "Bpref": Word("bpref", _BINARY, "never", _REL),
+        "BPref": Word("bpref", _BINARY, "never", _REL),
+        "infAP": Word("infAP", _BINARY, "never", _REL),
+        "Judged": Word("Judged", _BINARY, "may"),
+        # Without rel, ir_measures takes another program, which multiplies by levels, so that scores may exceed 1.
+        "RBP": Word("RBP", _BINARY | {"gains": "flat", "p": "0.8"}, "never", _REL | {"p": ("p", {})}, needs="rel"),
     },
     {
-        **dict.fromkeys(("Bpref", "BPref", "infAP"), "AP(judged_only=True)"),
-        **dict.fromkeys(("SetAP", "AP_IA", "MAP_IA"), "AP"),
+        "SetAP": "AP",
         **dict.fromkeys(("SetP", "SetRelP"), "P@1000"),
-        **dict.fromkeys(("SetR", "StRecall"), "R@1000"),
-        **dict.fromkeys(("RBP", "NRBP", "nNRBP", "BPM", "INST", "INSQ", "ERR_IA", "nERR_IA"), "ERR@10"),
+        "SetR": "R@1000",
+        **dict.fromkeys(("BPM", "INST", "INSQ"), "RBP(rel=1)"),
         **dict.fromkeys(("NERR8", "NERR9", "NERR10", "NERR11"), "ERR@10"),
-        **dict.fromkeys(("SDCG", "alpha_nDCG", "alpha_DCG", "α_nDCG", "α_DCG", "Compat"), "nDCG@10"),
+        **dict.fromkeys(("SDCG", "Compat"), "nDCG@10"),
+        # Metrics of diversity. Their judgments are by subtopic.
+        **dict.fromkeys(("AP_IA", "MAP_IA"), "AP"),
         "P_IA": "P@10",
+        "StRecall": "R@1000",
+        **dict.fromkeys(("ERR_IA", "nERR_IA"), "ERR@10"),
+        **dict.fromkeys(("NRBP", "nNRBP"), "RBP(rel=1)"),
+        **dict.fromkeys(("alpha_nDCG", "alpha_DCG", "α_nDCG", "α_DCG"), "nDCG@10"),
+        # Metrics of sets, and counts.
         "SetF": "Rprec, where precision and recall are equal",
-        "Success": "RR@10, which is above 0 where Success@10 is 1",
         "IPrec": "P@10; the job `gain-vectors` has curves of interpolated precision",
         "Accuracy": "RR",
         "NumRet": "the field `retrieved` of a run",
         **dict.fromkeys(("NumRel", "NumRelRet"), "R@1000, the share of the relevant documents that is retrieved"),
         "NumQ": "the field `topics_scored` of each answer",
-        "Judged": "the pool, which says which documents are judged",
     },
 )
 TREC_EVAL: Final = Vocabulary(
@@ -161,14 +183,14 @@ TREC_EVAL: Final = Vocabulary(
         "recip_rank": Word("RR", _BINARY, "never", _BY_L_AND_J),
         "ndcg": Word("MSnDCG", _LINEAR, "never", {"condensed": ("condensed", _YES_OR_NO)}),
         "ndcg_cut": Word("MSnDCG", _LINEAR, "must", {"condensed": ("condensed", _YES_OR_NO)}),
+        "success": Word("Success", _BINARY, "must", _BY_L_AND_J),
+        "bpref": Word("bpref", _BINARY, "never", _BY_L_AND_J),
+        "gm_bpref": Word("bpref", _BINARY | {"mean": "geometric"}, "never", _BY_L_AND_J),
+        "infAP": Word("infAP", _BINARY, "never", _BY_L_AND_J),
     },
     {
-        "bpref": "map(condensed=true), for both leave out unjudged documents",
-        "infAP": "map(condensed=true)",
-        "gm_bpref": "gm_map(condensed=true)",
         "iprec_at_recall": "P_10; the job `gain-vectors` has curves of interpolated precision",
         **dict.fromkeys(("11pt_avg", "set_map"), "map"),
-        "success": "recip_rank, which is at least 0.1 where success_10 is 1",
         "num_ret": "the field `retrieved` of a run",
         **dict.fromkeys(("num_rel", "num_rel_ret"), "recall_1000, the share of relevant documents that is retrieved"),
         "num_nonrel_judged_ret": "P_1000",
@@ -182,10 +204,54 @@ TREC_EVAL: Final = Vocabulary(
     },
 )
 
+_J: Final = {"j": ("condensed", _YES_OR_NO)}
+_BETA: Final = _J | {"beta": ("beta", dict[str, str]())}
+_GAMMA: Final = _J | {"gamma": ("gamma", dict[str, str]())}
+_BY_BETA: Final = _BINARY | {"beta": "1"}
+NTCIREVAL: Final = Vocabulary(
+    "ntcireval",
+    # It prints cut-offs as in nDCG@0010. The names of the program in Python are without hyphens.
+    re.compile(rf"(?P<name>\w+(?:-\w+)?){_ARGUMENTS}(?:@0*{_CUTOFF})?"),
+    "@10",
+    {
+        "RR": Word("RR", _BINARY, "never", _J),
+        **dict.fromkeys(("O-measure", "OMeasure"), Word("O-measure", _BY_BETA, "never", _BETA)),
+        **dict.fromkeys(("P-measure", "PMeasure"), Word("P-measure", _BY_BETA, "never", _BETA)),
+        **dict.fromkeys(("P-plus", "PPlusMeasure"), Word("Pplus", _BY_BETA, "never", _BETA)),
+        "AP": Word("AP", _DIVIDED_BY_R, "may", _J, cut={"recall_base": "cutoff"}),
+        **dict.fromkeys(
+            ("Q-measure", "QMeasure"),
+            Word("Q", _BY_BETA | _DIVIDED_BY_R, "may", _BETA, cut={"recall_base": "cutoff"}),
+        ),
+        "NCUguP": Word("NCUguP", _BINARY, "never", _J),
+        "NCUguBR": Word("NCUguBR", _BY_BETA, "never", _BETA),
+        "NCUrbP": Word("NCUrbP", _BINARY | {"gamma": "0.95"}, "never", _GAMMA),
+        "NCUrbBR": Word("NCUrbBR", _BY_BETA | {"gamma": "0.95"}, "never", _BETA | _GAMMA),
+        "RBP": Word("RBP", _BINARY | {"p": "0.95"}, "never", _J | {"rbp": ("p", {})}),
+        "ERR": Word("ERR", _BINARY, "never", _J),
+        "nERR": Word("nERR", _BINARY, "must", _J),
+        "nDCG": Word("nDCG", _BINARY | {"base": "2"}, "must", _J | {"logb": ("base", {})}),
+        "MSnDCG": Word("MSnDCG", _BINARY, "must", _J),
+        **dict.fromkeys(("P", "Precision"), Word("P", _BINARY, "must", _J)),
+        "Hit": Word("Success", _BINARY, "must", _J),
+        # These are in the program in C only.
+        "bpref": Word("bpref", _BINARY, "never", _J),
+        "EBR": Word("EBR", _BY_BETA, "may", _BETA),
+        "iRBU": Word("iRBU", _BINARY | {"p": "0.99"}, "may", _J),
+    },
+    {
+        # Metrics of diversity. Their judgments are by intent.
+        **dict.fromkeys(("I-rec", "D-nDCG", "D-measure"), "MSnDCG@10"),
+        "D-Q": "Q-measure@10",
+    },
+    # The gains (-g) are always given; the stops (-s) and the scale of ERR follow from them.
+    told=frozenset(("gains", "stops", "stop_scale")),
+)
+
 
 def translate(expression: str, names: Names) -> str:
     """Return our expression for one that uses the names of a tool. Raises BadExpression."""
     return expression if names == "gainboard" else _VOCABULARIES[names].translate(expression)
 
 
-_VOCABULARIES: Final = {each.tool: each for each in (IR_MEASURES, TREC_EVAL)}
+_VOCABULARIES: Final = {each.tool: each for each in (IR_MEASURES, TREC_EVAL, NTCIREVAL)}
