@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gainboard.errors import BadExpression
-from gainboard.metrics import Preset, Scale, every_metric, every_preset, expand, resolve
+from gainboard.metrics import Preset, Scale, every_metric, every_preset, expand, resolve, trec_eval_name
 
 from .judged import judged, scores_of
 
@@ -47,6 +47,35 @@ def test_a_preset_is_expanded_in_its_place() -> None:
     assert expand(["RR", "no such metric", "sakai2006@10"], 3) == ["RR", "no such metric", "sakai2006@10"]
 
 
+def test_the_default_output_of_trec_eval_is_named_as_there() -> None:
+    found = [trec_eval_name(resolve(each, Scale(3)), Scale(3)) for each in expand(["trec_eval"], 3)]
+    cutoffs = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+    assert found == ["map", "gm_map", "Rprec", "bpref", "recip_rank", *(f"P_{cutoff}" for cutoff in cutoffs)]
+
+
+HABITS = {
+    "trec-dl": ["MSnDCG(gains=linear)@10", "nCG(gains=linear)@1000", "AP(rel=2)", "RR(rel=2)"],
+    "trec-covid": ["MSnDCG(gains=linear)@10", "P@5", "RBP(gains=flat,p=0.5)", "bpref", "AP"],
+    "ntcir-www": [
+        "MSnDCG(gains=linear)@10",
+        "Q(beta=1,gains=linear,recall_base=cutoff)@10",
+        "nERR(gains=linear)@10",
+        "iRBU(gains=linear,p=0.99)@10",
+    ],
+    "msmarco": ["RR@10", "Recall@1000"],
+    "beir": ["MSnDCG(gains=linear)@10", "Recall@100"],
+}
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_a_habit_is_labelled_with_what_tools_disagree_on(name: str) -> None:
+    assert labels(expand([name], 3)) == HABITS[name]
+
+
+def test_a_threshold_of_two_levels_needs_two_levels() -> None:
+    assert labels(expand(["trec-dl"], 1), 1)[2:] == ["AP", "RR"]
+
+
 @EVERY
 @pytest.mark.parametrize("highest_level", [1, 2, 3, 4, 127])
 def test_a_preset_names_different_metrics_on_every_scale(preset: Preset, highest_level: int) -> None:
@@ -56,7 +85,7 @@ def test_a_preset_names_different_metrics_on_every_scale(preset: Preset, highest
 
 @EVERY
 def test_no_default_of_gains_or_parameters_changes_what_a_preset_names(preset: Preset) -> None:
-    query = {"gains": "9:5:1", "beta": "7", "base": "3"}
+    query = {"gains": "9:5:1", "beta": "7", "base": "3", "p": "0.3"}
     again = [resolve(expression, Scale(3), query=query).label for expression in preset.expressions(3)]
     assert again == labels(list(preset.expressions(3)))
 

@@ -1,4 +1,4 @@
-"""Presets: several metrics under one name, as recommended by a paper.
+"""Presets: several metrics under one name, as a paper recommends or a community reports.
 
 Decorating a function with `preset` adds it; there is no other list of presets.
 """
@@ -82,3 +82,78 @@ def sakai2006(highest_level: int) -> list[str]:
     settings = [linear] if highest_level == 1 else [linear, steep(highest_level)]
     graded = ("Q(beta=1,gains={})", "Q(beta=10,gains={})", "nDCG(base=2,gains={})")
     return ["AP", *(expression.format(gains) for gains in settings for expression in graded)]
+
+
+@preset(
+    "trec_eval",
+    title="What trec_eval prints by default",
+    reference="trec_eval, https://github.com/usnistgov/trec_eval, its measure set `official`",
+)
+def trec_eval(highest_level: int) -> list[str]:
+    """The scores that trec_eval prints without options.
+
+    These are map, gm_map, Rprec, bpref, recip_rank and P at nine cut-offs, in trec_eval's order. The counts and the
+    interpolated precision at recall levels, which it also prints, are not scores of this list.
+    """
+    cutoffs = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+    return ["AP", "AP(mean=geometric)", "Rprec", "bpref", "RR", *(f"P@{cutoff}" for cutoff in cutoffs)]
+
+
+@preset(
+    "trec-dl",
+    title="TREC Deep Learning track, passages",
+    reference="Craswell, Mitra, Yilmaz, Campos and Voorhees, Overview of the TREC 2019 deep learning track, 2020",
+)
+def trec_dl(highest_level: int) -> list[str]:
+    """trec_eval's nDCG@10, NCG@1000, and AP and RR from level 2, because level 1 of passages means only related.
+
+    With binary levels, AP and RR are from level 1.
+    """
+    rel = min(2, highest_level)
+    return ["MSnDCG(gains=linear)@10", "nCG(gains=linear)@1000", f"AP(rel={rel})", f"RR(rel={rel})"]
+
+
+@preset(
+    "trec-covid",
+    title="TREC-COVID",
+    reference="Roberts et al., Searching for scientific evidence in a pandemic: an overview of TREC-COVID, 2021",
+)
+def trec_covid(highest_level: int) -> list[str]:
+    """trec_eval's nDCG@10, P@5, binary RBP with p 0.5, bpref and AP, as in the tables of the first rounds."""
+    return ["MSnDCG(gains=linear)@10", "P@5", "RBP(gains=flat,p=0.5)", "bpref", "AP"]
+
+
+@preset(
+    "ntcir-www",
+    title="NTCIR We Want Web",
+    reference="Sakai et al., Overview of the NTCIR-15 We Want Web with CENTRE (WWW-3) task, NTCIR-15, 2020",
+)
+def ntcir_www(highest_level: int) -> list[str]:
+    """NTCIREVAL's MSnDCG, Q-measure, nERR and iRBU at rank 10, with linear gains."""
+    return [
+        "MSnDCG(gains=linear)@10",
+        "Q(beta=1,gains=linear,recall_base=cutoff)@10",
+        "nERR(gains=linear)@10",
+        "iRBU(gains=linear,p=0.99)@10",
+    ]
+
+
+@preset(
+    "msmarco",
+    title="MS MARCO passage ranking",
+    reference="Bajaj et al., MS MARCO: a human generated machine reading comprehension dataset, 2016",
+)
+def msmarco(highest_level: int) -> list[str]:
+    """MRR@10, the metric of the leaderboard, and the recall of a first stage, Recall@1000."""
+    return ["RR@10", "Recall@1000"]
+
+
+@preset(
+    "beir",
+    title="BEIR",
+    reference="Thakur, Reimers, Rückle, Srivastava and Gurevych, BEIR: a heterogeneous benchmark for zero-shot "
+    "evaluation of information retrieval models, NeurIPS 2021",
+)
+def beir(highest_level: int) -> list[str]:
+    """trec_eval's nDCG@10, the benchmark's main metric, and Recall@100."""
+    return ["MSnDCG(gains=linear)@10", "Recall@100"]
