@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,7 +211,7 @@ class JudgedRuns:
         return cls(
             judgments,
             np.concatenate([part.first + shift for part, shift in zip(every, before, strict=False)]),
-            np.concatenate([part.rank[np.minimum(np.arange(kinds), len(part.rank) - 1)] for part in every], axis=1),
+            np.concatenate([_with_kinds(part.rank, kinds) for part in every], axis=1),
             np.concatenate([part.level for part in every]),
             np.concatenate([part.missing for part in every]),
             [each for part in every for each in part._scored] if are_scored else (),
@@ -298,11 +298,20 @@ def _rows(begin: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int
     return found
 
 
-def negative_above(level: NDArray[np.int8], row: NDArray[np.intp], start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of rows of a negative level from row `start` to `row`, without the last: int64 [m]."""
-    running = np.concatenate(([0], np.cumsum(level < 0)))
-    found: NDArray[np.int64] = running[row] - running[start]
-    return found
+def _with_kinds(rank: NDArray[Any], kinds: int) -> NDArray[Any]:
+    """Return `rank` [2 or 3, rows] with this number of kinds. Without negative levels, the third is the second."""
+    return rank if len(rank) == kinds else np.concatenate((rank, rank[-1:]))
+
+
+def _pooled_rank(run: JudgedRun, row: NDArray[np.intp], counts: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the ranks of these rows among the documents judged at level 0 or higher: int32 [m].
+
+    `counts` int64 [n] is the number of the rows in each topic.
+    """
+    running = np.zeros(len(run.level) + 1, np.int32)
+    np.cumsum(run.level >= 0, dtype=np.int32, out=running[1:])
+    above: NDArray[np.int32] = running.take(row) - np.repeat(running.take(run.starts[:-1]), counts)
+    return above + np.int32(1)
 
 
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -320,7 +329,7 @@ def _of_one(run: JudgedRun, judgments: Judgments) -> JudgedRuns:
     rank[0] = run.rank.take(row)
     rank[1] = row - np.repeat(run.starts[:-1], np.diff(first)) + 1
     if judgments.has_negative:
-        rank[2] = rank[1] - negative_above(run.level, row, np.repeat(run.starts[:-1], np.diff(first)))
+        rank[2] = _pooled_rank(run, row, np.diff(first))
     # Scores are loaded only for metrics that need them, because they take more memory than everything else.
     scored = [(run, row)] if run.retrieval_scores is not None else ()
     return JudgedRuns(
