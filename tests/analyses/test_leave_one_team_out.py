@@ -159,7 +159,8 @@ def test_a_team_that_brought_all_that_is_relevant_leaves_nothing_to_score(whole:
     [
         ({"contributors": ["a-1", "x-1"]}, "contributors", "has no run 'x-1'"),
         ({"contributors": ["a-1", "a-2"]}, "contributors", "at least 2 teams"),
-        ({"metrics": ["ADM"]}, "metrics", "needs the runs' retrieval scores"),
+        ({"metrics": ["ADM"]}, "metrics", "needs more than the ranks of relevant documents"),
+        ({"metrics": ["Judged@10"]}, "metrics", "needs more than the ranks of relevant documents"),
     ],
 )
 def test_what_cannot_be_computed_is_refused(

@@ -96,7 +96,9 @@ class JudgeAgreement(Analysis):
                 message = f"{label} was uploaded, so it has the same scores under all judgments. Leave it out."
                 raise refuse("metrics", "uploaded-scores", message)
             if self.settings.pairs == "common" and self.matrices.metric(label).needs_retrieval_scores:
-                message = f'{label} needs the runs\' retrieval scores. Leave it out, or give "pairs": "all".'
+                message = (
+                    f'{label} needs more than the ranks of relevant documents. Leave it out, or give "pairs": "all".'
+                )
                 raise refuse("metrics", "needs-retrieval-scores", message)
         tested = pair_count(self.matrices.run_count) * len(self.metrics) * len(self._sets)
         require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")

@@ -87,7 +87,9 @@ class LeaveOneTeamOut(Analysis):
                 message = f"{label} was uploaded, so its scores without a team's documents are unknown. Leave it out."
                 raise refuse("metrics", "uploaded-scores", message)
             if self.matrices.metric(label).needs_retrieval_scores:
-                message = f"{label} needs the runs' retrieval scores, but this analysis has ranks. Leave it out."
+                message = (
+                    f"{label} needs more than the ranks of relevant documents, which this analysis has. Leave it out."
+                )
                 raise refuse("metrics", "needs-retrieval-scores", message)
         scores = len(self.teams) * self.matrices.run_count * len(self.matrices.topics) * len(self.metrics)
         require_at_most(MOST_SCORES, scores, "scores over all teams", "metrics")
