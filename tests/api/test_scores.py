@@ -47,9 +47,24 @@ def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(sha
         f"{campaign.path}/leaderboard", params={"names": "ir_measures", "metric": "AP", "by": "nDCG@10"}
     ).json()
     assert (board["metrics"], board["by"]) == (["AP", "MSnDCG(gains=linear)@10"], "MSnDCG(gains=linear)@10")
-    unknown = campaign.organiser.get(f"{campaign.path}/scores", params={"names": "ir_measures", "metric": "Bpref"})
+    unknown = campaign.organiser.get(f"{campaign.path}/scores", params={"names": "ir_measures", "metric": "SetR"})
     assert refused(unknown) == (422, "bad-expression")
-    assert unknown.json()["detail"].startswith("Bpref of ir_measures is not here.")
+    assert unknown.json()["detail"].startswith("SetR of ir_measures is not here.")
+    by_ntcireval = campaign.scores("Q-measure@0005", names="ntcireval", gains="5:1")
+    assert by_ntcireval["metrics"] == ["Q(beta=1,gains=5:1,recall_base=cutoff)@5"]
+
+
+def test_a_score_may_need_other_documents_than_the_relevant_ones(shared: Service) -> None:
+    campaign = Campaign(shared, levels=3)
+    campaign.put_qrels(b"1 0 d1 1\n1 0 d2 0\n2 0 d1 0\n3 0 d1 2\n")
+    campaign.submit(b"1 Q0 d2 1 9 tag\n1 Q0 u1 2 8 tag\n2 Q0 d1 1 9 tag\n2 Q0 u1 2 8 tag\n2 Q0 u2 3 7 tag\n")
+    answer = campaign.scores("Judged@2", "RBPresidual(p=0.5)", "RBP(p=0.5)", topics="all")
+    (run,) = answer["runs"]
+    assert run["topics"]["Judged@2"] == {"1": 1 / 2, "2": 1 / 2, "3": 0}
+    # No document is relevant to topic 2, and the run lacks topic 3, about which nothing is known.
+    assert run["topics"]["RBPresidual(p=0.5)"] == {"1": 1 / 2, "2": None, "3": 1}
+    assert (answer["topics_scored"]["Judged@2"], answer["topics_undefined"]["Judged@2"]) == (3, [])
+    assert answer["topics_undefined"]["RBPresidual(p=0.5)"] == ["2"]
 
 
 def test_scores_under_several_gains_come_in_one_answer(shared: Service) -> None:
