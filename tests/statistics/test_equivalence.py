@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
+from statsmodels.stats.weightstats import DescrStatsW
 
 from gainboard.statistics.classical import pivotal_topics
 from gainboard.statistics.effects import effects_of, paired_effects
@@ -24,6 +25,13 @@ def test_a_level_is_the_larger_one_of_two_one_sided_t_tests(margin: float) -> No
         above = ttest_1samp(row, -margin, alternative="greater").pvalue
         below = ttest_1samp(row, margin, alternative="less").pvalue
         assert level == pytest.approx(max(above, below), rel=1e-12)
+
+
+@pytest.mark.parametrize("margin", [0.01, 0.1, 0.5])
+def test_a_level_is_that_of_statsmodels(margin: float) -> None:
+    differences = pair_differences(continuous(5, 30))
+    expected = [DescrStatsW(row).ttost_mean(-margin, margin)[0] for row in differences]
+    assert tost_levels(differences, margin).tolist() == pytest.approx(expected, rel=1e-9)
 
 
 def test_without_spread_a_margin_that_is_larger_decides() -> None:
