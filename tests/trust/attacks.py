@@ -179,7 +179,8 @@ def main() -> None:
             for name, policy in policies.items():
                 found = attack(Target.of(service, policy, topics=50, pool=300))
                 print(f"{title}; {name}: {found.share:.1%} of {found.documents} levels, guessing {found.guess:.1%}")
-        target = Target.of(service, policies["default"], topics=50, pool=300)
+        # With one preset, the whole budget goes to one metric: each run is charged for all presets.
+        target = Target.of(service, {"presets": ["P@10"]}, topics=50, pool=300)
         found, answers = weigh(target, answers=200, documents=400)
         whole = target.judge({}, list(target.truth), binary=True)
         print(
