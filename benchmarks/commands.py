@@ -80,12 +80,12 @@ def generate(folder: Path, seed: int, qrels: Path, runs: Sequence[Path]) -> File
 
 
 def measure_score(files: Files, repetitions: int) -> Iterator[Row]:
-    """Yield the time of `gainboard score` beside trec_eval's for many runs, and ir_measures' for one."""
+    """Yield the times of `gainboard score` and `trec_eval` of many runs beside trec_eval's and ir_measures'."""
     ours = [sys.executable, "-c", _GAINBOARD, "score", "-m", "AP", "-m", "nDCG@10", "-m", "P@10"]
     every = [*ours, str(files.qrels), *map(str, files.runs)]
+    measures = ["-m", "map", "-m", "ndcg_cut.10", "-m", "P.10"]
     program = which("trec_eval")
     if program:
-        measures = ["-m", "map", "-m", "ndcg_cut.10", "-m", "P.10"]
         name, peer = "trec_eval", [[program, *measures, str(files.qrels), str(run)] for run in files.runs]
     elif find_spec("pytrec_eval") is None:
         name, peer = "no peer is installed", []
@@ -93,6 +93,9 @@ def measure_score(files: Files, repetitions: int) -> Iterator[Row]:
         name, peer = "pytrec_eval", [[sys.executable, "-c", _PYTREC_EVAL, str(files.qrels), *map(str, files.runs)]]
     what = f"gainboard score, {len(files.runs)} {files.what} / {name}"
     yield _in_turn(what, [every], peer, min(repetitions, 5), Target(1.0))
+    drop_in = [sys.executable, "-c", _GAINBOARD, "trec_eval", *measures, str(files.qrels), *map(str, files.runs)]
+    what = f"gainboard trec_eval, {len(files.runs)} {files.what} in one call / {name}"
+    yield _in_turn(what, [drop_in], peer, min(repetitions, 5), Target(1.0))
     asked = ["AP", "nDCG@10", "P@10"]
     one = [*ours, str(files.small_qrels), str(files.small)]
     its = [sys.executable, "-m", "ir_measures", str(files.small_qrels), str(files.small), *asked]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from gainboard.trec_eval.files import levels_of, read_qrels, read_results
+from gainboard.trec_eval.files import levels_by_rank, read_qrels, read_results
 from gainboard.trec_eval.measures import MEASURES
 from gainboard.trec_eval.topic import Topic
 
@@ -52,7 +52,7 @@ def topics_of(qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = F
     retrieved, _ = read_results("".join(lines).encode())
     found = {}
     for topic, own in judgments.items():
-        levels = levels_of(retrieved[topic].ranked(10_000), own)
+        levels = levels_by_rank(retrieved[topic], own, 10_000)
         found[topic.decode()] = Topic(levels[levels >= 0] if judged_only else levels, own.counts(), threshold, 0)
     return found
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, repeat
@@ -14,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
 BLOCK: Final = 4 << 20
 """Bytes that are split at once. The words of a block take about twenty times as much memory."""
 UNPOOLED, UNJUDGED = -1, -2
@@ -50,30 +52,41 @@ class Retrieved:
     """The documents that a run retrieved for one topic, and their scores, in the order of the file."""
 
     documents: list[bytes] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
+    scores: list[Floats] = field(default_factory=list)
+    """The scores of successive documents, in pieces."""
 
-    def ranked(self, most: int) -> list[bytes]:
-        """Return at most so many documents by descending score; equal scores by descending id, in byte order.
+    def places(self, most: int) -> NDArray[np.intp]:
+        """Return the places of at most so many documents by descending score; equal scores by descending id, in bytes.
 
-        Raise DuplicateDocuments if one is there twice.
+        Raise DuplicateDocuments if one of these documents is there twice.
         """
-        scores = np.array(self.scores)
-        order = np.argsort(-scores, kind="stable")
-        places, ordered = order.tolist(), scores[order]
-        for begin, end in _equal(ordered):
-            places[begin:end] = sorted(places[begin:end], key=self.documents.__getitem__, reverse=True)
-        ranked = [self.documents[place] for place in places[: max(most, 0)]]
-        if len(set(ranked)) < len(ranked):
-            twice = min(document for document, group in groupby(sorted(ranked)) if len(list(group)) > 1)
-            raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_shown(twice)}")
-        return ranked
+        scores = np.concatenate(self.scores)
+        places = np.argsort(-scores, kind="stable")
+        for begin, end in _equal(scores[places]):
+            equal = sorted(places[begin:end].tolist(), key=self.documents.__getitem__, reverse=True)
+            places[begin:end] = equal
+        places = places[: max(most, 0)]
+        if len(set(self.documents)) < len(self.documents):
+            self._require_different(places)
+        return places
+
+    def _require_different(self, places: NDArray[np.intp]) -> None:
+        times = Counter(self.documents[place] for place in places)
+        if twice := sorted(document for document, count in times.items() if count > 1):
+            raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_shown(twice[0])}")
 
 
-def levels_of(ranked: Sequence[bytes], judgments: Judgments) -> NDArray[np.int64]:
-    """Return the levels by rank, int64 [documents]. Raise DuplicateDocuments if the topic judges one twice."""
+def levels_by_rank(retrieved: Retrieved, judgments: Judgments, most: int) -> NDArray[np.int64]:
+    """Return the levels by rank of at most so many documents, int64 [documents].
+
+    Raise DuplicateDocuments if the topic judges one twice, or one is retrieved twice.
+    """
+    places = retrieved.places(most)
     if judgments.lines > len(judgments.levels):
         raise DuplicateDocuments("trec_eval.form_res_rels: duplicate docs in the qrels")
-    return np.fromiter(map(judgments.levels.get, ranked, repeat(UNPOOLED)), np.int64, len(ranked))
+    documents = retrieved.documents
+    levels = np.fromiter(map(judgments.levels.get, documents, repeat(UNPOOLED)), np.int64, len(documents))
+    return levels[places]
 
 
 def read_qrels(data: bytes) -> dict[bytes, Judgments]:
@@ -100,7 +113,7 @@ def read_results(data: bytes) -> tuple[dict[bytes, Retrieved], bytes]:
         for topic, begin, end in _stretches(topics):
             own = found.setdefault(topic, Retrieved())
             own.documents += documents[begin:end]
-            own.scores += numbers[begin:end]
+            own.scores.append(numbers[begin:end])
         run = names[-1].split(None, 1)[0]
     return found, run
 
@@ -124,11 +137,11 @@ def _whole_numbers(texts: Sequence[bytes]) -> list[int]:
         return list(map(whole_number, texts))
 
 
-def _numbers(texts: Sequence[bytes]) -> list[float]:
+def _numbers(texts: Sequence[bytes]) -> Floats:
     try:
-        return list(map(float, texts))
+        return np.fromiter(map(float, texts), np.float64, len(texts))
     except ValueError:
-        return list(map(number, texts))
+        return np.fromiter(map(number, texts), np.float64, len(texts))
 
 
 def _stretches(topics: Sequence[bytes]) -> Iterator[tuple[bytes, int, int]]:
@@ -170,7 +183,7 @@ def _is_regular(block: bytes, columns: int) -> bool:
     return bool((words[columns - 1 :: columns] < ends).all() and (words[columns::columns] > ends[:-1]).all())
 
 
-def _equal(ordered: NDArray[np.float64]) -> Iterator[tuple[int, int]]:
+def _equal(ordered: Floats) -> Iterator[tuple[int, int]]:
     """Yield the begin and the end of each group of successive equal scores."""
     same = np.concatenate(([False], ordered[1:] == ordered[:-1], [False])).astype(np.int8)
     changes = np.diff(same)

@@ -18,7 +18,7 @@ from gainboard.trec_eval.files import (
     FileError,
     Judgments,
     Retrieved,
-    levels_of,
+    levels_by_rank,
     read_qrels,
     read_results,
     whole_number,
@@ -256,8 +256,7 @@ def _parameters(measure: Measure, options: Options) -> Parameters:
 def _topic(judgments: Judgments, retrieved: Retrieved | None, options: Options) -> Topic:
     try:
         # A topic that the results lack is one with a document that nobody knows, as in trec_eval.
-        ranked = retrieved.ranked(options.most) if retrieved else []
-        levels = levels_of(ranked, judgments) if retrieved else np.array([UNPOOLED])
+        levels = levels_by_rank(retrieved, judgments, options.most) if retrieved else np.array([UNPOOLED])
     except DuplicateDocuments as error:
         raise Exit(f"{error}\ntrec_eval: Can't calculate measure", 4) from error
     if options.judged_only:
