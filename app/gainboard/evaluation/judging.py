@@ -6,7 +6,7 @@ No metric ever sees a document id.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import repeat
 from typing import Any
@@ -14,9 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.metrics import UNJUDGED, JudgedRun, Judgments, RetrievalScores, min_max
+from gainboard.metrics import UNJUDGED, Intents, JudgedRun, Judgments, RetrievalScores, min_max
 from gainboard.store.arrays import pack, pack_names, unpack, unpack_names
-from gainboard.trec import READING, Joined, JudgedDocuments, PackedJudgments, Ranking, judged_documents
+from gainboard.trec import (
+    READING,
+    IntentQrels,
+    Joined,
+    JudgedDocuments,
+    PackedJudgments,
+    QrelsFile,
+    Ranking,
+    TopicIntents,
+    judged_documents,
+)
 
 Floats = NDArray[np.float64]
 
@@ -40,8 +50,10 @@ class JudgedTopics:
         return JudgedTopics([self.topics[place] for place in places], self.judgments.only(places), self, places)
 
     @classmethod
-    def of(cls, file: PackedJudgments, highest_level: int) -> JudgedTopics:
-        """Count the judgments of a qrels file."""
+    def of(
+        cls, file: PackedJudgments, highest_level: int, intents: Mapping[str, TopicIntents] | None = None
+    ) -> JudgedTopics:
+        """Count the judgments of a qrels file, which may be by intent."""
         topics = sorted(file, key=str.encode)
         counts = np.zeros((len(topics), highest_level + 1), np.int64)
         negative = np.zeros(len(topics), np.int64)
@@ -49,7 +61,8 @@ class JudgedTopics:
             judged = file.packed[topic].as_levels()
             counts[row] = np.bincount(judged[judged >= 0], minlength=highest_level + 1)
             negative[row] = np.count_nonzero(judged < 0)
-        return cls(topics, Judgments(counts, negative))
+        of_all = None if intents is None else _intents(file, intents, topics)
+        return cls(topics, Judgments(counts, negative, of_all))
 
     def packed(self) -> bytes:
         """Return the bytes for the store; `unpacked` reads them."""
@@ -58,6 +71,8 @@ class JudgedTopics:
             "level_counts": self.judgments.level_counts.ravel(),
             "negative_counts": self.judgments.negative_counts,
         }
+        if (intents := self.judgments.intents) is not None:
+            counts |= {f"intents/{each.name}": getattr(intents, each.name) for each in fields(Intents)}
         return pack(counts)
 
     @classmethod
@@ -66,7 +81,9 @@ class JudgedTopics:
         arrays = unpack(packed)
         topics = unpack_names(arrays["topics"].tobytes())
         counts = arrays["level_counts"].reshape(len(topics), -1)
-        return cls(topics, Judgments(counts, arrays["negative_counts"]))
+        of_intents = {each.name: arrays.get(f"intents/{each.name}") for each in fields(Intents)}
+        intents = Intents(**of_intents) if of_intents["starts"] is not None else None  # type: ignore[arg-type]
+        return cls(topics, Judgments(counts, arrays["negative_counts"], intents))
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,12 @@ class QrelsIndex:
 
     judgments: PackedJudgments
     topics: JudgedTopics
+
+    @classmethod
+    def of(cls, file: QrelsFile, highest_level: int) -> QrelsIndex:
+        """Prepare the judgments of a qrels file."""
+        intents = file.intents if isinstance(file, IntentQrels) else None
+        return cls(file.judgments, JudgedTopics.of(file.judgments, highest_level, intents))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is made from these two is large, and another process can make it again.
@@ -91,6 +114,16 @@ class QrelsIndex:
         return int(self.topics.judgments.judged_count.sum())
 
     @cached_property
+    def numbers(self) -> Mapping[str, Mapping[bytes, int]] | None:
+        """The number of each judged document by topic and id, as in `Intents`; None without judgments by intent."""
+        if self.topics.judgments.intents is None:
+            return None
+        return {
+            topic: {document: number for number, document in enumerate(sorted(levels, reverse=True))}
+            for topic, levels in self.levels.items()
+        }
+
+    @cached_property
     def rows(self) -> Mapping[str, int]:
         """The number of each topic, from 0."""
         return {topic: row for row, topic in enumerate(self.topics.topics)}
@@ -98,7 +131,8 @@ class QrelsIndex:
     @property
     def documents(self) -> JudgedDocuments | None:
         """The same judgments for the compiled join; None while it is not loaded."""
-        return self._documents if READING.get() else None
+        # The compiled join does not tell which document was found, which runs need that are judged by intent.
+        return self._documents if READING.get() and self.topics.judgments.intents is None else None
 
     @cached_property
     def _documents(self) -> JudgedDocuments | None:
@@ -125,6 +159,21 @@ class JudgedFile:
         }
 
 
+def _intents(file: PackedJudgments, intents: Mapping[str, TopicIntents], topics: list[str]) -> Intents:
+    each = [intents[topic] for topic in topics]
+    counts = np.array([len(topic.probability) for topic in each], np.int64)
+    documents = np.array([len(file.packed[topic].levels) for topic in topics], np.int64)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Intents(
+        starts=starts,
+        probability=np.concatenate([topic.probability for topic in each]),
+        documents=np.concatenate([[0], np.cumsum(documents)]).astype(np.int64),
+        intent=np.concatenate([topic.intent + start for topic, start in zip(each, starts[:-1], strict=True)]),
+        document=np.concatenate([topic.document for topic in each]),
+        level=np.concatenate([topic.level for topic in each]),
+    )
+
+
 def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
     """Join a run's rankings, each best first, with the judgments."""
     rows = {topic: _TopicRow.empty() for topic in index.topics.topics}
@@ -134,8 +183,10 @@ def judge(rankings: Iterable[Ranking], index: QrelsIndex) -> JudgedFile:
         if levels is None:
             unknown += 1
         else:
-            rows[ranking.topic] = _judge_topic(ranking, levels)
-    return JudgedFile(_assemble(list(rows.values())), sum(row.unjudged for row in rows.values()), unknown)
+            numbers = index.numbers[ranking.topic] if index.numbers is not None else None
+            rows[ranking.topic] = _judge_topic(ranking, levels, numbers)
+    by_intent = index.numbers is not None
+    return JudgedFile(_assemble(list(rows.values()), by_intent), sum(row.unjudged for row in rows.values()), unknown)
 
 
 def assembled(joined: Joined, topics: int) -> JudgedFile:
@@ -188,6 +239,7 @@ class _TopicRow:
     highest: float = 0.0
     unjudged_scaled: float = 0.0
     unjudged_absolute: float = 0.0
+    document: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, np.uint32))
 
     @classmethod
     def empty(cls) -> _TopicRow:
@@ -198,9 +250,10 @@ class _TopicRow:
         return self.retrieved - len(self.rank)
 
 
-def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int]) -> _TopicRow:
+def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int], numbers: Mapping[bytes, int] | None) -> _TopicRow:
     count, scores = len(ranking.documents), ranking.scores
     found = np.fromiter(map(levels.get, ranking.documents, repeat(UNJUDGED)), np.int8, count)
+    document = [numbers[each] for each in ranking.documents if each in numbers] if numbers else []
     judged = found != UNJUDGED
     lowest, highest = float(scores.min()), float(scores.max())
     rest = scores[~judged]
@@ -213,6 +266,7 @@ def _judge_topic(ranking: Ranking, levels: Mapping[bytes, int]) -> _TopicRow:
         highest=highest,
         unjudged_scaled=_summed(min_max(rest, lowest, highest)),
         unjudged_absolute=_summed(np.abs(rest)),
+        document=np.array(document, np.uint32),
     )
 
 
@@ -222,7 +276,7 @@ def _summed(values: Floats) -> float:
         return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def _assemble(rows: list[_TopicRow]) -> JudgedRun:
+def _assemble(rows: list[_TopicRow], by_intent: bool = False) -> JudgedRun:
     retrieved = np.array([row.retrieved for row in rows], np.int64)
     scores = RetrievalScores(
         judged=np.concatenate([row.scores for row in rows]),
@@ -237,6 +291,7 @@ def _assemble(rows: list[_TopicRow]) -> JudgedRun:
         level=np.concatenate([row.level for row in rows]),
         retrieved=retrieved,
         retrieval_scores=scores,
+        document=np.concatenate([row.document for row in rows]) if by_intent else None,
     )
 
 
@@ -246,7 +301,8 @@ def narrow(ranks: NDArray[Any]) -> NDArray[np.uint16] | NDArray[np.uint32]:
 
 
 def _columns(run: JudgedRun) -> dict[str, NDArray[Any]]:
-    return {"starts": run.starts, "rank": run.rank, "level": run.level, "retrieved": run.retrieved}
+    columns = {"starts": run.starts, "rank": run.rank, "level": run.level, "retrieved": run.retrieved}
+    return columns if run.document is None else {**columns, "document": run.document}
 
 
 def _score_columns(scores: RetrievalScores | None) -> dict[str, NDArray[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -10,18 +10,18 @@ from typing import Any
 
 from gainboard.evaluation import audit, publication
 from gainboard.evaluation.intake import Body, Intake
-from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
+from gainboard.evaluation.judging import QrelsIndex
 from gainboard.evaluation.policy import CollectionPolicy, unscorable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.publication import Rows, after_all, store_judged, unjudged, with_all_judged
-from gainboard.evaluation.reading import Chunks, no_common_topics
+from gainboard.evaluation.reading import Chunks, no_common_topics, read_judgments
 from gainboard.evaluation.versions import INDEXES, require_set, select
 from gainboard.evaluation.visibility import open_collection, open_locked, require_unchanged
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store import blobs, collections, judgment_sets, qrels
 from gainboard.store.database import Transaction
 from gainboard.store.records import OFFICIAL, Action, Collection, Qrels, VersionName
-from gainboard.trec import FileWarning, Limits, QrelsFile, read_qrels
+from gainboard.trec import FileWarning, Limits, QrelsFile
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ def publish(
     """
     collection = admit(workspace, principal, name)
     with Intake(body, workspace.limits) as intake:
-        read = partial(_read, levels=collection.levels, columns=columns, limits=workspace.limits)
+        read = partial(_read, collection=collection, columns=columns, limits=workspace.limits)
         file = intake.read(read)
         with workspace.database.reading() as tx:
             if same := _same(tx, collection, judgments, intake, file, draft):
                 return Published(same, created=False)
             is_long = publication.is_long(tx, collection)
         _refuse_foreign(collection, file)
-        index = QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, collection.highest_level))
+        index = QrelsIndex.of(file, collection.highest_level)
         if is_long:
             return replace(
                 _add_unjudged(workspace, principal, collection, judgments, intake, file, index), takes_job=True
@@ -88,8 +88,8 @@ def publish(
         )
 
 
-def _read(chunks: Chunks, *, levels: Sequence[str] | int, columns: str | None, limits: Limits) -> QrelsFile:
-    return read_qrels(chunks(), levels=levels, columns=columns, limits=limits)
+def _read(chunks: Chunks, *, collection: Collection, columns: str | None, limits: Limits) -> QrelsFile:
+    return read_judgments(chunks(), collection.levels, collection.intents, columns, limits)
 
 
 def _same(

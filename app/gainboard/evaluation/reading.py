@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TypeVar
@@ -14,11 +14,14 @@ from gainboard.trec import (
     FileWarning,
     Limits,
     OrderBy,
+    QrelsFile,
     Ranking,
     RunReader,
     TopicsInterleaved,
     judged_documents,
+    read_intent_qrels,
     read_joined,
+    read_qrels,
 )
 
 NO_LIMITS = Limits(**{limit.name: sys.maxsize for limit in fields(Limits)})
@@ -39,6 +42,17 @@ class RunFile:
     topics: list[str]
     retrieved: int
     joined: JudgedFile | None
+
+
+def read_judgments(
+    chunks: Iterable[bytes], levels: Sequence[str] | int, intents: bool, columns: str | None, limits: Limits
+) -> QrelsFile:
+    """Return the judgments of a qrels file, by intent if there are `intents`.
+
+    Raise FaultyFile, TooLarge, or InvalidRequest for `columns` that the file cannot have.
+    """
+    read = read_intent_qrels if intents else read_qrels
+    return read(chunks, levels=levels, columns=columns, limits=limits)
 
 
 def read_run_file(chunks: Chunks, order_by: OrderBy, depth: int, limits: Limits, index: QrelsIndex | None) -> RunFile:

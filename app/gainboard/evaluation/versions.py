@@ -10,13 +10,12 @@ from gainboard.errors import Conflict, JudgmentsHidden, NoQrels, NotFound
 from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
 from gainboard.evaluation.names import is_slug
 from gainboard.evaluation.principals import Principal, Sender, behind, note_use
-from gainboard.evaluation.reading import NO_LIMITS
+from gainboard.evaluation.reading import NO_LIMITS, read_judgments
 from gainboard.evaluation.visibility import View, view_of
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.store import blobs, judgment_sets, qrels, standing, tokens
 from gainboard.store.database import Transaction
 from gainboard.store.records import OFFICIAL, Collection, Qrels, VersionName
-from gainboard.trec import read_qrels
 
 JUDGED_TOPICS: Cache[int, JudgedTopics] = Cache(64)
 """Topics and counts, by the id of the version."""
@@ -176,6 +175,6 @@ def index_of(workspace: Workspace, collection: Collection, found: Qrels) -> Qrel
 
 def _read_index(workspace: Workspace, collection: Collection, found: Qrels) -> QrelsIndex:
     content = blobs.get(workspace.database, found.sha256)
-    file = read_qrels(content, levels=collection.levels, columns=found.columns, limits=NO_LIMITS)
+    file = read_judgments(content, collection.levels, collection.intents, found.columns, NO_LIMITS)
     with workspace.database.reading() as tx:
         return QrelsIndex(file.judgments, judged_topics(workspace, tx, found))

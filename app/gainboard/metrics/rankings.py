@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.ideal import TopicClasses
+from gainboard.metrics.intents import Intents
 from gainboard.metrics.retrieval import SystemColumns, condensed_scaling, ranked_scaling
 
 UNJUDGED: Final = -128
@@ -26,11 +27,13 @@ UNJUDGED: Final = -128
 class Scale:
     """The properties of a collection that metric expressions depend on: its levels and the depth of its runs.
 
-    `highest_level` is h >= 1. `depth` >= 1 is the rank to which runs were truncated.
+    `highest_level` is h >= 1. `depth` >= 1 is the rank to which runs were truncated. `intents` tells that documents are
+    judged for the intents of a topic.
     """
 
     highest_level: int
     depth: int = 1000
+    intents: bool = False
 
 
 class Judgments:
@@ -38,12 +41,16 @@ class Judgments:
 
     `level_counts` int64 [n, h+1] is the number of documents judged at level 0, 1, ..., h. `negative_counts` int64 [n]
     is the number of documents judged below 0. These count as judged and as nonrelevant. The object caches values that
-    depend only on the qrels, so use one object for all runs of a version. Threads may share it.
+    depend only on the qrels, so use one object for all runs of a version. Threads may share it. `intents` are those of
+    the topics, if documents are judged by intent. The level of a document is then the highest one over its intents.
     """
 
-    def __init__(self, level_counts: NDArray[np.int64], negative_counts: NDArray[np.int64]) -> None:
+    def __init__(
+        self, level_counts: NDArray[np.int64], negative_counts: NDArray[np.int64], intents: Intents | None = None
+    ) -> None:
         self.level_counts = level_counts
         self.negative_counts = negative_counts
+        self.intents = intents
 
     @property
     def topics(self) -> int:
@@ -52,7 +59,13 @@ class Judgments:
 
     def only(self, topics: NDArray[np.intp]) -> Judgments:
         """Return the numbers of these topics alone, in their order."""
-        return Judgments(self.level_counts[topics], self.negative_counts[topics])
+        intents = self.intents and self.intents.only(topics)
+        return Judgments(self.level_counts[topics], self.negative_counts[topics], intents)
+
+    @cached_property
+    def by_intent(self) -> Judgments | None:
+        """The judgments with each pair of topic and intent as a topic, in the order of the topics."""
+        return Judgments(*self.intents.counts(self)) if self.intents is not None else None
 
     @cached_property
     def judged_count(self) -> NDArray[np.int64]:
@@ -110,6 +123,7 @@ class JudgedRun:
     - `rank` uint16 or uint32 [rows]: the rank from 1, which also counts unjudged documents.
     - `level` int8 [rows]: the level, which may be negative but is never UNJUDGED.
     - `retrieved` int64 [n]: L, the number of documents retrieved, after truncation. It is 0 if the run lacks the topic.
+    - `document` uint32 [rows]: the number of the document within its topic, as in `Intents`, if it is judged by intent.
     """
 
     starts: NDArray[np.int64]
@@ -117,6 +131,7 @@ class JudgedRun:
     level: NDArray[np.int8]
     retrieved: NDArray[np.int64]
     retrieval_scores: RetrievalScores | None = None
+    document: NDArray[np.uint32] | None = None
 
     def only(self, topics: NDArray[np.intp]) -> JudgedRun:
         """Return the run with these topics alone, in their order."""
@@ -129,6 +144,7 @@ class JudgedRun:
             self.level[row],
             self.retrieved[topics],
             scores and scores.only(row, topics),
+            None if self.document is None else self.document[row],
         )
 
     def levels_by_rank(self, topic: int, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
@@ -170,6 +186,7 @@ class JudgedRuns:
       If documents are judged below 0, there is a third: the rank among the documents judged at level 0 or higher.
     - `level` int8 [rows]: the level.
     - `missing` bool [m, n]: true if the run lacks the topic.
+    - `by_intent`: the same runs with each pair of topic and intent as a topic, if documents are judged by intent.
     """
 
     def __init__(
@@ -180,6 +197,7 @@ class JudgedRuns:
         level: NDArray[np.int8],
         missing: NDArray[np.bool_],
         scored: Sequence[tuple[JudgedRun, NDArray[np.intp]]] = (),
+        by_intent: JudgedRuns | None = None,
     ) -> None:
         """Create the object. `scored` has each run and the indexes of its relevant rows; empty without scores."""
         self.judgments = judgments
@@ -187,6 +205,7 @@ class JudgedRuns:
         self.rank = rank
         self.level = level
         self.missing = missing
+        self.by_intent = by_intent
         self._scored = scored
         self._columns: dict[tuple[bool, bool], SystemColumns] = {}
 
@@ -215,6 +234,7 @@ class JudgedRuns:
             np.concatenate([part.level for part in every]),
             np.concatenate([part.missing for part in every]),
             [each for part in every for each in part._scored] if are_scored else (),
+            _joined_by_intent(parts, judgments),
         )
 
     def only(self, topics: NDArray[np.intp], judgments: Judgments) -> JudgedRuns:
@@ -232,7 +252,14 @@ class JudgedRuns:
             self.level[row],
             self.missing[:, topics],
             [(part, np.flatnonzero(part.level > 0)) for part in parts],
+            self._only_by_intent(topics, judgments),
         )
+
+    def _only_by_intent(self, topics: NDArray[np.intp], judgments: Judgments) -> JudgedRuns | None:
+        intents = self.judgments.intents
+        if self.by_intent is None or intents is None or judgments.by_intent is None:
+            return None
+        return self.by_intent.only(intents.pairs_of(topics), judgments.by_intent)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -240,7 +267,8 @@ class JudgedRuns:
     @property
     def nbytes(self) -> int:
         """The number of bytes in memory, without retrieval scores."""
-        return self.first.nbytes + self.rank.nbytes + self.level.nbytes + self.missing.nbytes
+        own = self.first.nbytes + self.rank.nbytes + self.level.nbytes + self.missing.nbytes
+        return own + (self.by_intent.nbytes if self.by_intent is not None else 0)
 
     @cached_property
     def deepest(self) -> int:
@@ -273,6 +301,14 @@ class JudgedRuns:
         # Sums of whole numbers wrap around, so a difference of two of them is exact.
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
         found: NDArray[np.uint64] = sums[self.first[:, 1:]] - sums[self.first[:, :-1]]
+        if self.by_intent is not None and self.judgments.intents is not None:
+            # The mark of an intent counts at its place, so that two intents cannot exchange their documents.
+            starts = self.judgments.intents.starts
+            place = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
+            marks = self.by_intent.marks() * (2 * place.astype(np.uint64) + np.uint64(1))
+            sums = np.zeros((len(marks), marks.shape[1] + 1), np.uint64)
+            np.cumsum(marks, axis=1, out=sums[:, 1:])
+            found = found + (sums[:, starts[1:]] - sums[:, starts[:-1]])
         return found
 
     @property
@@ -336,4 +372,18 @@ def _of_one(run: JudgedRun, judgments: Judgments) -> JudgedRuns:
         *(judgments, first[np.newaxis].astype(np.int64), rank, run.level.take(row)),
         (run.retrieved == 0)[np.newaxis],
         scored,
+        _split(run, judgments),
     )
+
+
+def _split(run: JudgedRun, judgments: Judgments) -> JudgedRuns | None:
+    if judgments.intents is None or judgments.by_intent is None or (run.document is None and len(run.rank)):
+        return None
+    return _of_one(judgments.intents.split(run), judgments.by_intent)
+
+
+def _joined_by_intent(parts: Sequence[JudgedRuns], judgments: Judgments) -> JudgedRuns | None:
+    found = [part.by_intent for part in parts if part.by_intent is not None]
+    if judgments.by_intent is None or len(found) < len(parts):
+        return None
+    return JudgedRuns.joined(found, judgments.by_intent)

@@ -49,7 +49,7 @@ OFFICIAL: Final = "official"
 FROM_QRELS: Final = "from-qrels"
 """In place of a list of topics: those of the newest published qrels, as they are now."""
 Warnings = list[dict[str, Any]]
-FIXED_BY_DATA = ("highest_level", "level_names", "depth")
+FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
 """The settings under which files are read. They cannot change once a file is stored."""
 
 
@@ -140,6 +140,7 @@ class Collection:
     releases_at: datetime | None
     policy: dict[str, Any] | None
     released_at: datetime | None
+    intents: bool
 
     @property
     def release(self) -> datetime | None:

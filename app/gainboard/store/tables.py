@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -48,6 +49,7 @@ collections = Table(
     Column("releases_at", UtcTime),
     Column("policy", JSON),  # values that differ from the safe defaults
     Column("released_at", UtcTime),  # the first release after a hidden phase; null: none, or by `releases_at` alone
+    Column("intents", Boolean, nullable=False, server_default=false()),  # documents are judged for intents of a topic
     Index(
         "uq_collections_live_name",
         "name",

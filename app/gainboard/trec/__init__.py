@@ -3,6 +3,7 @@
 from gainboard.trec.bodies import decompressed, is_compressed
 from gainboard.trec.compiled_pass import Joined
 from gainboard.trec.findings import FileWarning, Limits
+from gainboard.trec.intents import INTENT_LAYOUT, IntentQrels, TopicIntents, read_intent_qrels
 from gainboard.trec.joined import READING, judged_documents, read_joined
 from gainboard.trec.judgment_tables import JudgedDocuments
 from gainboard.trec.judgments import PackedJudgments
@@ -16,10 +17,12 @@ from gainboard.trec.topics import TopicsInterleaved
 
 __all__ = [
     "GROUP_COLUMNS",
+    "INTENT_LAYOUT",
     "READING",
     "RESERVED_GROUP",
     "Expected",
     "FileWarning",
+    "IntentQrels",
     "Joined",
     "JudgedDocuments",
     "Limits",
@@ -31,10 +34,12 @@ __all__ = [
     "QrelsFile",
     "Ranking",
     "RunReader",
+    "TopicIntents",
     "TopicsInterleaved",
     "decompressed",
     "is_compressed",
     "judged_documents",
+    "read_intent_qrels",
     "read_joined",
     "read_qrels",
     "read_score_matrix",

@@ -26,7 +26,7 @@ _AMBIGUOUS = (
 class QrelsFile:
     """The judgments of a file at levels -127..h. Negative levels are kept as given.
 
-    `columns` is the layout of the file, a key of `LAYOUTS`.
+    `columns` is the name of the layout of the file.
     """
 
     judgments: PackedJudgments
