@@ -5,6 +5,7 @@
     │   ├── InvalidRequest            JSON, query or path in the wrong form
     │   ├── UnknownParameter          a query parameter that the route does not have
     │   ├── BadExpression             a metric expression that is invalid
+    │   │   └── NeedsIntents              a metric for judgments by intent, where there are none
     │   ├── BadGains                  a gain setting that is invalid, or not for this scale
     │   ├── FaultyFile                a qrels or run file with faults, with their lines
     │   ├── TooLarge                  a body, line or ratio that exceeds a limit
@@ -140,6 +141,10 @@ class UnknownParameter(BadInput):
 
 class BadExpression(BadInput):
     slug, title = "bad-expression", "Bad metric expression"
+
+
+class NeedsIntents(BadExpression):
+    slug, title = "needs-intents", "The metric needs judgments by intent"
 
 
 class BadGains(BadInput):

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from gainboard.metrics import (
     BoundMetric,
+    Intents,
     JudgedRun,
     JudgedRuns,
     Judgments,
+    Metric,
     RetrievalScores,
     Scale,
+    every_metric,
     resolve,
     score_all,
 )
@@ -21,6 +24,11 @@ from gainboard.metrics import (
 Qrels = Mapping[str, Mapping[str, int]]
 Ranking = Mapping[str, float] | Sequence[str]
 """Documents in order of rank, with their scores if these matter."""
+
+
+def ordinary_metrics() -> list[Metric]:
+    """The metrics that need no judgments by intent."""
+    return [metric for metric in every_metric() if not metric.needs_intents]
 
 
 def judgments(qrels: Qrels, highest_level: int = 3) -> Judgments:
@@ -32,7 +40,27 @@ def judgments(qrels: Qrels, highest_level: int = 3) -> Judgments:
                 negative[topic] += 1
             else:
                 counts[topic, level] += 1
-    return Judgments(counts, negative)
+    return Judgments(counts, negative, one_intent(qrels))
+
+
+def one_intent(qrels: Qrels) -> Intents:
+    """Each topic with a single intent, so that metrics of diversified rankings can score everything, too."""
+    relevant = [
+        (topic, numbered(levels)[document], level)
+        for topic, levels in enumerate(qrels.values())
+        for document, level in levels.items()
+        if level > 0
+    ]
+    rows = np.array(sorted(relevant), dtype=np.int64).reshape(-1, 3)
+    starts = np.cumsum([0, *map(len, qrels.values())])
+    return Intents(
+        np.arange(len(qrels) + 1), np.ones(len(qrels)), starts, rows[:, 0], rows[:, 1], rows[:, 2].astype(np.int8)
+    )
+
+
+def numbered(levels: Mapping[str, int]) -> Mapping[str, int]:
+    """The number of each judged document of a topic."""
+    return {document: number for number, document in enumerate(sorted(levels, reverse=True))}
 
 
 def judged(qrels: Qrels, run: Mapping[str, Ranking], highest_level: int = 3) -> JudgedRuns:
@@ -47,11 +75,12 @@ def scores_of(metric: BoundMetric, runs: JudgedRuns) -> NDArray[np.float64]:
 
 def joined(qrels: Qrels, run: Mapping[str, Ranking]) -> JudgedRun:
     """The run joined with the qrels, document by document."""
-    ranks, levels, starts = [], [], [0]
+    ranks, levels, starts, documents = [], [], [0], []
     rankings = [_scored(run.get(topic, ())) for topic in qrels]
     for ranking, known in zip(rankings, qrels.values(), strict=True):
         found = [(rank, known[document]) for rank, document in enumerate(ranking, 1) if document in known]
         ranks += [rank for rank, _ in found]
+        documents += [numbered(known)[document] for document in ranking if document in known]
         levels += [level for _, level in found]
         starts.append(len(ranks))
     return JudgedRun(
@@ -60,12 +89,13 @@ def joined(qrels: Qrels, run: Mapping[str, Ranking]) -> JudgedRun:
         level=np.array(levels, dtype=np.int8),
         retrieved=np.array([len(ranking) for ranking in rankings]),
         retrieval_scores=_retrieval_scores(rankings, list(qrels.values())),
+        document=np.array(documents, dtype=np.uint32),
     )
 
 
 def score(expression: str, levels: Mapping[str, int], ranking: Ranking, h: int = 3, **query: str) -> float:
     """The score of one ranking of one topic."""
-    metric = resolve(expression, Scale(h), query=query)
+    metric = resolve(expression, Scale(h, intents=True), query=query)
     return float(scores_of(metric, judged({"t": levels}, {"t": ranking}, h))[0])
 
 

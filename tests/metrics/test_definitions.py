@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainboard.errors import BadExpression
-from gainboard.metrics import BoundMetric, Metric, Scale, every_metric, resolve
+from gainboard.metrics import BoundMetric, Metric, Scale, resolve
 from tests.thorough import examples
 
-from .judged import judged, scores_of
+from .judged import judged, ordinary_metrics, scores_of
 from .plain import Topic, plain_score
 
 H = 3
@@ -64,7 +64,7 @@ def expressions(draw: st.DrawFn, metric: Metric) -> BoundMetric:
 
 
 def plain(metric: BoundMetric, qrels: dict[str, int], ranking: dict[str, float]) -> float:
-    values: dict[str, Any] = {key: value for key, value in metric.parameters.items() if key != "mean"}
+    values: dict[str, Any] = {key: value for key, value in metric.parameters.items() if key not in ("mean", "ia")}
     gains = values.pop("gains", None)
     topic = Topic(
         judged=list(qrels.values()),
@@ -80,7 +80,7 @@ def plain(metric: BoundMetric, qrels: dict[str, int], ranking: dict[str, float])
     return plain_score(metric.metric.name, topic, not ranking, metric.metric.graded, **values)
 
 
-@pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", ordinary_metrics(), ids=lambda metric: metric.name)
 @settings(max_examples=examples(120))
 @given(data=st.data())
 def test_a_score_is_what_the_definition_says(metric: Metric, data: st.DataObject) -> None:
@@ -92,7 +92,7 @@ def test_a_score_is_what_the_definition_says(metric: Metric, data: st.DataObject
     np.testing.assert_allclose(scores_of(bound, judged(qrels, run)), expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", ordinary_metrics(), ids=lambda metric: metric.name)
 def test_long_lists_lose_no_digits(metric: Metric) -> None:
     rng = np.random.default_rng(20)
     qrels = {f"t{size}": {f"d{i}": int(rng.integers(-1, H + 1)) for i in range(size)} for size in (3, 90, 260)}

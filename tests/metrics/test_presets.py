@@ -14,7 +14,7 @@ EVERY = pytest.mark.parametrize("preset", every_preset(), ids=lambda preset: pre
 
 
 def labels(expressions: list[str], highest_level: int = 3) -> list[str]:
-    return [resolve(expression, Scale(highest_level)).label for expression in expressions]
+    return [resolve(expression, Scale(highest_level, intents=True)).label for expression in expressions]
 
 
 def test_the_guideline_is_that_of_section_6() -> None:
@@ -86,7 +86,7 @@ def test_a_preset_names_different_metrics_on_every_scale(preset: Preset, highest
 @EVERY
 def test_no_default_of_gains_or_parameters_changes_what_a_preset_names(preset: Preset) -> None:
     query = {"gains": "9:5:1", "beta": "7", "base": "3", "p": "0.3"}
-    again = [resolve(expression, Scale(3), query=query).label for expression in preset.expressions(3)]
+    again = [resolve(expression, Scale(3, intents=True), query=query).label for expression in preset.expressions(3)]
     assert again == labels(list(preset.expressions(3)))
 
 

@@ -17,17 +17,16 @@ from gainboard.metrics import (
     JudgedRuns,
     Scale,
     TiedRun,
-    every_metric,
     expected_form,
     is_without_order,
     resolve,
     score_all,
 )
 from gainboard.trec import Ranking
-from tests.metrics.judged import joined, judged, judgments
+from tests.metrics.judged import joined, judged, judgments, ordinary_metrics
 
 SCALE = Scale(3)
-NAMES = [metric.name for metric in every_metric()]
+NAMES = [metric.name for metric in ordinary_metrics()]
 DRAWN = {"ERR", "nERR", "iRBU", "EBR", "P-measure", "Pplus", "bpref", "infAP", "NCUrbP", "NCUrbBR"}
 """The metrics whose expectation has no closed form."""
 Groups = list[list[str]]
@@ -35,7 +34,7 @@ Groups = list[list[str]]
 
 def expressions(name: str) -> list[str]:
     """The metric under several parameters."""
-    (metric,) = (each for each in every_metric() if each.name == name)
+    (metric,) = (each for each in ordinary_metrics() if each.name == name)
     ends = [""]
     if metric.takes_cutoff:
         ends = ["@1", "@3", *(["@R"] if metric.takes_r else []), *([] if metric.needs_cutoff else [""])]
@@ -119,7 +118,7 @@ def test_expectations_follow_from_formulas(name: str) -> None:
 
 
 def test_metrics_for_which_sorting_is_not_best_say_so() -> None:
-    assert {metric.name for metric in every_metric() if not metric.sorted_is_best} == set(UNSORTED)
+    assert {metric.name for metric in ordinary_metrics() if not metric.sorted_is_best} == set(UNSORTED)
 
 
 UNSORTED = ["P-measure", "Pplus", "EBR", "NCUguP", "NCUguBR", "infAP"]

@@ -19,10 +19,12 @@ from .judged import Qrels, judged, scores_of
 from .test_peers import Run, ordered, random_case
 
 H = 3
-SCALE = Scale(H)
+SCALE = Scale(H, intents=True)
 TOLD = [row for row in rows("metrics.md", "tools") if row[0] != "tool"]
 BY_GDEVAL = ("ERR", "nDCG(dcg=")
 """How names begin that ir_measures gives to gdeval, a program in Perl that prints five decimals."""
+BY_NDEVAL = ("alpha_", "ERR_IA", "nERR_IA", "StRecall", "P_IA", "AP_IA", "MAP_IA")
+"""How names begin that ir_measures gives to pyndeval. Here, a topic has one intent; test_diversity has many."""
 GRADES = [1, 2, 3]
 
 
@@ -105,7 +107,7 @@ def test_a_name_of_another_tool_gives_its_number(tool: str, name: str, label: st
     # gdeval takes numbers only for topics.
     qrels = {topic[1:]: levels for topic, levels in qrels.items()}
     run = {topic[1:]: scores for topic, scores in run.items()}
-    if name.startswith((*BY_GDEVAL, "RR(", "RBP(", "Judged")):
+    if name.startswith((*BY_GDEVAL, *BY_NDEVAL, "RR(", "RBP(", "Judged")):
         # These programs put equal scores in another order than trec_eval does.
         run = {topic: {doc: -place for place, doc in enumerate(its)} for topic, its in ordered(run).items()}
     vocabulary: Any = tool.lower()

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gainboard.compiled import is_installed
-from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Scale, every_metric, plain, resolve, score_all
+from gainboard.metrics import BoundMetric, JudgedRun, JudgedRuns, Scale, plain, resolve, score_all
 from gainboard.metrics.program import Program, program_of
 from gainboard.metrics.scoring import SCORING
 from tests.thorough import examples
 
-from .judged import Qrels, joined, judged, judgments
+from .judged import Qrels, joined, judged, judgments, ordinary_metrics
 from .plain import Topic
 from .test_definitions import H, expressions, topics
 from .test_definitions import plain as by_definition
@@ -51,7 +51,7 @@ def assert_same_bits(one: Scores, other: Scores) -> None:
 @given(data=st.data())
 def test_scores_are_what_the_definitions_say_and_the_same_both_ways(data: st.DataObject) -> None:
     cases = data.draw(st.lists(topics(), min_size=1, max_size=4))
-    chosen = data.draw(st.lists(st.sampled_from(every_metric()), min_size=1, max_size=12))
+    chosen = data.draw(st.lists(st.sampled_from(ordinary_metrics()), min_size=1, max_size=12))
     metrics = [data.draw(expressions(metric)) for metric in chosen]
     qrels = {f"t{number}": case[0] for number, case in enumerate(cases)}
     run = {f"t{number}": case[1] for number, case in enumerate(cases)}
@@ -80,9 +80,11 @@ def campaign(runs: int = 3, seed: int = 20) -> tuple[Qrels, list[JudgedRun]]:
 
 def every_way(gains: str, condensed: str) -> list[BoundMetric]:
     query = {"gains": gains, "base": "1.7", "beta": "0.3", "condensed": condensed}
-    cut = [f"{metric.name}@{cutoff}" for metric in every_metric() if metric.takes_cutoff for cutoff in (1, 300, 10**6)]
-    cut += [f"{metric.name}@R" for metric in every_metric() if metric.takes_r]
-    whole = [metric.name for metric in every_metric() if not metric.needs_cutoff]
+    cut = [
+        f"{metric.name}@{cutoff}" for metric in ordinary_metrics() if metric.takes_cutoff for cutoff in (1, 300, 10**6)
+    ]
+    cut += [f"{metric.name}@R" for metric in ordinary_metrics() if metric.takes_r]
+    whole = [metric.name for metric in ordinary_metrics() if not metric.needs_cutoff]
     options = product(("scaled", "raw"), ("minmax", "raw"))
     distances = [f"ADM(urs={urs},srs={srs})" for urs, srs in options]
     also = [f"{name}(stops=4:2:1)" for name in ("NCUguP", "NCUguBR")]

@@ -10,6 +10,7 @@ from gainboard.metrics import (  # noqa: F401
     blended,
     cumulative,
     distance,
+    diversity,
     incomplete,
     normalised_utility,
     precision,
@@ -19,11 +20,12 @@ from gainboard.metrics import (  # noqa: F401
     weighted,
 )
 from gainboard.metrics.bound import BoundMetric
-from gainboard.metrics.catalogue import Metric, every_metric, query_parameters
+from gainboard.metrics.catalogue import Metric, every_metric, every_parameter, query_parameters
 from gainboard.metrics.curves import RECALL_STEPS, CurvesOfRun, judged_share
 from gainboard.metrics.expected import expected_form, expected_scores, is_without_order
 from gainboard.metrics.expressions import resolve, without
 from gainboard.metrics.gains import GainSetting, linear_ratio, parse_gains, steep
+from gainboard.metrics.intents import Intents
 from gainboard.metrics.parameters import Parameter
 from gainboard.metrics.presets import Preset, every_preset, expand
 from gainboard.metrics.rankings import UNJUDGED, JudgedRun, JudgedRuns, Judgments, RetrievalScores, Scale
@@ -43,6 +45,7 @@ __all__ = [
     "BoundMetric",
     "CurvesOfRun",
     "GainSetting",
+    "Intents",
     "JudgedRun",
     "JudgedRuns",
     "Judgments",
@@ -54,6 +57,7 @@ __all__ = [
     "Scale",
     "TiedRun",
     "every_metric",
+    "every_parameter",
     "every_preset",
     "expand",
     "expected_form",

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.catalogue import Metric
 from gainboard.metrics.discounts import Discount, Geometric
 from gainboard.metrics.gains import FLAT, GainSetting, parse_gains
-from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, MEAN, REL
+from gainboard.metrics.intent_views import IntentRankings
+from gainboard.metrics.parameters import AT_R, CONDENSED, GAINS, IA, MEAN, REL
 from gainboard.metrics.program import BoundSetting, Formula, bound_setting
-from gainboard.metrics.rankings import Scale
+from gainboard.metrics.rankings import JudgedRuns, Scale
 from gainboard.metrics.values import Setting, Space, Value, parameter, spread
+from gainboard.metrics.views import BinaryRankings
 
-_READING: Final = (GAINS.name, REL.name, CONDENSED.name, MEAN.name)
+_READING: Final = (GAINS.name, REL.name, CONDENSED.name, MEAN.name, IA.name)
 """Parameters that define how a run is read and how scores are averaged. They are not arguments of metric functions."""
 
 
@@ -24,15 +29,22 @@ class BoundMetric:
     """A metric with its parameters (typed values by name) and its cut-off (None for the whole ranking, "R" for R).
 
     `label` is the canonical expression: equal labels on equal scales mean equal scores. `formula` defines the
-    computation, and `settings` are the values for the open settings of the formula, in the same order.
+    computation, and `settings` are the values for the open settings of the formula, in the same order. A metric whose
+    function computes scores by intent has neither.
     """
+
+    formula: Formula
+    settings: tuple[BoundSetting, ...]
 
     def __init__(self, metric: Metric, parameters: Mapping[str, Any], cutoff: int | str | None, scale: Scale) -> None:
         self.metric = metric
         self.parameters = MappingProxyType(dict(parameters))
         self.cutoff = cutoff
+        self._scale = scale
         self.label = _label(metric, parameters, cutoff, scale)
         self.is_geometric = parameters[MEAN.name] == "geometric"
+        if metric.needs_intents:
+            return
         fixed = tuple(
             (each.name, parameters[each.name])
             for each in metric.parameters
@@ -61,6 +73,34 @@ class BoundMetric:
         return self.metric.needs_retrieval_scores
 
     @property
+    def needs_intents(self) -> bool:
+        """True if the metric needs judgments by intent: it is defined by intent, or averaged over intents (`ia`)."""
+        return self.metric.needs_intents or self.is_averaged
+
+    @property
+    def is_averaged(self) -> bool:
+        """True if the score is the expected score over the intents of a topic."""
+        return bool(self.parameters.get(IA.name))
+
+    @cached_property
+    def of_one_intent(self) -> BoundMetric:
+        """The same metric without the average over intents."""
+        return BoundMetric(self.metric, {**self.parameters, IA.name: False}, self.cutoff, self._scale)
+
+    def scores_by_intent(self, runs: JudgedRuns, places: NDArray[np.intp]) -> Scores:
+        """Return the scores of the runs at these positions: float64 [places, n]. The metric is defined by intent."""
+        own = {name: value for name, value in self.parameters.items() if name not in _READING or name == GAINS.name}
+        if self.metric.graded:
+            del own[GAINS.name]
+        gains = self.parameters.get(GAINS.name, FLAT)
+        reads = cast(type[IntentRankings], self.metric.reads)
+        rankings = reads(runs, places, self.parameters[REL.name], self.parameters[CONDENSED.name], gains)
+        with np.errstate(all="ignore"):
+            scores: Scores = self.metric.kernel(rankings, **own, cutoff=self.cutoff)
+            scores[:, rankings.undefined] = np.nan
+        return scores
+
+    @property
     def is_bounded(self) -> bool:
         """True if all scores are in [0, 1]."""
         # The Average Distance Measure is in [0, 1] only if it scales both kinds of scores; raw scores have no range.
@@ -69,7 +109,7 @@ class BoundMetric:
 
 @lru_cache(maxsize=4096)
 def _formula(metric: Metric, fixed: tuple[tuple[str, Any], ...], rel: int, condensed: bool) -> Formula:
-    rankings = metric.reads(rel, condensed)
+    rankings = cast(type[BinaryRankings], metric.reads)(rel, condensed)
     open_parameters = {
         each.name: parameter(each.name, each.space) for each in metric.parameters if each.space is not None
     }
@@ -109,6 +149,7 @@ def _label(metric: Metric, parameters: Mapping[str, Any], cutoff: int | str | No
     shown = [
         f"{parameter.name}={parameter.write(parameters[parameter.name])}"
         for parameter in sorted(metric.parameters, key=lambda parameter: parameter.name)
-        if parameter.always_shown or parameters[parameter.name] != parameter.default_value(scale)
+        if (parameter.always_shown or parameters[parameter.name] != parameter.default_value(scale))
+        and (parameter.only_with is None or parameters[parameter.only_with[0]] == parameter.only_with[1])
     ]
     return metric.name + (f"({','.join(shown)})" if shown else "") + (f"@{cutoff}" if cutoff is not None else "")

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Concatenate, Final, TypeVar, get_args, get_type_hints
 
-from gainboard.metrics.parameters import CONDENSED, GAINS, MEAN, REL, Parameter
+from gainboard.metrics.arrays import Scores
+from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
+from gainboard.metrics.parameters import CONDENSED, GAINS, IA, MEAN, REL, Parameter
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, GradedRankings, ScoredRankings, WholeRankings
 
-View = TypeVar("View", bound=BinaryRankings)
+View = TypeVar("View", bound=BinaryRankings | IntentRankings)
 NUMBERED: Final = "_l"
 """The end of an alias that contains the cut-off in place of l: `map_cut_l` stands for `map_cut_10` and so on."""
 
@@ -34,7 +36,7 @@ class Metric:
     reference: str
     bounded: bool
     sorted_is_best: bool
-    kernel: Callable[..., Value]
+    kernel: Callable[..., Any]
     on_every_topic: bool = False
     score_of_missing: int = 0
 
@@ -44,9 +46,9 @@ class Metric:
         return inspect.getdoc(self.kernel) or ""
 
     @cached_property
-    def reads(self) -> type[BinaryRankings]:
+    def reads(self) -> type[BinaryRankings | IntentRankings]:
         """The view of a run that the kernel takes."""
-        view: type[BinaryRankings] = self._hints[next(iter(self._signature))]
+        view: type[BinaryRankings | IntentRankings] = self._hints[next(iter(self._signature))]
         return view
 
     @cached_property
@@ -57,7 +59,8 @@ class Metric:
             for name, keyword in self._signature.items()
             for note in getattr(self._hints[name], "__metadata__", ())
         ]
-        return (*own, *((GAINS,) if self.graded else ()), REL, CONDENSED, MEAN)
+        reading = (REL, CONDENSED, MEAN) if self.needs_intents else (REL, CONDENSED, MEAN, IA)
+        return (*own, *((GAINS,) if self.graded else ()), *reading)
 
     @property
     def takes_cutoff(self) -> bool:
@@ -77,7 +80,12 @@ class Metric:
     @property
     def graded(self) -> bool:
         """True if the metric depends on gains."""
-        return issubclass(self.reads, GradedRankings)
+        return issubclass(self.reads, (GradedRankings, GradedIntentRankings))
+
+    @property
+    def needs_intents(self) -> bool:
+        """True if the metric needs judgments by intent."""
+        return issubclass(self.reads, IntentRankings)
 
     @property
     def needs_retrieval_scores(self) -> bool:
@@ -106,18 +114,19 @@ def metric(
     sorted_is_best: bool = True,
     on_every_topic: bool = False,
     score_of_missing: int = 0,
-) -> Callable[[Callable[Concatenate[View, ...], Value]], Metric]:
+) -> Callable[[Callable[Concatenate[View, ...], Value | Scores]], Metric]:
     """Add a kernel to the catalogue.
 
     A kernel takes a view of a judged run and returns the formula of its score, one number for each ranking. It may
     ignore topics without relevant documents (their score becomes NaN, unless `on_every_topic`) and topics that the run
-    lacks (their score becomes `score_of_missing`). It may divide by zero on both.
+    lacks (their score becomes `score_of_missing`). It may divide by zero on both. A kernel whose view is
+    `IntentRankings` returns the scores themselves, float64 [runs, n], and takes values of parameters.
 
     Keywords annotated with a type of `parameters` become parameters. `cutoff: Cutoff = None` is an optional cut-off.
     `cutoff: Rank` is a cut-off that the metric always has, `cutoff: int` one that cannot be R.
     """
 
-    def enter(kernel: Callable[Concatenate[View, ...], Value]) -> Metric:
+    def enter(kernel: Callable[Concatenate[View, ...], Value | Scores]) -> Metric:
         entry = Metric(
             name=name,
             aliases=tuple(aliases),
@@ -140,6 +149,11 @@ def every_metric() -> tuple[Metric, ...]:
     return tuple(_METRICS)
 
 
-def query_parameters() -> Mapping[str, Parameter]:
-    """Return the parameters of all metrics by name. A request may give defaults for them, for all its metrics."""
+def every_parameter() -> Mapping[str, Parameter]:
+    """Return the parameters of all metrics by name."""
     return {parameter.name: parameter for metric in reversed(_METRICS) for parameter in metric.parameters}
+
+
+def query_parameters() -> Mapping[str, Parameter]:
+    """Return the parameters for which a request may give defaults, for all its metrics, by name."""
+    return {name: each for name, each in every_parameter().items() if not each.only_in_expressions}

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from gainboard.errors import BadExpression
+from gainboard.errors import BadExpression, NeedsIntents
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, query_parameters
 from gainboard.metrics.names import Spelling, find
@@ -49,6 +49,7 @@ def resolve(
     Raises:
         BadExpression: the expression or a parameter is invalid.
         BadGains: a gain setting is invalid.
+        NeedsIntents: the metric needs judgments by intent, and the scale has none.
     """
     return _resolve(expression, scale, tuple(query.items()), tuple(collection.items()))
 
@@ -70,7 +71,13 @@ def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -
     _check_defaults(query + collection, scale)
     texts = dict(() if spelling.pinned else collection + query) | parsed.arguments
     values = {parameter.name: _value(parameter, texts, scale) for parameter in metric.parameters}
-    return BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
+    bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
+    if bound.needs_intents and not scale.intents:
+        raise NeedsIntents(
+            f"{bound.label} needs judgments by intent (subtopic), which this collection does not have. Choose another "
+            "metric, or create a collection with intents (for files: --intents)"
+        )
+    return bound
 
 
 def _parse(expression: str) -> _Parsed:

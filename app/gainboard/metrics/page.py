@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from gainboard.metrics import Metric, Parameter, Preset, Scale, every_metric, every_preset, query_parameters
+from gainboard.metrics import Metric, Parameter, Preset, Scale, every_metric, every_parameter, every_preset
 from gainboard.metrics.names import is_pinned
 
 BEGIN: Final = "<!-- catalogue: begin; to renew it: python -m gainboard.metrics.page docs/metrics.md -->\n"
@@ -35,7 +35,7 @@ def renewed(page: str) -> str:
 def _table() -> Iterator[str]:
     yield "| parameter | default | valid values | metrics | meaning |"
     yield "| --- | --- | --- | --- | --- |"
-    for parameter in query_parameters().values():
+    for parameter in every_parameter().values():
         name = f"`{parameter.name}`" + ("*" if parameter.always_shown else "")
         limits, owners = parameter.limits, _owners(parameter)
         yield f"| {name} | `{_default(parameter)}` | {limits} | {owners} | {parameter.description} |"
@@ -46,6 +46,8 @@ def _owners(parameter: Parameter) -> str:
     having = [metric for metric in every_metric() if parameter.name in {each.name for each in metric.parameters}]
     if len(having) == len(every_metric()):
         return "every metric"
+    if having == [metric for metric in every_metric() if not metric.needs_intents]:
+        return "every metric that does not need intents"
     are_graded = having == [metric for metric in every_metric() if metric.graded]
     return "graded metrics" if are_graded else ", ".join(metric.name for metric in having)
 
@@ -57,7 +59,8 @@ def _default(parameter: Parameter) -> str:
 def _section(metric: Metric) -> Iterator[str]:
     yield f"### {metric.name}: {metric.title}\n"
     yield f"`{_form(metric)}`{_aliases(metric)}\n"
-    yield f"{metric.definition}{'' if metric.bounded else ' Scores may exceed 1.'}\n"
+    remarks = ["" if metric.bounded else " Scores may exceed 1.", " It needs a collection with intents."]
+    yield f"{metric.definition}{''.join(remarks if metric.needs_intents else remarks[:1])}\n"
     yield f"Source: {metric.reference}\n"
 
 

@@ -40,6 +40,10 @@ class Parameter:
     always_shown: bool = False
     default: str | float | bool | None = None
     default_on: Callable[[Scale], Any] | None = None
+    only_in_expressions: bool = False
+    """True if requests cannot give a default for it, because its name means something else there."""
+    only_with: tuple[str, str] | None = None
+    """Another parameter and its value, without which this one has no effect. Labels then leave it out."""
     space: Space | None = None
     """The space of the formula value that stands for the parameter. None if the metric's function gets the parameter's
     own value, which then determines the formula."""
@@ -159,6 +163,16 @@ MEAN: Final = choice(
     "The mean over topics; geometric is exp of the mean of log(max(score, 1e-5)), as in GMAP.",
     "arithmetic",
     "geometric",
+)
+IA: Final = Parameter(
+    name="ia",
+    description="If true, the score is the expected score over the intents of the topic, by their probabilities. Each "
+    "intent has its own relevant documents (Agrawal et al. 2009). Only in collections with intents.",
+    limits="true or false",
+    schema={"type": "boolean"},
+    read_text=lambda text, scale: {"true": True, "false": False}.get(text),
+    write=lambda value: str(value).lower(),
+    default=False,
 )
 GAINS: Final = Parameter(
     name="gains",

@@ -157,3 +157,18 @@ def msmarco(highest_level: int) -> list[str]:
 def beir(highest_level: int) -> list[str]:
     """trec_eval's nDCG@10, the benchmark's main metric, and Recall@100."""
     return ["MSnDCG(gains=linear)@10", "Recall@100"]
+
+
+@preset(
+    "web-diversity",
+    title="The diversity task of TREC's Web track",
+    reference="Clarke, Craswell, Soboroff and Cormack, Overview of the TREC 2010 Web Track; ndeval",
+)
+def web_diversity(highest_level: int) -> list[str]:
+    """The measures of ndeval: intent-aware ERR, alpha-nDCG, P and AP averaged over intents, and subtopic recall.
+
+    Gains play no part. The preset needs a collection with intents.
+    """
+    cutoffs = (5, 10, 20)
+    forms = ("ERRIA(alpha=0.5,form=ndeval)", "nERRIA(alpha=0.5)", "alphanDCG(alpha=0.5)", "P(ia=true)")
+    return [*(f"{form}@{cutoff}" for form in (*forms, "Irec") for cutoff in cutoffs), "AP(ia=true)"]

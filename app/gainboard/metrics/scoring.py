@@ -14,6 +14,8 @@ from gainboard.metrics.arrays import Scores
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.by_ranking import values_by_ranking
 from gainboard.metrics.ideal import LevelGains, TopicClasses
+from gainboard.metrics.intent_views import IntentRankings
+from gainboard.metrics.parameters import CONDENSED, REL
 from gainboard.metrics.program import BoundSetting, Program, program_of
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, Judgments
 
@@ -31,8 +33,10 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
     topic: no document is relevant or, for graded metrics, the gain of the ideal ranking is 0. The bits of a score do
     not depend on the other runs and metrics in the call, nor on compilation.
 
-    Raises ValueError if a metric needs retrieval scores that were not loaded.
+    Raises ValueError if a metric needs retrieval scores that were not loaded, or judgments by intent.
     """
+    if any(metric.needs_intents for metric in metrics):
+        return _score_some_by_intent(metrics, runs, chosen)
     every = np.arange(len(runs))
     places = every if chosen is None else np.array(chosen, np.intp)
     table = np.empty((len(metrics), len(places), runs.judgments.topics))
@@ -57,6 +61,32 @@ def score_all(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence
             _score_plainly(part, runs, places, own)
             table[numbers] = own
     return table
+
+
+_MOST_BY_INTENT: Final = 1 << 20
+"""The most scores by intent in memory at once, unless one run has more."""
+
+
+def _score_some_by_intent(metrics: Sequence[BoundMetric], runs: JudgedRuns, chosen: Sequence[int] | None) -> Scores:
+    places = np.arange(len(runs)) if chosen is None else np.array(chosen, np.intp)
+    table = np.empty((len(metrics), len(places), runs.judgments.topics))
+    whole = [row for row, metric in enumerate(metrics) if not metric.needs_intents]
+    table[whole] = score_all([metrics[row] for row in whole], runs, chosen)
+    intents = runs.judgments.intents
+    at_once = max(1, _MOST_BY_INTENT // max(1, len(intents.probability))) if intents is not None else len(places)
+    for begin in range(0, len(places), max(1, at_once)):
+        some = slice(begin, begin + at_once)
+        for row, metric in enumerate(metrics):
+            if metric.metric.needs_intents:
+                table[row, some] = metric.scores_by_intent(runs, places[some])
+            elif metric.is_averaged:
+                table[row, some] = _averaged(metric, runs, places[some])
+    return table
+
+
+def _averaged(metric: BoundMetric, runs: JudgedRuns, places: NDArray[np.intp]) -> Scores:
+    rankings = IntentRankings(runs, places, metric.parameters[REL.name], metric.parameters[CONDENSED.name])
+    return rankings.average(score_all([metric.of_one_intent], rankings.runs, places.tolist())[0])
 
 
 def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:

@@ -17,7 +17,9 @@ from gainboard.metrics.names import find, is_known
 Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval"]
 """The tools whose names an expression may use."""
 
-_BINARY: Final = {"rel": "1", "condensed": "false", "mean": "arithmetic"}
+_READ: Final = {"rel": "1", "condensed": "false", "mean": "arithmetic"}
+_BINARY: Final = _READ | {"ia": "false"}
+_NOVEL: Final = _READ | {"alpha": "0.5"}
 _NO_CUTOFF: Final = 10**9
 """The cut-off of a graded metric that the other tool does not cut. No topic has as many documents."""
 _ARGUMENTS: Final = r"(?:\((?P<arguments>[^()]*)\))?"
@@ -145,6 +147,14 @@ IR_MEASURES: Final = Vocabulary(
         "Judged": Word("Judged", _BINARY, "may"),
         # Without rel, ir_measures takes another program, which multiplies by levels, so that scores may exceed 1.
         "RBP": Word("RBP", _BINARY | {"gains": "flat", "p": "0.8"}, "never", _REL | {"p": ("p", {})}, needs="rel"),
+        **dict.fromkeys(
+            ("alpha_nDCG", "α_nDCG"), Word("alphanDCG", _NOVEL, "must", _REL | {"alpha": ("alpha", dict[str, str]())})
+        ),
+        "ERR_IA": Word("ERRIA", _NOVEL | {"form": "ndeval", "gains": "linear"}, "must", _REL),
+        "nERR_IA": Word("nERRIA", _NOVEL, "must", _REL),
+        "StRecall": Word("Irec", _READ | {"intents": "relevant"}, "must", _REL),
+        "P_IA": Word("P", _BINARY | {"ia": "true"}, "must", _REL),
+        **dict.fromkeys(("AP_IA", "MAP_IA"), Word("AP", _DIVIDED_BY_R | {"ia": "true"}, "never", _REL)),
     },
     {
         "SetAP": "AP",
@@ -154,12 +164,8 @@ IR_MEASURES: Final = Vocabulary(
         **dict.fromkeys(("NERR8", "NERR9", "NERR10", "NERR11"), "ERR@10"),
         **dict.fromkeys(("SDCG", "Compat"), "nDCG@10"),
         # Metrics of diversity. Their judgments are by subtopic.
-        **dict.fromkeys(("AP_IA", "MAP_IA"), "AP"),
-        "P_IA": "P@10",
-        "StRecall": "R@1000",
-        **dict.fromkeys(("ERR_IA", "nERR_IA"), "ERR@10"),
-        **dict.fromkeys(("NRBP", "nNRBP"), "RBP(rel=1)"),
-        **dict.fromkeys(("alpha_nDCG", "alpha_DCG", "α_nDCG", "α_DCG"), "nDCG@10"),
+        **dict.fromkeys(("NRBP", "nNRBP"), "ERR_IA@20"),
+        **dict.fromkeys(("alpha_DCG", "α_DCG"), "alpha_nDCG@20"),
         # Metrics of sets, and counts.
         "SetF": "Rprec, where precision and recall are equal",
         "IPrec": "P@10; the job `gain-vectors` has curves of interpolated precision",

@@ -1,0 +1,207 @@
+"""Metrics of diversified rankings, which need judgments by intent (subtopic)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Annotated, Any, Final
+
+import numpy as np
+
+from gainboard.metrics.arrays import Scores
+from gainboard.metrics.catalogue import metric
+from gainboard.metrics.discounts import MICROSOFT
+from gainboard.metrics.gains import GainSetting
+from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
+from gainboard.metrics.numbers import format_number, read_number
+from gainboard.metrics.parameters import GAINS, Beta, Parameter, choice
+from gainboard.metrics.stopping import expected_reciprocal_rank
+
+_SAKAI = "Sakai and Song, Evaluating diversified search results using per-intent graded relevance, SIGIR 2011"
+_CLARKE = "Clarke, Kolla, Cormack et al., Novelty and diversity in information retrieval evaluation, SIGIR 2008"
+_NDEVAL = "Clarke, Craswell, Soboroff and Cormack, Overview of the TREC 2010 Web Track; ndeval"
+
+
+def _share(name: str, description: str) -> Parameter:
+    def read(text: str, scale: Any) -> float | None:
+        value = read_number(text)
+        return value if value is not None and 0 <= value <= 1 else None
+
+    return Parameter(
+        name=name,
+        description=description,
+        limits="a number from 0 to 1",
+        schema={"type": "number", "minimum": 0, "maximum": 1},
+        read_text=read,
+        write=format_number,
+        always_shown=True,
+        only_in_expressions=True,
+    )
+
+
+Alpha = Annotated[
+    float, _share("alpha", "How much of an intent a relevant document meets, so that later ones are worth less.")
+]
+Gamma = Annotated[float, _share("gamma", "The weight of I-rec compared with the D-measure.")]
+IntentBeta = Annotated[float, replace(Beta.__metadata__[0], space=None)]
+IntentsCounted = Annotated[
+    str,
+    replace(
+        choice(
+            "intents", "The intents that count: those with a relevant document, or all of the topic.", "relevant", "all"
+        ),
+        only_in_expressions=True,
+    ),
+]
+Form = Annotated[
+    str,
+    replace(
+        choice("form", "The definition: that of TREC's ndeval, or that of Chapelle et al.", "ndeval", "chapelle"),
+        always_shown=True,
+        only_in_expressions=True,
+    ),
+]
+FormAlpha = Annotated[float, replace(Alpha.__metadata__[0], only_with=("form", "ndeval"))]
+FormGains = Annotated[GainSetting, replace(GAINS, only_with=("form", "chapelle"))]
+
+
+_MOST_RANKS: Final = 1_000_000
+"""The largest depth of a collection. No ranking is deeper."""
+
+
+def _logarithmic(rankings: IntentRankings, cutoff: int) -> Scores:
+    return MICROSOFT.weights(rankings.deepest(cutoff))[1:]
+
+
+def _reciprocal(rankings: IntentRankings, cutoff: int) -> Scores:
+    return 1.0 / np.arange(1.0, rankings.deepest(cutoff) + 1)
+
+
+def _novelty(rankings: IntentRankings, alpha: float, cutoff: int, weights: Scores) -> Scores:
+    """Return the novelty gain of the first `cutoff` documents of each ranking. `weights` are by rank, from 1."""
+    found = rankings.relevant(cutoff)
+    return rankings.total(found.sum(found.novelty(alpha) * weights.take(found.rank - 1, mode="clip")))
+
+
+@lru_cache(maxsize=64)
+def _all_at_every_rank(alpha: float, upto: int) -> float:
+    """Return the sum of (1-alpha)^(r-1)/r over the ranks r = 1..`upto`."""
+    powers = np.cumprod(np.concatenate([[1.0], np.full(upto - 1, 1.0 - alpha)]))
+    return float(np.cumsum(powers / np.arange(1.0, upto + 1))[-1])
+
+
+@metric("Irec", aliases=["I-rec"], title="Intent Recall", reference=_SAKAI, sorted_is_best=False)
+def intent_recall(rankings: IntentRankings, *, intents: IntentsCounted = "relevant", cutoff: int) -> Scores:
+    """Irec@l is the share of a topic's intents that have a relevant document among the first l.
+
+    Only intents with at least one relevant document in the qrels are counted. With `intents=all`, all intents of the
+    topic are counted, as NTCIREVAL does. TREC calls the first form subtopic recall.
+    """
+    found = rankings.total(np.minimum(rankings.relevant(cutoff).number, 1.0))
+    counted = rankings.intents.relevant_intents(rankings.rel)
+    return np.asarray(found / (np.diff(rankings.intents.starts) if intents == "all" else counted))
+
+
+@metric("DnDCG", aliases=["D-nDCG"], title="D-nDCG", reference=_SAKAI, sorted_is_best=False)
+def d_ndcg(rankings: GradedIntentRankings, *, cutoff: int) -> Scores:
+    """DnDCG@l is MSnDCG@l with global gains.
+
+    The global gain of a document is its expected gain over the intents, by their probabilities. The discount is
+    1/log2(r+1) at every rank r. The ideal ranking has the highest global gains first.
+    """
+    found = rankings.relevant(cutoff)
+    gained = found.sum(found.gain * MICROSOFT.at(found.rank))
+    return np.asarray(rankings.expected(gained) / rankings.ideal_gain(cutoff, MICROSOFT))
+
+
+@metric("DQ", aliases=["D-Q"], title="D-Q", reference=_SAKAI, sorted_is_best=False)
+def d_q(rankings: GradedIntentRankings, *, beta: IntentBeta = 1.0, cutoff: int) -> Scores:
+    """DQ@l is Q-measure with global gains, which are expected gains over the intents.
+
+    A document is relevant if it has a global gain. The sum of blended ratios is divided by the number of relevant
+    documents, or by l if l is smaller.
+    """
+    found, ideal = rankings.documents(cutoff), rankings.ideal_gains
+    cumulated = np.cumsum(ideal, axis=1)
+    width = max(1, cumulated.shape[1])
+    # After its last document, the ideal ranking gains nothing more.
+    at = np.minimum(found.rank, width) - 1
+    reached = cumulated[found.ranking % max(1, rankings.topics), at] if len(found.rank) else np.zeros(0)
+    blended = (beta * found.cumulative_gain + found.count) / (beta * reached + found.rank)
+    return np.asarray(found.sum(blended) / np.minimum((ideal > 0).sum(axis=1), cutoff))
+
+
+@metric("DsharpnDCG", aliases=["D#-nDCG"], title="D#-nDCG", reference=_SAKAI, sorted_is_best=False)
+def d_sharp_ndcg(rankings: GradedIntentRankings, *, gamma: Gamma = 0.5, cutoff: int) -> Scores:
+    """DsharpnDCG@l is `gamma` times Irec@l plus 1 - `gamma` times DnDCG@l."""
+    return _sharp(rankings, gamma, cutoff, d_ndcg.kernel(rankings, cutoff=cutoff))
+
+
+@metric("DsharpQ", aliases=["D#-Q"], title="D#-Q", reference=_SAKAI, sorted_is_best=False)
+def d_sharp_q(rankings: GradedIntentRankings, *, beta: IntentBeta = 1.0, gamma: Gamma = 0.5, cutoff: int) -> Scores:
+    """DsharpQ@l is `gamma` times Irec@l plus 1 - `gamma` times DQ@l."""
+    return _sharp(rankings, gamma, cutoff, d_q.kernel(rankings, beta=beta, cutoff=cutoff))
+
+
+def _sharp(rankings: GradedIntentRankings, gamma: float, cutoff: int, measured: Scores) -> Scores:
+    recall: Scores = intent_recall.kernel(rankings, intents="relevant", cutoff=cutoff)
+    return np.asarray(gamma * recall + (1.0 - gamma) * measured)
+
+
+@metric(
+    "alphanDCG",
+    aliases=["alpha-nDCG"],
+    title="alpha-nDCG",
+    reference=_CLARKE,
+    bounded=False,
+    sorted_is_best=False,
+)
+def alpha_ndcg(rankings: IntentRankings, *, alpha: Alpha = 0.5, cutoff: int) -> Scores:
+    """alphanDCG@l is the discounted novelty gain of the first l documents, divided by that of the ideal ranking.
+
+    For each intent to which it is relevant, a document gains (1-alpha)^c, where c is the number of documents above it
+    that are relevant to the intent. The discount is 1/log2(r+1) at every rank r. The ideal ranking takes at each rank
+    the judged document of the largest novelty gain. Of documents with equal ones, it takes that of the largest id. A
+    better ranking may exist, because finding the best one is too hard.
+    """
+    weights = _logarithmic(rankings, cutoff)
+    return _novelty(rankings, alpha, cutoff, weights) / rankings.ideal_novelty(alpha, weights)
+
+
+@metric("ERRIA", aliases=["ERR-IA"], title="Intent-aware ERR", reference=_NDEVAL, sorted_is_best=False)
+def intent_aware_err(
+    rankings: IntentRankings,
+    *,
+    form: Form = "ndeval",
+    alpha: FormAlpha = 0.5,
+    gains: FormGains = "linear",  # type: ignore[assignment]
+    cutoff: int,
+) -> Scores:
+    """ERRIA@l is the novelty gain of the first l documents, divided by that of a list with all intents at every rank.
+
+    The novelty gain at rank r is that of alphanDCG, divided by r. The divisor is the sum of M(1-alpha)^(r-1)/r, where
+    M is the number of intents with a relevant document. So it does not depend on the ideal ranking. With
+    `form=chapelle`, ERRIA is the expected ERR@l over the intents, by their probabilities: ERR(ia=true)@l.
+    """
+    if form == "chapelle":
+        return rankings.average(rankings.score(expected_reciprocal_rank, gains, cutoff))
+    gained = _novelty(rankings, alpha, cutoff, _reciprocal(rankings, cutoff))
+    most = _all_at_every_rank(alpha, min(cutoff, _MOST_RANKS))
+    return gained / (rankings.intents.relevant_intents(rankings.rel) * most)
+
+
+@metric(
+    "nERRIA",
+    aliases=["nERR-IA"],
+    title="Normalised intent-aware ERR",
+    reference=_NDEVAL,
+    bounded=False,
+    sorted_is_best=False,
+)
+def normalised_intent_aware_err(rankings: IntentRankings, *, alpha: Alpha = 0.5, cutoff: int) -> Scores:
+    """nERRIA@l is the novelty gain of the first l documents, each divided by its rank, divided by that of the ideal.
+
+    The ideal ranking is that of alphanDCG.
+    """
+    weights = _reciprocal(rankings, cutoff)
+    return _novelty(rankings, alpha, cutoff, weights) / rankings.ideal_novelty(alpha, weights)

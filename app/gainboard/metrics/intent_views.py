@@ -1,0 +1,214 @@
+"""Views of a judged run by intent: what the metrics of diversified rankings can use.
+
+The type of the first parameter of such a metric's function is `IntentRankings` (relevant or not) or
+`GradedIntentRankings` (with gains). Values are arrays: by ranking, that is, by run and topic; by intent of a ranking;
+or by document that is relevant to an intent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.metrics.arrays import Scores
+from gainboard.metrics.columns import Rankings
+from gainboard.metrics.discounts import Discount
+from gainboard.metrics.gains import FLAT, GainSetting
+from gainboard.metrics.intents import Intents
+
+if TYPE_CHECKING:
+    from gainboard.metrics.catalogue import Metric
+    from gainboard.metrics.rankings import JudgedRuns
+
+
+class IntentRankings:
+    """The rankings of some runs by intent: m runs, n topics and p intents of all topics together."""
+
+    graded = False
+
+    def __init__(
+        self, runs: JudgedRuns, places: NDArray[np.intp], rel: int, condensed: bool, gains: GainSetting = FLAT
+    ) -> None:
+        """Choose the runs at the positions `places`, intp [m]. Raises ValueError without judgments by intent."""
+        intents = runs.judgments.intents
+        if intents is None or runs.by_intent is None:
+            raise ValueError("this metric needs judgments by intent: see BoundMetric.needs_intents")
+        self.intents: Intents = intents
+        self.runs = runs.by_intent
+        self.places = places
+        self.rel, self.condensed, self.gains = rel, condensed, gains
+        self.highest_level = runs.judgments.classes.highest_level
+        self.missing: NDArray[np.bool_] = runs.missing[places]
+        self.topics = runs.judgments.topics
+        self._columns = Rankings(runs.by_intent, places)
+
+    @cached_property
+    def undefined(self) -> NDArray[np.bool_]:
+        """True if no document is relevant to an intent of the topic, bool [n]."""
+        return np.equal(self.intents.relevant_intents(self.rel), 0)
+
+    def relevant(self, upto: int) -> FoundByIntent:
+        """Return the documents that are relevant to an intent, retrieved at ranks <= `upto`."""
+        return FoundByIntent(self, self._columns, upto)
+
+    def total(self, by_intent: Scores) -> Scores:
+        """Return the sums over the intents of each topic: float64 [m, n]."""
+        starts, table = self.intents.starts, np.zeros((len(by_intent), self.topics))
+        if len(filled := np.flatnonzero(np.diff(starts))):
+            table[:, filled] = np.add.reduceat(by_intent, starts[filled], axis=1)
+        return table
+
+    def expected(self, by_intent: Scores) -> Scores:
+        """Return the expected values over the intents of each topic, by their probabilities: float64 [m, n]."""
+        return self.total(by_intent * self.intents.probability)
+
+    def average(self, scores: Scores) -> Scores:
+        """Return the expected scores over the intents of each topic: float64 [m, n], from scores [m, p].
+
+        An intent for which the metric is undefined (NaN) counts as 0. If it is so for all intents, the score is NaN.
+        """
+        is_defined = ~np.isnan(scores)
+        found = self.expected(np.where(is_defined, scores, 0.0))
+        found[self.total(is_defined.astype(np.float64)) == 0] = np.nan
+        return found
+
+    def score(self, metric: Metric, gains: GainSetting, cutoff: int) -> Scores:
+        """Return the scores of each intent under a graded metric with its default parameters: float64 [m, p]."""
+        from gainboard.metrics.bound import BoundMetric  # noqa: PLC0415 (it imports this module)
+        from gainboard.metrics.rankings import Scale  # noqa: PLC0415
+        from gainboard.metrics.scoring import score_all  # noqa: PLC0415
+
+        scale = Scale(self.highest_level)
+        own = {each.name: each.default_value(scale) for each in metric.parameters}
+        own |= {"gains": gains, "rel": self.rel, "condensed": self.condensed}
+        return np.asarray(score_all([BoundMetric(metric, own, cutoff, scale)], self.runs, self.places.tolist())[0])
+
+    def deepest(self, cutoff: int) -> int:
+        """Return the deepest rank up to the cut-off at which these or the ideal rankings have a relevant document."""
+        return min(cutoff, max(self.runs.deepest, self._longest, 1))
+
+    @cached_property
+    def _longest(self) -> int:
+        return int(np.bincount(self.intents.topic[self.intents.intent]).max(initial=0))
+
+    def ideal_novelty(self, alpha: float, weights: Scores) -> Scores:
+        """Return the novelty gain of the ideal ranking, float64 [n]. `weights` are those of the ranks 1, 2, ..., l."""
+        found = self.intents.novelties(alpha, self.rel, min(len(weights), self._longest))
+        return _dot(found, weights[: found.shape[1]])
+
+
+class GradedIntentRankings(IntentRankings):
+    """The rankings of some runs by intent, with the global gains of documents: expected gains over the intents."""
+
+    graded = True
+
+    @cached_property
+    def undefined(self) -> NDArray[np.bool_]:
+        """True if no document of the topic has a global gain, bool [n]."""
+        return np.asarray(self.ideal_gains[:, :1].sum(axis=1) == 0)
+
+    @cached_property
+    def ideal_gains(self) -> Scores:
+        """The global gains of each topic's documents, highest first: float64 [n, most], padded with 0."""
+        return self.intents.global_gains(self.gains, self.rel)
+
+    def ideal_gain(self, upto: int, discount: Discount) -> Scores:
+        """Return the discounted global gain of the first `upto` ranks of the ideal ranking, float64 [n]."""
+        found = self.ideal_gains[:, :upto]
+        return _dot(found, discount.weights(found.shape[1])[1:])
+
+    def documents(self, upto: int) -> FoundDocuments:
+        """Return the documents with a global gain, retrieved at ranks <= `upto`."""
+        found = self.relevant(upto)
+        columns = self._columns
+        pair = columns.ranking % len(self.intents.probability) if len(self.intents.probability) else columns.ranking
+        ranking = columns.ranking // max(1, len(self.intents.probability)) * self.topics + self.intents.topic[pair]
+        rank = columns.ranks[self.condensed]
+        is_found = found.is_found & (rank <= upto)
+        spacing = int(rank.max(initial=0)) + 1
+        keys, document = np.unique((ranking * spacing + rank)[is_found], return_inverse=True)
+        worth = (found.gain * self.intents.probability[pair])[is_found]
+        gain: Scores = np.bincount(document.ravel(), worth, len(keys)).astype(np.float64)
+        keys, gain = keys[gain > 0], gain[gain > 0]
+        return FoundDocuments(keys // spacing, keys % spacing, gain, (len(self.places), self.topics))
+
+
+class FoundByIntent:
+    """The documents that are relevant to an intent, retrieved at rank `upto` or above. A row is a document for one."""
+
+    def __init__(self, rankings: IntentRankings, columns: Rankings, upto: int) -> None:
+        self._rankings, self._columns = rankings, columns
+        self._rows = columns.upto(upto, int(rankings.condensed))
+        self.is_found: NDArray[np.bool_] = columns.level >= rankings.rel
+
+    @property
+    def rank(self) -> NDArray[np.intp]:
+        """The rank of each row, intp. In a condensed ranking, it is the rank among the judged documents."""
+        return self._columns.ranks[self._rankings.condensed]
+
+    def novelty(self, alpha: float) -> Scores:
+        """Return what each row is worth if earlier documents have met the intent: (1-alpha)^c, with c of them above."""
+        count = self._columns.counts[self._rankings.rel].astype(np.intp)
+        powers = np.ones(int(count.max(initial=0)) + 1)
+        powers[1:] = np.cumprod(np.full(len(powers) - 1, 1.0 - alpha))
+        return powers[np.maximum(count - 1, 0)]
+
+    @property
+    def gain(self) -> Scores:
+        """The gain of each row, for its intent."""
+        rankings = self._rankings
+        worth = rankings.intents.gain_by_level(rankings.gains, rankings.rel, rankings.highest_level)
+        return worth[self._columns.ranking % max(1, len(worth)), np.maximum(self._columns.level, 0)]
+
+    def sum(self, by_row: Any) -> Scores:
+        """Return the sums over the documents of each intent: float64 [m, p]."""
+        values = np.where(self.is_found, by_row, 0.0)
+        found = self._rows.placed(self._rows.reduced(np.add, values))
+        return found.reshape(len(self._rankings.places), -1)
+
+    @property
+    def number(self) -> Scores:
+        """The number of documents found for each intent: float64 [m, p]."""
+        return self.sum(1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundDocuments:
+    """Documents with a global gain, by ranking, then rank: the ranking (run after run), the rank and the gain."""
+
+    ranking: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    gain: Scores
+    shape: tuple[int, int]
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """The number of documents found in the ranking down to this one."""
+        return np.arange(1, len(self.ranking) + 1) - np.searchsorted(self.ranking, self.ranking)
+
+    @property
+    def cumulative_gain(self) -> Scores:
+        """The global gain of this document and of those above it."""
+        count = self.count
+        rankings, row = np.unique(self.ranking, return_inverse=True)
+        # In a table, so that the sums of a ranking do not depend on the rankings before it.
+        table = np.zeros((len(rankings), int(count.max(initial=0))))
+        table[row.ravel(), count - 1] = self.gain
+        return np.cumsum(table, axis=1)[row.ravel(), count - 1]
+
+    def sum(self, by_document: Scores) -> Scores:
+        """Return the sums over the documents of each ranking: float64 [m, n]."""
+        found = np.zeros(self.shape[0] * self.shape[1])
+        filled, first = np.unique(self.ranking, return_index=True)
+        if len(filled):
+            found[filled] = np.add.reduceat(by_document, first)
+        return found.reshape(self.shape)
+
+
+def _dot(table: Scores, weights: Scores) -> Scores:
+    # One after the other, so that zeros at the end, which depend on the other topics, change no bit.
+    return np.cumsum(table * weights, axis=1)[:, -1] if table.shape[1] else np.zeros(len(table))

@@ -1,0 +1,303 @@
+"""Metrics of diversified rankings: by hand, by plain loops over the definitions, and beside ndeval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from random import Random
+
+import numpy as np
+import pyndeval
+import pytest
+
+from gainboard.errors import NeedsIntents
+from gainboard.metrics import Scale, every_metric, resolve, score_all
+from tests.metrics.by_intent import ByIntent, Probabilities, Run, index_of, judged, scores
+
+H = 3
+QRELS: ByIntent = {"t": {"1": {"a": 1, "b": 3}, "2": {"b": 1, "c": 2}, "0": {"n": 0}, "3": {"n": 0}}}
+RUN: Run = {"t": ["n", "b", "u", "c"]}
+IPROB: Probabilities = {"t": {"1": 0.5, "2": 0.25, "3": 0.25}}
+LOG3, LOG5 = math.log2(3), math.log2(5)
+# Global gains with IPROB: a 0.5, b 1.5 + 0.25, c 0.5. b is at rank 2 and c at rank 4; the ideal ranking is b, c, a.
+BY_HAND = [
+    ("Irec@1", 0.0),
+    ("Irec@4", 1.0),
+    ("Irec(intents=all)@4", 2 / 3),
+    ("Irec(rel=3)@4", 1.0),
+    ("DnDCG@4", (1.75 / LOG3 + 0.5 / LOG5) / (1.75 + 0.5 / LOG3 + 0.5 / 2)),
+    ("DnDCG(rel=2)@2", (1.5 / LOG3) / (1.5 + 0.5 / LOG3)),
+    ("DQ@4", ((1.75 + 1) / (2.25 + 2) + (2.25 + 2) / (2.75 + 4)) / 3),
+    ("DQ(beta=0)@2", (1 / 2) / 2),
+    ("DsharpnDCG@1", 0.0),
+    ("DsharpnDCG(gamma=0.25)@4", 0.25 + 0.75 * (1.75 / LOG3 + 0.5 / LOG5) / (1.75 + 0.5 / LOG3 + 0.5 / 2)),
+    ("DsharpQ@4", 0.5 + 0.5 * ((1.75 + 1) / (2.25 + 2) + (2.25 + 2) / (2.75 + 4)) / 3),
+    # Novelty gains: b meets both intents, c the second one again.
+    ("alphanDCG@4", (2 / LOG3 + 0.5 / LOG5) / (2 + 0.5 / LOG3 + 0.5 / 2)),
+    ("alphanDCG(alpha=0)@4", (2 / LOG3 + 1 / LOG5) / (2 + 1 / LOG3 + 1 / 2)),
+    ("alphanDCG(condensed=true)@3", (2 / LOG3 + 0.5 / 2) / (2 + 0.5 / LOG3 + 0.5 / 2)),
+    ("ERRIA@4", (2 / 2 + 0.5 / 4) / (2 * (1 + 0.5 / 2 + 0.25 / 3 + 0.125 / 4))),
+    ("nERRIA@4", (2 / 2 + 0.5 / 4) / (2 + 0.5 / 2 + 0.5 / 3)),
+    # Intent 1: b with gain 3 stops 3/4 at rank 2. Intent 2: b stops 1/4, then c 2/4 at rank 4.
+    ("ERRIA(form=chapelle)@4", 0.5 * (3 / 4) / 2 + 0.25 * ((1 / 4) / 2 + (3 / 4) * (2 / 4) / 4)),
+    ("ERR(ia=true)@4", 0.5 * (3 / 4) / 2 + 0.25 * ((1 / 4) / 2 + (3 / 4) * (2 / 4) / 4)),
+    ("P(ia=true)@4", 0.5 * 1 / 4 + 0.25 * 2 / 4),
+    ("AP(ia=true)", 0.5 * (1 / 2) / 2 + 0.25 * (1 / 2 + 2 / 4) / 2),
+    ("AP(ia=true,rel=2)", 0.5 * (1 / 2) + 0.25 * (1 / 4)),
+    ("RR(condensed=true,ia=true)", 0.5 / 2 + 0.25 / 2),
+    # Others take the highest level: a 1, b 3, c 2.
+    ("AP", (1 / 2 + 2 / 4) / 3),
+    ("nDCG@4", (3 + 2 / 2) / (3 + 2 + 1 / LOG3)),
+]
+"""Expressions with linear gains and the probabilities IPROB, each with its score of RUN."""
+
+
+@pytest.mark.parametrize(("expression", "expected"), BY_HAND)
+def test_scores_worked_by_hand(expression: str, expected: float) -> None:
+    (found,) = scores(expression, QRELS, RUN, IPROB)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_every_metric_by_intent_is_worked_by_hand() -> None:
+    worked = {expression.partition("(")[0].partition("@")[0] for expression, _ in BY_HAND}
+    assert {metric.name for metric in every_metric() if metric.needs_intents} <= worked
+
+
+def test_of_equal_gains_the_ideal_ranking_takes_the_larger_id() -> None:
+    # a and z meet two intents each; the second pick differs: after z, a is worth 1.5, after a, only z is left with it.
+    qrels: ByIntent = {"t": {"1": {"a": 1, "z": 1}, "2": {"a": 1}, "3": {"z": 1, "m": 1}, "4": {"m": 1}}}
+    (found,) = scores("alphanDCG@3", qrels, {"t": ["m", "a", "z"]})
+    # z first (the largest id of z, m, a); then a and m are worth 1.5 each, and m is the larger id; then a.
+    ideal = 2 + 1.5 / LOG3 + 1.5 / 2
+    assert found == pytest.approx((2 + 2 / LOG3 + 1 / 2) / ideal, rel=1e-12)
+
+
+def test_probabilities_that_are_missing_are_equal_over_intents_with_a_relevant_document() -> None:
+    (found,) = scores("P(ia=true)@4", QRELS, RUN)
+    assert found == pytest.approx((1 / 4 + 2 / 4) / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("expression", ["Irec@5", "nDCG(ia=true)@5", "D#-Q@3"])
+def test_a_scale_without_intents_has_no_such_metric(expression: str) -> None:
+    with pytest.raises(NeedsIntents, match="needs judgments by intent"):
+        resolve(expression, Scale(H))
+
+
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [
+        ("I-rec@10", "Irec@10"),
+        ("D-nDCG@10", "DnDCG(gains=linear)@10"),
+        ("D-Q@10", "DQ(beta=1,gains=linear)@10"),
+        ("D#-nDCG@10", "DsharpnDCG(gains=linear,gamma=0.5)@10"),
+        ("D#-Q@10", "DsharpQ(beta=1,gains=linear,gamma=0.5)@10"),
+        ("alpha-nDCG@20", "alphanDCG(alpha=0.5)@20"),
+        ("ERR-IA@20", "ERRIA(alpha=0.5,form=ndeval)@20"),
+        ("ERRIA(form=chapelle,gains=exp)@20", "ERRIA(form=chapelle,gains=exp)@20"),
+        ("nERR-IA@20", "nERRIA(alpha=0.5)@20"),
+        ("P(ia=true)@5", "P(ia=true)@5"),
+    ],
+)
+def test_names_and_labels(written: str, label: str) -> None:
+    bound = resolve(written, Scale(H, intents=True))
+    assert bound.label == label
+    assert resolve(label, Scale(H, intents=True)).label == label
+
+
+def case(seed: int) -> tuple[ByIntent, Run, Probabilities | None]:
+    """Topics of few documents, so that ties and empty intents are common; negative levels; runs that lack a topic."""
+    rng = Random(seed)
+    qrels: dict[str, dict[str, dict[str, int]]] = {}
+    run: dict[str, list[str]] = {}
+    probabilities: dict[str, dict[str, float]] = {}
+    for topic in "abc":
+        documents = [f"d{number}" for number in range(rng.randint(1, 25))]
+        qrels[topic] = {
+            str(intent): {
+                each: min(level, 0) if intent == 0 else level
+                for each in documents
+                if rng.random() < 0.6
+                for level in [rng.choice([0, 0, 1, 2, H, -1])]
+            }
+            for intent in range(rng.randint(1, 6))
+        }
+        qrels[topic]["1"] = qrels[topic].get("1", {}) | {"d0": rng.choice([0, 1])}
+        weights = {intent: rng.random() + 0.01 for intent in qrels[topic] if intent != "0" and qrels[topic][intent]}
+        probabilities[topic] = {intent: weight / sum(weights.values()) for intent, weight in weights.items()}
+        pool = [*documents, *(f"u{number}" for number in range(8))]
+        rng.shuffle(pool)
+        if rng.random() < 0.9:
+            run[topic] = pool[: rng.randint(1, len(pool))]
+    return qrels, run, rng.choice([None, probabilities])
+
+
+def plain(expression: str, topic: str, qrels: ByIntent, run: Run, given: Probabilities | None) -> float:
+    """The score of a topic by plain loops; None of the product's code but for parsing the expression."""
+    bound = resolve(expression, Scale(H, intents=True))
+    parameters, cutoff = bound.parameters, int(bound.cutoff or 1000)
+    rel, worth = parameters["rel"], [0.0, *(parameters["gains"].values if "gains" in parameters else (1.0,) * H)]
+    levels = {intent: its for intent, its in qrels[topic].items() if intent != "0" and its}
+    known = {document for its in qrels[topic].values() for document in its}
+    ranking = [each for each in run.get(topic, ()) if each in known or not parameters["condensed"]]
+    met = {intent: {each for each, level in its.items() if level >= rel} for intent, its in levels.items()}
+    found = [intent for intent in sorted(met) if met[intent]]
+    with_any = [intent for intent in sorted(levels) if any(level > 0 for level in levels[intent].values())]
+    chance = given[topic] if given else {intent: 1 / len(with_any) for intent in with_any}
+    gain = {
+        each: sum(chance.get(intent, 0) * worth[its[each]] for intent, its in levels.items() if its.get(each, 0) >= rel)
+        for each in known
+    }
+    ideal = sorted((each for each in gain.values() if each > 0), reverse=True)
+    name, recall = bound.metric.name, len([i for i in found if met[i] & set(ranking[:cutoff])]) / max(1, len(found))
+    if (bound.metric.graded and not ideal) or not found:
+        return math.nan
+    if name == "Irec":
+        return recall * len(found) / (len(levels) if parameters["intents"] == "all" else len(found))
+    if name in ("DnDCG", "DsharpnDCG"):
+        discounted = [sum(g / math.log2(r + 1) for r, g in enumerate(gains[:cutoff], 1)) for gains in
+                      ([gain.get(each, 0) for each in ranking], ideal)]  # fmt: skip
+        measured = discounted[0] / discounted[1]
+        return measured if name == "DnDCG" else mixed(parameters["gamma"], recall, measured)
+    if name in ("DQ", "DsharpQ"):
+        beta, total, count, summed = parameters["beta"], 0.0, 0, 0.0
+        for rank, each in enumerate(ranking[:cutoff], 1):
+            if gain.get(each, 0) > 0:
+                total, count = total + gain[each], count + 1
+                summed += (beta * total + count) / (beta * sum(ideal[:rank]) + rank)
+        measured = summed / min(cutoff, len(ideal))
+        return float(measured) if name == "DQ" else mixed(parameters["gamma"], recall, measured)
+    alpha = parameters["alpha"]
+    chosen: list[str] = []
+    while len(chosen) < min(cutoff, len(known)):
+        left = sorted(known - set(chosen), reverse=True)
+        chosen.append(max(left, key=lambda each: novelties([*chosen, each], met, alpha)[-1]))
+    weight = (lambda r: 1 / math.log2(r + 1)) if name == "alphanDCG" else (lambda r: 1 / r)
+    sums = [sum(g * weight(r) for r, g in enumerate(novelties(each[:cutoff], met, alpha), 1))
+            for each in (ranking, chosen)]  # fmt: skip
+    if name == "ERRIA":
+        most = len(found) * sum((1 - alpha) ** (rank - 1) / rank for rank in range(1, cutoff + 1))
+        return float(sums[0] / most)
+    return float(sums[0] / sums[1])
+
+
+def mixed(gamma: float, recall: float, measured: float) -> float:
+    return gamma * recall + (1 - gamma) * measured
+
+
+def novelties(ranking: Sequence[str], met: Mapping[str, set[str]], alpha: float) -> list[float]:
+    """The novelty gain at each rank, added intent by intent."""
+    gains, seen = [], dict.fromkeys(met, 0)
+    for document in ranking:
+        gained = 0.0
+        for intent in sorted(met):
+            if document in met[intent]:
+                gained += (1 - alpha) ** seen[intent]
+                seen[intent] += 1
+        gains.append(gained)
+    return gains
+
+
+PLAIN = [
+    *("Irec@3", "Irec(intents=all,rel=2)@10", "DnDCG(gains=exp)@5", "DnDCG(rel=2)@1000", "DQ@4", "DQ(beta=3,rel=2)@50"),
+    *("DQ(gains=10:5:0)@9", "DsharpnDCG(gamma=0.3)@10", "DsharpQ(beta=10)@7", "alphanDCG@5", "alphanDCG(rel=2)@1000"),
+    *("alphanDCG(alpha=0.25)@10", "alphanDCG(alpha=1)@10", "ERRIA@1", "ERRIA(alpha=0)@20", "ERRIA(rel=3)@5"),
+    *("nERRIA@10", "nERRIA(alpha=0.75)@20", "DQ(condensed=true)@5", "alphanDCG(condensed=true)@5"),
+]
+
+
+@pytest.mark.parametrize("expression", PLAIN)
+def test_a_score_is_what_the_definition_says(expression: str) -> None:
+    for seed in range(60):
+        qrels, run, probabilities = case(seed)
+        expected = [plain(expression, topic, qrels, run, probabilities) for topic in sorted(qrels)]
+        found = scores(expression, qrels, run, probabilities)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, err_msg=f"seed {seed}")
+
+
+@pytest.mark.parametrize(
+    "expression", ["nDCG@5", "AP", "Q(beta=3)", "ERR@10", "P(rel=2)@3", "ADM", "RR(condensed=true)"]
+)
+def test_an_average_over_intents_is_that_of_the_scores_of_its_intents(expression: str) -> None:
+    whole = resolve(expression, Scale(H, intents=True)).label
+    averaged = whole.replace("(", "(ia=true,", 1) if "(" in whole else whole.replace("@", "(ia=true)@", 1)
+    averaged = averaged if "ia=true" in averaged else f"{averaged}(ia=true)"
+    for seed in range(20):
+        qrels, run, _ = case(seed)
+        for topic, found in zip(sorted(qrels), scores(averaged, qrels, run), strict=True):
+            # Each intent as a topic of its own, in which every document of the topic is judged.
+            known = {each for its in qrels[topic].values() for each in its}
+            floor = {each: min(0, max(its.get(each, -9) for its in qrels[topic].values())) for each in known}
+            single = [
+                scores(
+                    expression,
+                    {topic: {"1": {each: its[each] if its.get(each, 0) > 0 else floor[each] for each in known}}},
+                    run,
+                )[0]
+                for intent, its in qrels[topic].items()
+                if intent != "0" and any(level > 0 for level in its.values())
+            ]
+            expected = np.nan if np.isnan(single).all() else np.nansum(single) / len(single)
+            assert found == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
+
+
+BY_NDEVAL = {
+    "ERR-IA@5": "ERR-IA@5",
+    "ERR-IA@20": "ERR-IA@20",
+    "nERR-IA@5": "nERR-IA@5",
+    "nERR-IA@20": "nERR-IA@20",
+    "alpha-nDCG@5": "alpha-nDCG@5",
+    "alpha-nDCG@20": "alpha-nDCG@20",
+    "P-IA@5": "P(ia=true)@5",
+    "P-IA@20": "P(ia=true)@20",
+    "MAP-IA": "AP(ia=true)",
+    "strec@5": "Irec@5",
+    "strec@20": "Irec@20",
+}
+"""What ndeval prints, and what it is here."""
+
+
+@pytest.mark.parametrize("theirs", BY_NDEVAL)
+def test_scores_agree_with_ndeval(theirs: str) -> None:
+    compared = 0
+    for seed in range(200):
+        qrels, run, _ = case(seed)
+        expected = by_ndeval(theirs, qrels, run)
+        for topic, found in zip(sorted(qrels), scores(BY_NDEVAL[theirs], qrels, run), strict=True):
+            if topic in expected and not np.isnan(found):
+                assert found == pytest.approx(expected[topic], rel=1e-9, abs=1e-9)
+                compared += expected[topic] > 0
+    assert compared > 200
+
+
+def by_ndeval(measure: str, qrels: ByIntent, run: Run) -> dict[str, float]:
+    given = [
+        (topic, intent, document, level)
+        for topic, intents in qrels.items()
+        for intent, levels in intents.items()
+        for document, level in levels.items()
+    ]
+    ranked = [
+        (topic, document, -float(rank)) for topic, ranking in run.items() for rank, document in enumerate(ranking)
+    ]
+    return {topic: its[measure] for topic, its in pyndeval.ndeval(given, ranked, [measure]).items()}
+
+
+def test_ndeval_does_not_normalise_its_err_ia_at_1() -> None:
+    """A fault of pyndeval: ERR-IA@1 is the number of intents that the first document meets."""
+    qrels: ByIntent = {"t": {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 1}}}
+    assert by_ndeval("ERR-IA@1", qrels, {"t": ["a"]})["t"] == 2.0
+    assert scores("ERRIA@1", qrels, {"t": ["a"]})[0] == pytest.approx(2 / 3)
+
+
+def test_scores_do_not_depend_on_the_other_runs_and_topics() -> None:
+    metrics = [resolve(each, Scale(H, intents=True)) for each in (*PLAIN, "Q(ia=true)", "AP(ia=true)@3")]
+    qrels, run, probabilities = case(3)
+    index = index_of(qrels, probabilities)
+    several = judged(index, *(case(seed)[1] for seed in range(4)), run)
+    alone = judged(index, run)
+    np.testing.assert_array_equal(score_all(metrics, several)[:, -1], score_all(metrics, alone)[:, 0])
+    np.testing.assert_array_equal(score_all(metrics, several, [4, 0])[:, 0], score_all(metrics, alone)[:, 0])
+    some = index.topics.only(["a", "c"])
+    assert some.places is not None
+    part = several.only(some.places, some.judgments)
+    np.testing.assert_array_equal(score_all(metrics, part), score_all(metrics, several)[:, :, some.places])
