@@ -18,7 +18,7 @@ from gainboard.errors import BadExpression, BadGains, FaultyFile
 from gainboard.metrics import Scale, parse_gains, resolve
 from gainboard.metrics.page import renewed
 from gainboard.settings import PREFIX, Settings
-from gainboard.trec import Limits, OrderBy, RunReader, decompressed, read_qrels
+from gainboard.trec import Limits, OrderBy, RunReader, decompressed, read_intent_qrels, read_qrels
 from gainboard.work.pages import renewed as kinds_renewed
 from gainboard.work.pages import renewed as reports_renewed
 from tests.api.laboratory import Laboratory
@@ -41,7 +41,7 @@ def rows(page: str, mark: str) -> list[list[str]]:
 
 def examples() -> list[tuple[str, str, str, str]]:
     """Each fenced example of formats.md: what it is, its code, its option, and its text."""
-    return re.findall(r"```(run|qrels|hex) (\S+)(?: order_by=(\S+))?\n(.*?)```", DOCS["formats.md"], re.DOTALL)
+    return re.findall(r"```(run|qrels|intents|hex) (\S+)(?: order_by=(\S+))?\n(.*?)```", DOCS["formats.md"], re.DOTALL)
 
 
 @pytest.mark.parametrize(("expression", "label"), rows("metrics.md", "labels"))
@@ -180,6 +180,8 @@ def read(kind: str, order_by: OrderBy, text: str) -> None:
         list(decompressed(io.BytesIO(bytes.fromhex(text)), None, Limits()))
     elif kind == "run":
         list(RunReader(content, order_by=order_by))
+    elif kind == "intents":
+        read_intent_qrels(content, levels=3)
     else:
         read_qrels(content, levels=["B", "A", "S"] if " S " in text else 3)
 

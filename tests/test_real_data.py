@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from gainboard.compiled import is_installed
-from gainboard.metrics import every_metric
 from gainboard.metrics.scoring import SCORING
 from gainboard.settings import Settings
 from tests import real
 from tests.conftest import ADMIN, Service, serving
+from tests.metrics.judged import ordinary_metrics
 from tests.test_real_jobs import waited
 
 pytestmark = pytest.mark.outer
@@ -93,8 +93,8 @@ def test_the_bytes_of_a_run_come_back(loaded: Service) -> None:
 
 def every_metric_asked() -> list[str]:
     """All metrics, cut off and not, under several parameters."""
-    names = [f"{each.name}@{cutoff}" for each in every_metric() if each.takes_cutoff for cutoff in (10, 1000)]
-    names += [each.name for each in every_metric() if not each.takes_cutoff]
+    names = [f"{each.name}@{cutoff}" for each in ordinary_metrics() if each.takes_cutoff for cutoff in (10, 1000)]
+    names += [each.name for each in ordinary_metrics() if not each.takes_cutoff]
     also = ["AP(rel=2)", "Q(condensed=true)", "Q(gains=adjust(10:5:1))", "nDCG(base=10)@100", "AP(mean=geometric)"]
     return [*names, *also]
 

@@ -50,6 +50,7 @@ PROMISED = {
         "invalid-request",
         "unknown-parameter",
         "bad-expression",
+        "needs-intents",
         "bad-gains",
         "faulty-file",
         "idempotency-key-reused",

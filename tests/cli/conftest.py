@@ -21,7 +21,7 @@ NOISE = {"run.txt": 1.5, "runs/civet.txt": 0.5, "runs/egret.txt": 2.0, "runs/ott
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """qrels.txt of three levels, run.txt, and three runs in runs/, generated; each has its name as its tag.
 
-    runs.csv names two of them.
+    runs.csv names two of them. intents.txt and iprob.txt are judgments by intent.
     """
     folder = tmp_path_factory.mktemp("prepared")
     (folder / "runs").mkdir()
@@ -35,6 +35,13 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     nuggets = "".join(f"{topic},0.5,{place / 20}\n" for place, topic in enumerate(TOPICS))
     (folder / "nuggets.csv").write_text(f"topic,tag,other\n{nuggets}")
+    by_intent = "".join(
+        f"{topic} {place % 2 + 1} {document} {level}\n"
+        for topic, its in levels.items()
+        for place, (document, level) in enumerate(zip(DOCUMENTS, its, strict=True))
+    )
+    (folder / "intents.txt").write_text(by_intent)
+    (folder / "iprob.txt").write_text("".join(f"{topic} 1 0.75\n{topic} 2 0.25\n" for topic in TOPICS))
     (folder / "runs.csv").write_text("file,team,name\nruns/civet.txt,lemur,first\nruns/otter.txt,newt,\n")
     return folder
 

@@ -2,8 +2,8 @@
 
 Each runs in a shell, in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, audit.ndjson,
 one-collection.ndjson, the data of a service in gainboard-data, and where it is to be restored a backup, monday.backup.
-The service that they ask has the collections `web`, with judgments, a draft of others and runs, and `spare`. Each
-example is run once, so it may change what no other one needs.
+The service that they ask has the collections `web`, with judgments, a draft of others and runs, `spare`, and
+`diversity`, whose judgments are by intent. Each example is run once, so it may change what no other one needs.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ def fill(service: Service, prepared: Path) -> None:
     for name in ("web", "spare"):
         sent = {"name": name, "levels": ["B", "A", "S"], "gains": "3:2:1"}
         assert organiser.post("/v1/collections", json=sent).status_code == 201
+    by_intent = {"name": "diversity", "levels": 3, "intents": True}
+    assert organiser.post("/v1/collections", json=by_intent).status_code == 201
     qrels = (prepared / "qrels.txt").read_bytes()
     assert organiser.put(f"{web}/qrels", content=qrels).status_code == 201
     fewer = b"".join(line for line in qrels.splitlines(keepends=True) if b" d07 " not in line)

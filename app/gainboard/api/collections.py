@@ -60,6 +60,7 @@ def show(request: Request, described: Described) -> ShownCollection:
         gains=collection.gains,
         depth=collection.depth,
         order_by=collection.order_by,
+        intents=collection.intents,
         topics=collection.topics,
         metrics=collection.metrics,
         policy=_shown_policy(collection),

@@ -20,7 +20,7 @@ from gainboard.api.problems import documented
 from gainboard.api.qrels import Version
 from gainboard.api.scores import Defaults
 from gainboard.api.versions import JudgmentsName
-from gainboard.errors import BadExpression, BadGains, Forbidden, NoQrels
+from gainboard.errors import BadExpression, BadGains, Forbidden, NeedsIntents, NoQrels
 from gainboard.evaluation.corrections import Corrections
 from gainboard.evaluation.impact import MOST_METRICS, Impact, MetricImpact, impact
 from gainboard.evaluation.scoring import Question
@@ -64,7 +64,7 @@ CSV: dict[int, dict[str, Any]] = {
 @router.get(
     "/{version}/impact",
     response_model=ImpactAnswer,
-    responses=documented(BadExpression, BadGains, Forbidden, NoQrels, also=CSV),
+    responses=documented(BadExpression, NeedsIntents, BadGains, Forbidden, NoQrels, also=CSV),
 )
 def read_impact(
     collection: CollectionName,

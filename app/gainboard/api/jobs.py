@@ -24,6 +24,7 @@ from gainboard.errors import (
     JudgmentsHidden,
     KeyInUse,
     KeyReused,
+    NeedsIntents,
     NoQrels,
     TooManyJobs,
     UnsupportedMediaType,
@@ -38,6 +39,7 @@ router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented())
 
 ON_LAUNCH = (
     BadExpression,
+    NeedsIntents,
     BadGains,
     Forbidden,
     JudgmentsHidden,

@@ -27,6 +27,7 @@ def _show(metric: Metric) -> ShownMetric:
         reference=metric.reference,
         graded=metric.graded,
         bounded=metric.bounded,
+        needs_intents=metric.needs_intents,
         takes_cutoff=metric.takes_cutoff,
         parameters=[
             ShownParameter(

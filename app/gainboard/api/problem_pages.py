@@ -44,6 +44,12 @@ _PAGES: Mapping[type[GainboardError], str] = {
     An expression is `NAME`, `NAME@cutoff`, `NAME(key=value,...)` or `NAME(key=value,...)@cutoff`; `/v1/metrics`
     lists the names and parameters. Examples: `AP`, `nDCG@10`, `Q(beta=10)`.
     """,
+    errors.NeedsIntents: """
+    The metric needs judgments by intent (subtopic), and the collection has none.
+
+    These are the metrics of diversified rankings, such as `alphanDCG`, and every metric with `ia=true`. `/v1/metrics`
+    says which metrics need intents. Whether a collection has intents is set when it is made: `"intents": true`.
+    """,
     errors.BadGains: """
     The gain setting cannot be read, or does not fit the relevance levels of the collection.
 

@@ -104,6 +104,9 @@ async def put_qrels(
 ) -> Response:
     """Upload a qrels file in TREC's or NTCIR's format as the next version; all stored runs are judged by it.
 
+    In a collection with intents, a line is a judgment (topic, intent, document id, level) or the probability of an
+    intent (topic, intent, probability). Without probabilities, the intents of a topic are equally likely.
+
     With `draft=true` the version is not used before it is published, unless an organiser asks for it by number. If the
     stored runs have more than 256 MiB, the answer is 202, and `Location` leads to a job of kind `judge`. The version
     before stays in use until that job has judged all runs.

@@ -13,7 +13,7 @@ from gainboard.api.models.run_profile import RunProfileAnswer
 from gainboard.api.problems import documented
 from gainboard.api.runs import RunName
 from gainboard.api.versions import VersionQuery
-from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NoQrels
+from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.run_profile import DEPTH, RunProfile, run_profile
 from gainboard.metrics import RECALL_STEPS, query_parameters
@@ -36,7 +36,7 @@ class AskedProfile(VersionQuery):
 @router.get(
     "/runs/{run}/profile",
     response_model=RunProfileAnswer,
-    responses=documented(BadExpression, BadGains, JudgmentsHidden, NoQrels),
+    responses=documented(BadExpression, NeedsIntents, BadGains, JudgmentsHidden, NoQrels),
 )
 def read_profile(
     collection: CollectionName,

@@ -24,9 +24,11 @@ from gainboard.errors import (
     Conflict,
     InvalidRequest,
     JudgmentsHidden,
+    NeedsIntents,
     NoQrels,
     NotPreset,
 )
+from gainboard.evaluation.binding import scale_of
 from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.score_texts import csv_of, trec_eval_names, trec_eval_of
@@ -34,7 +36,7 @@ from gainboard.evaluation.scoring import MOST_METRICS, MOST_SCORES, Question, Sc
 from gainboard.evaluation.tied_runs import ScoredTies, score_ties
 from gainboard.evaluation.ties import TiesAsked, as_json
 from gainboard.evaluation.visibility import View
-from gainboard.metrics import Names, Scale, query_parameters
+from gainboard.metrics import Names, query_parameters
 from gainboard.store.records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
@@ -42,7 +44,7 @@ router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], respo
 MOST_SHOWN = 2_000_000
 """The most scores of single topics in one answer. As text they need ten times the memory that they need as numbers."""
 
-ON_SCORING = (BadExpression, BadGains, JudgmentsHidden, NotPreset, BudgetExhausted, NoQrels)
+ON_SCORING = (BadExpression, NeedsIntents, BadGains, JudgmentsHidden, NotPreset, BudgetExhausted, NoQrels)
 
 Format = Literal["json", "csv", "trec_eval"]
 Expressions = Annotated[
@@ -220,7 +222,7 @@ def _csv(found: ScoreTable, per_topic: bool) -> Iterator[str]:
 
 
 def _trec_eval(found: ScoreTable, per_topic: bool) -> Iterator[str]:
-    scale = Scale(found.collection.highest_level, found.collection.depth)
+    scale = scale_of(found.collection)
     scored = max(counts.values()) if (counts := found.topics_scored()) else None
     by_topic = found.by_topic()[:, 0] if per_topic else None
     names = trec_eval_names(found.metrics, scale)

@@ -16,7 +16,7 @@ from gainboard.cli.scored_files import FileScoring, RefusedFile, ScoredFile, Sco
 from gainboard.errors import GainboardError
 from gainboard.evaluation.binding import undefined
 from gainboard.evaluation.reading import NO_LIMITS
-from gainboard.evaluation.ties import TiesAsked
+from gainboard.evaluation.ties import TiesAsked, refuse_by_intent
 from gainboard.metrics import Scale
 from gainboard.trec import QrelsFile
 
@@ -30,7 +30,7 @@ def score_files(parsed: argparse.Namespace, files: Sequence[str], ties: TiesAske
     `ties` also asks for scores under other orders of tied documents. Faults and warnings are printed on standard error,
     and so is what is left out of means. Return None if the qrels have faults.
     """
-    require_one_input([parsed.qrels, *files])
+    require_one_input([parsed.qrels, *files, *([parsed.iprob] if parsed.iprob else [])])
     reading = FileReader.of(parsed, NO_LIMITS)
     try:
         qrels = reading.qrels(parsed.qrels, PlainCount())
@@ -46,8 +46,10 @@ def score_files(parsed: argparse.Namespace, files: Sequence[str], ties: TiesAske
 def _score_by(
     parsed: argparse.Namespace, files: Sequence[str], reading: FileReader, qrels: QrelsFile, ties: TiesAsked | None
 ) -> ScoredFiles:
-    scale = Scale(reading.highest_level(qrels), reading.depth)
+    scale = Scale(reading.highest_level(qrels), reading.depth, reading.intents)
     metrics, asked = bind_metrics(parsed.metrics, scale, read_parameters(parsed), parsed.names)
+    if ties is not None:
+        refuse_by_intent(metrics)
     index = reading.index(qrels)
     _load_compiled(files)
     work, size = FileScoring(reading, parsed.qrels, index, metrics, ties), total_size(files)

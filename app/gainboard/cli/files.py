@@ -9,19 +9,19 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast, get_args
 
 from gainboard.cli.options import STANDARD_INPUT
-from gainboard.cli.parallel import Count
+from gainboard.cli.parallel import Count, PlainCount
 from gainboard.errors import BadSetting
-from gainboard.evaluation.judging import JudgedTopics, QrelsIndex
-from gainboard.evaluation.reading import Chunks, RunFile, read_run, read_run_file
+from gainboard.evaluation.judging import QrelsIndex
+from gainboard.evaluation.reading import NO_LIMITS, Chunks, RunFile, read_judgments, read_run, read_run_file
 from gainboard.evaluation.ties import RunTies
-from gainboard.trec import Limits, OrderBy, QrelsFile, Ranking, decompressed, read_qrels
+from gainboard.trec import INTENT_LAYOUT, Limits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS
 
 MOST_LEVELS = 127
@@ -38,7 +38,17 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         metavar="LEVELS",
         help="names, lowest first (B,A,S), or their number (default: from the judgments)",
     )
-    group.add_argument("--columns", choices=LAYOUTS, help="the layout of the qrels (default: guessed from the lines)")
+    group.add_argument(
+        "--intents", action="store_true", help="the qrels are by intent (subtopic): topic, intent, document, level"
+    )
+    group.add_argument(
+        "--iprob",
+        metavar="FILE",
+        help="the probabilities of intents: topic, intent, probability (default: equal ones); implies --intents",
+    )
+    group.add_argument(
+        "--columns", choices=(*LAYOUTS, INTENT_LAYOUT), help="the layout of the qrels (default: by its lines)"
+    )
     group.add_argument(
         "--depth", type=_depth, default=1000, help="the number of ranks of a run that are scored (default: 1000)"
     )
@@ -56,11 +66,15 @@ class FileReader:
     depth: int
     order_by: OrderBy
     limits: Limits
+    intents: bool = False
+    probabilities: str | None = None
+    """The file with the probabilities of intents."""
 
     @classmethod
     def of(cls, parsed: argparse.Namespace, limits: Limits) -> FileReader:
         """Return the reader for a command line."""
-        return cls(parsed.levels, parsed.columns, parsed.depth, parsed.order_by, limits)
+        by_intent = parsed.intents or parsed.iprob is not None
+        return cls(parsed.levels, parsed.columns, parsed.depth, parsed.order_by, limits, by_intent, parsed.iprob)
 
     def run(self, name: str, index: QrelsIndex | None, count: Count) -> RunFile:
         """Read a run file, joined with the judgments if there are any. Raise GainboardError, also BadSetting."""
@@ -94,20 +108,38 @@ class FileReader:
         Without names of levels, any numbered levels are allowed. Raise GainboardError, also BadSetting.
         """
         levels = self.levels or MOST_LEVELS
-        with open_counted(name, count) as file:
-            return read_qrels(
-                decompressed(file, None, self.limits), levels=levels, columns=self.columns, limits=self.limits
-            )
+        with ExitStack() as stack:
+            names = [each for each in (name, self.probabilities) if each is not None]
+            files = [decompressed(stack.enter_context(open_counted(each, count)), None, self.limits) for each in names]
+            return read_judgments(_end_to_end(files), levels, self.intents, self.columns, self.limits)
 
     def index(self, file: QrelsFile) -> QrelsIndex:
         """Return the judgments of a file, indexed for the join with runs."""
-        return QrelsIndex(file.judgments, JudgedTopics.of(file.judgments, self.highest_level(file)))
+        return QrelsIndex.of(file, self.highest_level(file))
 
     def highest_level(self, file: QrelsFile) -> int:
         """Return the highest of the given levels, else the highest judged level, and 1 if none is above 0."""
         if self.levels is not None:
             return self.levels if isinstance(self.levels, int) else len(self.levels)
         return max(1, *file.judgments.count_levels())
+
+
+def read_end_to_end(names: Sequence[str]) -> bytes:
+    """Return the contents of several files as one, decompressed. Raise GainboardError, also BadSetting."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(open_counted(name, PlainCount())) for name in names]
+        return b"".join(_end_to_end([decompressed(file, None, NO_LIMITS) for file in files]))
+
+
+def _end_to_end(files: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    """Yield the contents of several files as one, each of which begins on a line of its own."""
+    last = b""
+    for file in files:
+        if last and not last.endswith(b"\n"):
+            yield b"\n"
+        for chunk in file:
+            last = chunk or last
+            yield chunk
 
 
 @contextmanager

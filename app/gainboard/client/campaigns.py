@@ -29,6 +29,7 @@ class CollectionSettings(TypedDict, total=False):
     gains: str
     depth: int
     order_by: OrderBy
+    intents: bool
     topics: Sequence[str] | None
     metrics: Sequence[str] | None
     policy: dict[str, Any]
@@ -38,7 +39,7 @@ class CollectionSettings(TypedDict, total=False):
 class CollectionChanges(CollectionSettings, total=False):
     """Settings to change.
 
-    `levels` and `depth` can change only while nothing is stored, and `order_by` alone after that.
+    `levels`, `depth` and `intents` can change only while nothing is stored, and `order_by` alone after that.
     """
 
     levels: int | Sequence[str]
@@ -96,6 +97,7 @@ class CampaignCalls:
     ) -> Call[ShownQrels]:
         """Upload a qrels file in TREC's or NTCIR's format as the next version. A draft is not published yet.
 
+        In a collection with intents, the file may also have the probabilities of intents, as lines of their own.
         `judgments` names a judgment set, by default the official one. A new name makes a set.
         """
         query = {"columns": columns, "draft": draft, "judgments": judgments}

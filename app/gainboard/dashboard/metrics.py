@@ -6,6 +6,7 @@ from typing import Annotated
 
 import numpy as np
 from fastapi import Query, Request, Response
+from numpy.typing import NDArray
 from pydantic import Field
 
 from gainboard.api.scores import Defaults
@@ -15,6 +16,7 @@ from gainboard.dashboard.sessions import VisitorDep
 from gainboard.errors import BadInput, InvalidRequest, NotFound
 from gainboard.metrics import (
     CurvesOfRun,
+    Intents,
     JudgedRun,
     JudgedRuns,
     Judgments,
@@ -32,7 +34,7 @@ from gainboard.metrics import (
 router = pages()
 LEVELS = ("B", "A", "S")
 """NTCIR's levels above 0, the lowest first."""
-SCALE = Scale(len(LEVELS))
+SCALE = Scale(len(LEVELS), intents=True)
 GAINS = "3:2:1"
 MOST = 100
 
@@ -155,5 +157,19 @@ def _judged(levels: list[int | None], more: list[int]) -> tuple[JudgedRun, Judgm
         level=np.array(found, np.int8),
         retrieved=np.array([length]),
         retrieval_scores=retrieval,
+        document=np.arange(len(found), dtype=np.uint32),
     )
-    return run, Judgments(counts, np.zeros(1, np.int64))
+    return run, Judgments(counts, np.zeros(1, np.int64), _one_intent(np.array([*found, *more], np.int64)))
+
+
+def _one_intent(levels: NDArray[np.int64]) -> Intents:
+    """Return the only intent of the topic, for metrics by intent. `levels` are those of its documents."""
+    relevant = np.flatnonzero(levels > 0)
+    return Intents(
+        starts=np.array([0, 1]),
+        probability=np.ones(1),
+        documents=np.array([0, len(levels)]),
+        intent=np.zeros(len(relevant), np.int64),
+        document=relevant,
+        level=levels[relevant].astype(np.int8),
+    )

@@ -118,7 +118,8 @@ def _ties(
     Metrics that have no range for this run are left out.
     """
     is_tied = any(warning["code"] in ("tied-scores", "all-scores-equal") for warning in seen.warnings)
-    labels = [metric.label for metric in board.scores.metrics if metric.metric.sorted_is_best]
+    ranged = [each for each in board.scores.metrics if each.metric.sorted_is_best and not each.needs_intents]
+    labels = [metric.label for metric in ranged]
     if not (is_tied and labels and place.view.sees_judgments):
         return None
     version = board.scores.qrels.named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,17 @@ from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetric, CustomM
 from gainboard.evaluation.judging import JudgedTopics, nothing_retrieved
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, expand, resolve, score_all, translate
 
+if TYPE_CHECKING:
+    # Commands on files bind metrics, too, and do without SQLAlchemy.
+    from gainboard.store.records import Collection
+
 DEFAULT_METRICS = ("AP", "Q", "nDCG@10")
 """The metrics of a request, if neither the request nor the collection names any."""
+
+
+def scale_of(collection: Collection) -> Scale:
+    """Return what metric expressions depend on in a collection."""
+    return Scale(collection.highest_level, collection.depth, collection.intents)
 
 
 def in_our_names(expressions: Sequence[str], names: Names, highest_level: int) -> dict[str, str]:

@@ -11,8 +11,9 @@ from collections.abc import Collection as Container
 from collections.abc import Sequence
 
 from gainboard.errors import BudgetExhausted
+from gainboard.evaluation.binding import scale_of
 from gainboard.evaluation.visibility import View
-from gainboard.metrics import Scale, expand, resolve
+from gainboard.metrics import expand, resolve
 from gainboard.store import answers, runs
 from gainboard.store.arrays import unpack_names
 from gainboard.store.database import Transaction
@@ -22,7 +23,7 @@ from gainboard.store.records import Run
 def preset_labels(view: View) -> Sequence[str]:
     """Return the distinct labels of the policy's presets."""
     collection = view.collection
-    scale, defaults = Scale(collection.highest_level, collection.depth), {"gains": collection.gains}
+    scale, defaults = scale_of(collection), {"gains": collection.gains}
     expressions = expand(view.policy.presets, scale.highest_level)
     return list(dict.fromkeys(resolve(each, scale, collection=defaults).label for each in expressions))
 

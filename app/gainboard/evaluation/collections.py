@@ -155,7 +155,7 @@ def _refuse_fixed(tx: Transaction, old: Collection, values: Mapping[str, Any]) -
 
 
 def _check(values: Mapping[str, Any]) -> None:
-    scale = Scale(values["highest_level"], values["depth"])
+    scale = Scale(values["highest_level"], values["depth"], values.get("intents", False))
     _check_levels(values.get("level_names") or ())
     _check_gains(values["gains"], values, scale)
     defaults = {"gains": values["gains"]}

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.evaluation.binding import undefined
+from gainboard.evaluation.binding import scale_of, undefined
 from gainboard.evaluation.corrections import Levels
 from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetric, CustomMetrics, is_custom
 from gainboard.evaluation.judged_runs import Slice, judged_runs, judged_slices
@@ -18,7 +18,7 @@ from gainboard.evaluation.selection import Means, Selection
 from gainboard.evaluation.topic_groups import ChosenTopics
 from gainboard.evaluation.versions import JudgedVersion, index_of
 from gainboard.evaluation.workspace import Recent, Workspace
-from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, Scale, mean_of, resolve, score_all
+from gainboard.metrics import BoundMetric, CurvesOfRun, JudgedRun, mean_of, resolve, score_all
 from gainboard.store.records import Collection, Qrels, Run, VersionName
 
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ class Matrices:
         """Return the metric with this label."""
         if is_custom(label):
             return self.custom.resolve(label)
-        return resolve(label, Scale(self.collection.highest_level, self.collection.depth))
+        return resolve(label, scale_of(self.collection))
 
     def defined(self, label: str) -> NDArray[np.bool_]:
         """Return for which topics the metric has a score: [topics]."""

@@ -8,13 +8,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.evaluation.binding import scale_of
 from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.scoring import choose
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import CurvesOfRun, JudgedRuns, Scale, judged_share, query_parameters
+from gainboard.metrics import CurvesOfRun, JudgedRuns, judged_share, query_parameters
 from gainboard.store.records import NEWEST, Collection, Qrels, Run, VersionName
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,7 @@ def run_profile(
         view = open_collection(tx, principal, name)
         view.require_judgments()
         collection = view.collection
-        scale, parameters = Scale(collection.highest_level, collection.depth), query_parameters()
+        scale, parameters = scale_of(collection), query_parameters()
         setting = parameters["gains"].read(gains or collection.gains, scale)
         lowest = parameters["rel"].read(rel, scale)
         version = JudgedVersion.of(workspace, tx, select(tx, view, qrels))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest, NotFound
-from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names, undefined
+from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names, scale_of, undefined
 from gainboard.evaluation.custom_metrics import (
     NO_CUSTOM,
     CustomMetric,
@@ -29,7 +29,7 @@ from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.versions import JudgedVersion, opened, require, require_newest
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Cache, Workspace
-from gainboard.metrics import BoundMetric, Names, Scale, mean_all, score_all, translate
+from gainboard.metrics import BoundMetric, Names, mean_all, score_all, translate
 from gainboard.statistics import mean_intervals
 from gainboard.store import runs
 from gainboard.store.database import Transaction
@@ -331,7 +331,7 @@ def bind(
             "too-many",
             f"{len(expressions)} metrics in one request; at most {MOST_METRICS} are allowed. Send several requests.",
         )
-    scale = Scale(collection.highest_level, collection.depth)
+    scale = scale_of(collection)
     return bind_all(expressions, scale, question.defaults, collection.gains, custom)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
-from gainboard.evaluation.binding import DEFAULT_METRICS, undefined
+from gainboard.evaluation.binding import DEFAULT_METRICS, scale_of, undefined
 from gainboard.evaluation.custom_metrics import refuse_custom
 from gainboard.evaluation.judged_runs import judged_slices
 from gainboard.evaluation.principals import Principal
@@ -20,7 +20,7 @@ from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import BoundMetric, Scale, expand, mean_all, resolve, score_all
+from gainboard.metrics import BoundMetric, expand, mean_all, resolve, score_all
 from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
 
 MOST_POINTS = 2000
@@ -100,7 +100,7 @@ def _points(collection: Collection, grid: Grid) -> list[Point]:
             f"{MOST_POINTS:,}. Give fewer metrics or values."
         )
         raise InvalidRequest.at("query", "too-many", message)
-    scale, defaults = Scale(collection.highest_level, collection.depth), {"gains": collection.gains}
+    scale, defaults = scale_of(collection), {"gains": collection.gains}
     points: dict[str, Point] = {}
     for expression in asked:
         for values in _combinations(grid.values):

@@ -10,7 +10,7 @@ from gainboard.evaluation.custom_metrics import customs_of
 from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.rereading import reread
 from gainboard.evaluation.scoring import ScoreTable
-from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, is_drawn, tied_scores
+from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, is_drawn, refuse_by_intent, tied_scores
 from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import TiedRun
@@ -42,6 +42,7 @@ def score_ties(workspace: Workspace, table: ScoreTable, asked: TiesAsked) -> lis
     """
     order_by = table.qrels.order_by
     _refuse_uploaded(table)
+    refuse_by_intent(table.metrics)
     _refuse_too_many(workspace, table.runs, order_by)
     version = JudgedVersion(table.qrels, table.judged)
     exact = any(metric.needs_retrieval_scores for metric in table.metrics)

@@ -187,6 +187,14 @@ def _error_of_means(metrics: Sequence[BoundMetric], error: Floats) -> Floats:
     return errors
 
 
+def refuse_by_intent(metrics: Sequence[BoundMetric]) -> None:
+    """Raise InvalidRequest for a metric that needs judgments by intent: orders of ties are known by level only."""
+    for metric in metrics:
+        if metric.needs_intents:
+            message = f"{metric.label} depends on which documents are tied, not only on their levels. Leave it out."
+            raise InvalidRequest.at("query.metric", "needs-intents", message)
+
+
 def tied_scores(
     asked: TiesAsked, metrics: Sequence[BoundMetric], tied: TiedRun, judgments: Judgments, name: str
 ) -> TiedScores:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gainboard.errors import BadExpression, BadGains, BadInput, InvalidRequest
+from gainboard.evaluation.binding import scale_of
 from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics, is_custom
 from gainboard.metrics import BoundMetric, Scale, expand, resolve, without
 from gainboard.metrics.numbers import format_number, read_number
@@ -17,7 +18,7 @@ class Labels:
 
     def __init__(self, collection: Collection, defaults: Mapping[str, str], custom: CustomMetrics = NO_CUSTOM) -> None:
         self._custom = custom
-        self._scale = Scale(collection.highest_level, collection.depth)
+        self._scale = scale_of(collection)
         self._collection = {"gains": collection.gains}
         self._defaults = defaults
 

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from gainboard.errors import BadExpression, BadGains, InvalidRequest, TooManyJobs
 from gainboard.evaluation import audit
+from gainboard.evaluation.binding import scale_of
 from gainboard.evaluation.custom_metrics import (
     NO_CUSTOM,
     CustomMetrics,
@@ -27,7 +28,6 @@ from gainboard.evaluation.topic_groups import ChosenTopics, choose_topics, requi
 from gainboard.evaluation.versions import JudgedVersion, published_versions, select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
-from gainboard.metrics import Scale
 from gainboard.store import jobs, runs
 from gainboard.store.database import Transaction
 from gainboard.store.job_records import StoredJob
@@ -117,7 +117,7 @@ def settle(collection: Collection, params: AnyParams, custom: CustomMetrics = NO
     try:
         return _askable(params.settled(labels))
     except (BadExpression, BadGains) as error:
-        scale = Scale(collection.highest_level, collection.depth)
+        scale = scale_of(collection)
         raise located(error, labels, params.model_dump(), defaults, scale) from error
 
 

@@ -118,6 +118,7 @@ def _about(workspace: Workspace, tx: Transaction, view: View, params: ReportPara
         runs=len(stored),
         teams=len({run.team_id for run in stored}),
         judgment_set=version.judgments,
+        intents=collection.intents,
     )
 
 
@@ -224,6 +225,7 @@ def identity(kind: ReportKind[Any], params: ReportParams, outlines: Sequence[Out
 
 def _known(outline: Outline) -> Iterator[Any]:
     yield outline.view.collection.uuid
-    yield asdict(outline.about)
+    # Reports from before there were intents stay the same, and the collection determines whether it has any.
+    yield {name: value for name, value in asdict(outline.about).items() if name != "intents"}
     yield [asdict(each) for each in outline.left_out]
     yield {key: each.id for key, each in outline.orders.items()}

@@ -74,6 +74,7 @@ class About:
     runs: int
     teams: int
     judgment_set: str = OFFICIAL
+    intents: bool = False
 
 
 @dataclass(frozen=True, slots=True)

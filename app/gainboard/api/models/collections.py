@@ -20,6 +20,7 @@ Limit = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
 Bytes = Annotated[int, Field(strict=True, ge=0, le=1 << 50)]
 Time = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
 _DEFAULTS = PolicySettings()
+INTENTS = "Whether documents are judged for the intents (subtopics) of a topic"
 
 
 def _as_set(share: float) -> int | float:
@@ -111,6 +112,7 @@ class NewCollection(BaseModel):
     gains: Text = Field("linear", description="The default gain setting: `3:2:1` (highest first), `linear`, ...")
     depth: Depth = Field(1000, description="The number of ranks of a run that are scored")
     order_by: OrderBy = Field("score", description="What determines the rank of a document")
+    intents: bool = Field(False, description=INTENTS)
     topics: Topics | None = Field(None, description="The topics, if they are known before the judgments")
     metrics: Metrics | None = Field(None, description="The metrics of a request that names none")
     policy: Policy = Policy()
@@ -118,8 +120,8 @@ class NewCollection(BaseModel):
 
 
 class CollectionChange(BaseModel):
-    """The settings to change. `levels` and `depth` can change only while nothing is stored. Once runs are judged,
-    `order_by` must change alone, by a job.
+    """The settings to change. `levels`, `depth` and `intents` can change only while nothing is stored. Once runs
+    are judged, `order_by` must change alone, by a job.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -129,6 +131,7 @@ class CollectionChange(BaseModel):
     gains: Text = "linear"
     depth: Depth = 1000
     order_by: OrderBy = "score"
+    intents: bool = Field(False, description=INTENTS)
     topics: Topics | Literal["from-qrels"] | None = Field(
         None, description="A list; or `from-qrels` for those of the newest published qrels, as they are now"
     )
@@ -167,6 +170,7 @@ class ShownCollection(Model):
     gains: str
     depth: int
     order_by: OrderBy = Field(description="What determines the rank of a document in the published qrels version")
+    intents: bool = Field(description=INTENTS)
     topics: list[str] | None
     metrics: list[str] | None
     policy: Policy

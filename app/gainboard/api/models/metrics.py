@@ -29,6 +29,7 @@ class ShownMetric(Model):
     reference: str
     graded: bool = Field(description="Whether the gain setting changes its scores")
     bounded: bool = Field(description="Whether all its scores lie in [0, 1]")
+    needs_intents: bool = Field(description="Whether it needs a collection with judgments by intent")
     takes_cutoff: bool
     parameters: list[ShownParameter]
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from gainboard.api.models.answers import Model, ShownWarning
 from gainboard.store.records import OrderBy
 
-Columns = Literal["trec", "topic-document-level", "topic-level-document"]
+Columns = Literal["trec", "topic-document-level", "topic-level-document", "topic-intent-document-level"]
 
 
 class ShownQrels(Model):

@@ -137,7 +137,7 @@ def _as_the_collection(parsed: argparse.Namespace, reading: FileReader) -> tuple
         shown = server.gainboard.collection(server.collection)
     if shown.topics is None:
         print(f"note: {shown.name} declares no topics, so those of the runs were not compared", file=sys.stderr)
-    reading = replace(reading, levels=shown.levels, depth=shown.depth, order_by=shown.order_by)
+    reading = replace(reading, levels=shown.levels, depth=shown.depth, order_by=shown.order_by, intents=shown.intents)
     return reading, Declared(shown.name, frozenset(shown.topics or ()))
 
 

@@ -14,7 +14,7 @@ from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadSetting
 from gainboard.store.records import FROM_QRELS
 
-SETTINGS = ("title", "gains", "depth", "order_by", "metrics", "public")
+SETTINGS = ("title", "gains", "depth", "order_by", "intents", "metrics", "public")
 COLUMNS = ("name", "title", "levels", "gains", "policy.phase", "public", "qrels_version", "created_at")
 
 
@@ -113,6 +113,11 @@ def _setting(parser: argparse.ArgumentParser) -> None:
         "--order-by", metavar="ORDER", help="what determines the rank of a document: score, score32, rank"
     )
     parser.add_argument(
+        "--intents",
+        action=argparse.BooleanOptionalAction,
+        help="whether documents are judged for the intents (subtopics) of a topic",
+    )
+    parser.add_argument(
         "--topics",
         metavar="FILE",
         help="a file with the topics; to change them, also from-qrels: those of the newest published qrels",
@@ -168,6 +173,7 @@ COMMAND = Group(
             [
                 Example("gainboard collection create robust --levels B,A,S --gains 3:2:1"),
                 Example("gainboard collection create binary --levels 1"),
+                Example("gainboard collection create diverse --levels 3 --intents", "with judgments by intent"),
             ],
         ),
         Command(

@@ -41,6 +41,8 @@ def _put(parsed: argparse.Namespace) -> int:
     Only organisers see a draft until it is published.
     """
     source: Any = sys.stdin.buffer if parsed.file == STANDARD_INPUT else parsed.file
+    if parsed.iprob is not None:
+        source = _with_probabilities(parsed.file, parsed.iprob)
     with connect_server(parsed) as server:
         try:
             put = server.gainboard.put_qrels(
@@ -58,6 +60,13 @@ def _put(parsed: argparse.Namespace) -> int:
     tell_of_warnings(parsed.file, put.warnings)
     _tell(put, server.collection)
     return 0
+
+
+def _with_probabilities(*names: str) -> bytes:
+    """Return the qrels and the probabilities of intents as one file."""
+    from gainboard.cli.files import read_end_to_end  # noqa: PLC0415 (with NumPy)
+
+    return read_end_to_end(names)
 
 
 def _list(parsed: argparse.Namespace) -> int:
@@ -169,6 +178,7 @@ def _tell(version: ShownQrels, collection: str) -> None:
 def _file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the judgments; - is standard input")
     parser.add_argument("--columns", choices=get_args(Columns), help="the layout (default: guessed from the lines)")
+    parser.add_argument("--iprob", metavar="FILE", help="the probabilities of intents: topic, intent, probability")
     parser.add_argument("--draft", action="store_true", help="do not publish it yet")
 
 
@@ -201,6 +211,7 @@ COMMAND = Group(
                 Example("gainboard qrels put qrels.txt -c web"),
                 Example("gainboard qrels put qrels.txt -c web --draft"),
                 Example("gainboard qrels put qrels.txt -c web --judgments second", "of a second assessor"),
+                Example("gainboard qrels put intents.txt -c diversity --iprob iprob.txt", "by intent (subtopic)"),
             ],
         ),
         Command(

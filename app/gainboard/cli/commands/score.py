@@ -78,5 +78,7 @@ COMMAND = Command(
         Example("gainboard score qrels.txt runs/* -m 'nDCG@10 P@5 RR' -f json > scores.json"),
         Example("gainboard score qrels.txt runs/* -f latex > scores.tex", "a table for a paper"),
         Example("gainboard score qrels.txt runs/* -m AP --ties range", "what equal retrieval scores decide"),
+        Example("gainboard score intents.txt runs/* --intents -m alpha-nDCG@20 -m ERR-IA@20", "subtopic qrels of TREC"),
+        Example("gainboard score intents.txt runs/* --iprob iprob.txt -m 'D#-nDCG@10'", "Dqrels and Iprob of NTCIR"),
     ],
 )

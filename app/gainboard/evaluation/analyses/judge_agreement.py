@@ -100,6 +100,9 @@ class JudgeAgreement(Analysis):
                     f'{label} needs more than the ranks of relevant documents. Leave it out, or give "pairs": "all".'
                 )
                 raise refuse("metrics", "needs-retrieval-scores", message)
+            if self.settings.pairs == "common" and self.matrices.metric(label).needs_intents:
+                message = f'{label} needs judgments by intent. Leave it out, or give "pairs": "all".'
+                raise refuse("metrics", "needs-intents", message)
         tested = pair_count(self.matrices.run_count) * len(self.metrics) * len(self._sets)
         require_at_most(MOST_TESTED_PAIRS, tested, PAIRS, "runs", "too-many-pairs")
         topics = max(len(each.topics) for each in (self.matrices, *self._sets))

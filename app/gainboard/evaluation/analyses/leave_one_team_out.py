@@ -91,6 +91,9 @@ class LeaveOneTeamOut(Analysis):
                     f"{label} needs more than the ranks of relevant documents, which this analysis has. Leave it out."
                 )
                 raise refuse("metrics", "needs-retrieval-scores", message)
+            if self.matrices.metric(label).needs_intents:
+                message = f"{label} needs judgments by intent, but this analysis has levels. Leave it out."
+                raise refuse("metrics", "needs-intents", message)
         scores = len(self.teams) * self.matrices.run_count * len(self.matrices.topics) * len(self.metrics)
         require_at_most(MOST_SCORES, scores, "scores over all teams", "metrics")
 

@@ -139,7 +139,7 @@ class Design:
         return list(dict.fromkeys(self.label(each, metric) for each in self.settings for metric in self.metrics))
 
     def _resolved(self, expression: str) -> str:
-        return resolve(expression, Scale(self.about.highest_level, self.about.depth)).label
+        return resolve(expression, Scale(self.about.highest_level, self.about.depth, self.about.intents)).label
 
 
 def plan(about: About, asked: LateArrivalParams) -> Iterator[Needed | LeftOut]:

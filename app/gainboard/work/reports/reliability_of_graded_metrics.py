@@ -137,7 +137,7 @@ class Design:
     def graded(self, gains: str | None = None) -> Names:
         """Return the graded metrics under a gain setting, by default the default one."""
         gains = gains or self.gains
-        scale = Scale(self.about.highest_level, self.about.depth)
+        scale = Scale(self.about.highest_level, self.about.depth, self.about.intents)
         if self.asked.metrics:
             own = (without(each, "gains") for each in self.asked.metrics)
             labels = [resolve(each, scale, query={"gains": gains}).label for each in own]

@@ -1,0 +1,166 @@
+"""Collections with judgments by intent: their qrels, their scores, and what the metrics are elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from tests.api.campaign import Campaign, judged, refused, run_text
+from tests.conftest import Service
+
+QRELS = """1 1 a 1
+1 1 b 2
+1 2 b 1
+1 2 c 1
+1 0 d 0
+2 1 a 1
+2 2 a 0
+"""
+PROBABILITIES = "1 1 0.75\n1 2 0.25\n2 1 0.5\n2 2 0.5\n"
+RUN = run_text({"1": ["d", "b", "x", "c"], "2": ["y", "a"]})
+OTHER = run_text({"1": ["a", "b", "c"], "2": ["a"]}, "other")
+DIVERSE = ("Irec@2", "alpha-nDCG@5", "ERR-IA@5", "D#-nDCG(gains=linear)@5", "P(ia=true)@2", "AP")
+Scores = Mapping[str, Mapping[str, float]]
+
+
+@pytest.fixture
+def campaign(service: Service) -> Campaign:
+    """A collection with intents, two topics and two runs."""
+    campaign = Campaign(service, intents=True)
+    assert campaign.put_qrels(QRELS).status_code == 201
+    assert campaign.submit(RUN).status_code == 201
+    assert campaign.submit(OTHER).status_code == 201
+    return campaign
+
+
+def scored(campaign: Campaign, *metrics: str, run: str = "tag", **query: Any) -> Scores:
+    """The scores of a run by expression and topic."""
+    found = campaign.scores(*metrics, run=run, topics="all", **query)
+    (own,) = found["runs"]
+    return {metric: own["topics"][found["asked"][metric]] for metric in metrics}
+
+
+def test_scores_by_intent_are_those_worked_by_hand(campaign: Campaign) -> None:
+    found = scored(campaign, *DIVERSE)
+    assert found["Irec@2"] == {"1": 1.0, "2": 1.0}
+    # At rank 2, b meets both intents (1 + 1); at rank 4, c meets the second one again (1/2). The ideal: b, c, a.
+    ideal = (2 / 1 + 0.5 / 2 + 0.5 / 3, 2 + 0.5 / 1.584962500721156 + 0.5 / 2)
+    gained = 2 / 1.584962500721156 + 0.5 / 2.321928094887362
+    assert found["alpha-nDCG@5"]["1"] == pytest.approx(gained / ideal[1], rel=1e-12)
+    most = 2 * sum(0.5 ** (rank - 1) / rank for rank in range(1, 6))
+    assert found["ERR-IA@5"]["1"] == pytest.approx((2 / 2 + 0.5 / 4) / most, rel=1e-12)
+    assert found["P(ia=true)@2"] == {"1": 0.5, "2": 0.5}
+    # Ordinary metrics take a document's highest level: a, b and c are relevant.
+    assert found["AP"]["1"] == pytest.approx((1 / 2 + 2 / 4) / 3, rel=1e-12)
+
+
+def test_probabilities_come_with_the_qrels_and_belong_to_their_version(campaign: Campaign) -> None:
+    assert scored(campaign, "AP(ia=true)")["AP(ia=true)"]["1"] == pytest.approx((1 / 4 + (1 / 2 + 2 / 4) / 2) / 2)
+    answer = campaign.put_qrels(QRELS + PROBABILITIES)
+    assert (answer.status_code, answer.json()["version"]) == (201, 2)
+    assert answer.json()["columns"] == "topic-intent-document-level"
+    assert (answer.json()["judged"], answer.json()["per_level"]) == (5, {"L0": 1, "L1": 3, "L2": 1})
+    ia = "AP(ia=true)"
+    assert scored(campaign, ia)[ia]["1"] == pytest.approx(0.75 / 4 + 0.25 * (1 / 2 + 2 / 4) / 2)
+    assert scored(campaign, ia)[ia]["2"] == pytest.approx(0.25)
+    assert scored(campaign, ia, qrels=1)[ia]["2"] == pytest.approx(0.5)
+    whole = campaign.get("/qrels/2").json()["sha256"]
+    text = campaign.organiser.get(f"{campaign.path}/qrels/2", headers={"Accept": "text/plain"})
+    assert text.text == QRELS + PROBABILITIES
+    assert text.headers["etag"] == f'"{whole}"'
+
+
+def test_a_run_that_comes_later_or_was_judged_by_an_old_version_has_the_same_scores(campaign: Campaign) -> None:
+    campaign.put_qrels(QRELS + PROBABILITIES)
+    late = campaign.submit(RUN, name="late")
+    assert late.status_code == 200  # the same bytes of the same team
+    campaign.submit(RUN.replace("tag", "again"), team="newt")
+    for version in (1, 2):
+        found = [scored(campaign, *DIVERSE, run=run, qrels=version) for run in ("tag", "again")]
+        assert found[0] == found[1]
+
+
+def test_boards_sweeps_comparisons_groups_and_jobs_take_these_metrics(campaign: Campaign) -> None:
+    board = campaign.get("/leaderboard", metric=DIVERSE, by="alpha-nDCG@5").json()
+    assert [row["name"] for row in board["rows"]] == ["other", "tag"]
+    assert campaign.get("/sweep", metric="D-Q@5", beta=["0", "1", "10"]).status_code == 200
+    assert refused(campaign.get("/sweep", metric="alphanDCG@5", alpha=["0", "1"])) == (422, "unknown-parameter")
+    compared = campaign.get("/compare", run=["other"], baseline="tag", metric="D#-nDCG@5")
+    assert compared.status_code == 200, compared.text
+    assert campaign.organiser.put(f"{campaign.path}/topic-groups/first", json=["1"]).status_code in (200, 201)
+    whole, part = campaign.scores("Irec@2", run="tag", topics="all"), campaign.scores("Irec@2", topics="first")
+    assert part["runs"][0]["mean"]["Irec@2"] == whole["runs"][0]["topics"]["Irec@2"]["1"]
+    params = {"metrics": ["alpha-nDCG@5", "nDCG(ia=true)@5"], "coefficients": ["kendall"]}
+    asked = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "rank-correlation", "params": params})
+    assert asked.status_code in (200, 202), asked.text
+
+
+def test_the_board_and_the_pages_of_topics_and_runs_show_such_a_collection(campaign: Campaign) -> None:
+    campaign.release(public=True)
+    client = campaign.service.anonymous
+    for path in ("", "?metric=alpha-nDCG%405", "/topics", "/topics/1", "/runs/tag", "/compare"):
+        page = client.get(f"/c/{campaign.name}{path}")
+        assert page.status_code == 200, path
+
+
+@pytest.mark.parametrize("expression", ["alpha-nDCG@5", "Irec@5", "AP(ia=true)"])
+def test_without_intents_the_metrics_are_refused(sqlite_service: Service, expression: str) -> None:
+    plain = judged(sqlite_service)
+    answer = plain.get("/scores", metric=expression)
+    assert refused(answer) == (422, "needs-intents")
+    assert "create a collection with intents" in answer.json()["detail"]
+    named = {"name": "elsewhere", "levels": 2, "metrics": [expression]}
+    assert plain.organiser.post("/v1/collections", json=named).json()["errors"][0]["code"] == "needs-intents"
+
+
+def test_the_catalogue_says_which_metrics_need_intents(sqlite_service: Service) -> None:
+    items = sqlite_service.anonymous.get("/v1/metrics").json()["items"]
+    needing = {each["name"] for each in items if each["needs_intents"]}
+    assert {"Irec", "DnDCG", "DQ", "DsharpnDCG", "DsharpQ", "alphanDCG", "ERRIA", "nERRIA"} == needing
+    assert all(("ia" in [p["name"] for p in each["parameters"]]) != each["needs_intents"] for each in items)
+
+
+def test_orders_of_ties_are_refused_for_them(sqlite_service: Service) -> None:
+    campaign = Campaign(sqlite_service, intents=True)
+    campaign.put_qrels(QRELS)
+    campaign.submit("1 Q0 a 1 1 tied\n1 Q0 c 2 1 tied\n2 Q0 a 1 1 tied\n")
+    assert campaign.get("/scores", metric="AP", ties="range").status_code == 200
+    answer = campaign.get("/scores", metric="Irec@5", ties="range")
+    assert refused(answer) == (422, "invalid-request")
+    assert answer.json()["errors"][0]["code"] == "needs-intents"
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        ("1 1 a 2\n", ["conflicting-judgment"]),
+        ("1 0 e 1\n", ["bad-intent"]),
+        ("1 1 1.5\n1 0 0.5\n", ["bad-probability", "bad-probability"]),
+        ("1 1 1\n", ["bad-probability"]),
+        ("1 1 0.4\n1 2 0.4\n", ["bad-probability"]),
+        ("1 a\n1 1 e 9\n", ["bad-columns", "bad-level"]),
+        ("".join(f"1 {intent} a 1\n" for intent in range(3, 103)), ["bad-intent"]),
+    ],
+)
+def test_a_faulty_file_says_what_is_wrong(sqlite_service: Service, more: str, codes: Sequence[str]) -> None:
+    answer = Campaign(sqlite_service, intents=True).put_qrels(QRELS + more)
+    assert refused(answer) == (422, "faulty-file")
+    assert sorted(each["code"] for each in answer.json()["errors"]) == sorted(codes)
+
+
+def test_rounded_probabilities_are_made_to_add_up_to_one(sqlite_service: Service) -> None:
+    campaign = Campaign(sqlite_service, intents=True)
+    answer = campaign.put_qrels(QRELS + "1 1 0.66\n1 2 0.33\n3 1 1\n")
+    assert [each["code"] for each in answer.json()["warnings"]] == ["normalised-probabilities", "ignored-probabilities"]
+    campaign.submit(RUN)
+    found = scored(campaign, "P(ia=true)@2")["P(ia=true)@2"]["1"]
+    assert found == pytest.approx(0.5, rel=1e-12)
+
+
+def test_intents_are_fixed_once_something_is_stored(campaign: Campaign) -> None:
+    assert refused(campaign.change(intents=False)) == (409, "setting-fixed")
+    assert campaign.organiser.get(campaign.path).json()["intents"] is True
+    fresh = Campaign(campaign.service)
+    assert fresh.change(intents=True).json()["intents"] is True
