@@ -97,6 +97,18 @@ def test_the_scores_of_tied_documents_are_those_of_the_page(rounded: Path, name:
     assert done.stdout == printed
 
 
+@pytest.mark.parametrize("name", ["equal", "probable"])
+def test_the_scores_of_diverse_rankings_are_those_of_the_page(tmp_path: Path, name: str) -> None:
+    page = DOCS["diversity.md"]
+    for file, content in re.findall(r"<!-- file: (\S+) -->\n```text\n(.*?)```", page, re.DOTALL):
+        (tmp_path / file).write_text(content, encoding="utf-8")
+    (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", page, re.DOTALL)
+    (printed,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", page, re.DOTALL)
+    done = shell(command, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == printed
+
+
 @pytest.fixture(scope="module")
 def of_clicks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the page about scores from elsewhere."""

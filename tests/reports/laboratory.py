@@ -29,6 +29,7 @@ def about(laboratory: Laboratory) -> About:
         topics=newest.topics,
         runs=len(stored),
         teams=len({run.team_id for run in stored}),
+        intents=collection.intents,
     )
 
 

@@ -1,0 +1,108 @@
+"""The report in the form of TREC's Web track, beside what ndeval computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+
+import pyndeval
+import pytest
+
+from gainboard.evaluation import collections, qrels, runs
+from gainboard.evaluation.intake import Body
+from gainboard.evaluation.runs import RunDetails
+from gainboard.exhibits import Panel
+from gainboard.work.layout.laid import LeftOut
+from gainboard.work.reports.web_track_diversity import NAMES
+from tests.analyses.laboratory import SETTINGS, Laboratory, opened
+from tests.api.campaign import run_text
+from tests.metrics.by_intent import ByIntent, Run, text_of
+from tests.metrics.test_diversity import case
+from tests.reports.laboratory import figures, laid, tables
+
+NAME = "web-track-diversity"
+
+
+def body(text: bytes) -> Body:
+    return Body(BytesIO(text))
+
+
+@pytest.fixture(scope="module")
+def judged() -> tuple[ByIntent, Mapping[str, Run]]:
+    """Judgments by intent, and four runs."""
+    return case(11)[0], {f"run-{seed}": case(seed)[1] for seed in (1, 2, 5, 8)}
+
+
+@pytest.fixture(scope="module")
+def laboratory(judged: tuple[ByIntent, Mapping[str, Run]], tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
+    return diverse(tmp_path_factory.mktemp("laboratory"), *judged)
+
+
+def diverse(folder: Path, qrels_by_intent: ByIntent, rankings: Mapping[str, Run]) -> Laboratory:
+    laboratory = opened(folder)
+    workspace, principal = laboratory.workspace, laboratory.principal
+    collections.create(workspace, principal, SETTINGS | {"intents": True, "metrics": None})
+    qrels.publish(workspace, principal, laboratory.name, body(text_of(qrels_by_intent)))
+    for name, ranking in rankings.items():
+        text = run_text({topic: documents for topic, documents in ranking.items() if documents}, name).encode()
+        runs.submit(workspace, principal, laboratory.name, body(text), RunDetails("team", name))
+    return laboratory
+
+
+def test_the_means_of_each_run_are_those_of_ndeval(
+    laboratory: Laboratory, judged: tuple[ByIntent, Mapping[str, Run]]
+) -> None:
+    table, (given, rankings) = tables(laid(laboratory, NAME))["Table 1"], judged
+    assert [column.title for column in table.columns][1:4] == ["@5", "@10", "@20"]
+    assert {row[0] for row in table.rows} == set(rankings)
+    for run, *means in table.rows:
+        expected = by_ndeval(given, rankings[str(run)])
+        for (name, _), mean in zip(NAMES.items(), means, strict=True):
+            assert mean == pytest.approx(expected[name], abs=1e-9), name
+    first = [row[3] for row in table.rows if isinstance(row[3], float)]
+    assert first == sorted(first, reverse=True)
+    assert len(first) == len(rankings)
+
+
+def by_ndeval(given: ByIntent, ranking: Run) -> dict[str, float]:
+    rows = [
+        (topic, intent, document, level)
+        for topic, intents in given.items()
+        for intent, levels in intents.items()
+        for document, level in levels.items()
+    ]
+    ranked = [(topic, doc, -float(rank)) for topic, its in ranking.items() for rank, doc in enumerate(its)]
+    found = pyndeval.ndeval(rows, ranked, list(NAMES))
+    defined = {topic for topic, intent, _, level in rows if level > 0 and intent != "0"}
+    return {name: sum(found.get(topic, {}).get(name, 0.0) for topic in defined) / len(defined) for name in NAMES}
+
+
+def test_its_rankings_are_correlated_and_its_topics_drawn(laboratory: Laboratory) -> None:
+    shown = laid(laboratory, NAME)
+    table = tables(shown)["Table 2"]
+    assert [column.title for column in table.columns][1:] == [
+        "nERR-IA@20",
+        "alpha-nDCG@20",
+        "P-IA@20",
+        "MAP-IA",
+        "strec@20",
+    ]
+    taus = [value for row in table.rows for value in row[1:] if isinstance(value, float)]
+    assert len(taus) == 15
+    assert all(-1 <= tau <= 1 for tau in taus)
+    (panel,) = figures(shown)["Figure 1"].panels
+    assert isinstance(panel, Panel)
+    assert [series.label for series in panel.series] == ["ERR-IA@20", "alpha-nDCG@20"]
+    hardest = [float(mean or 0) for mean in panel.series[0].y]
+    assert hardest == sorted(hardest)
+
+
+def test_a_collection_without_intents_has_nothing_of_it(tmp_path: Path) -> None:
+    laboratory = opened(tmp_path)
+    workspace, principal = laboratory.workspace, laboratory.principal
+    collections.create(workspace, principal, SETTINGS | {"metrics": None})
+    qrels.publish(workspace, principal, laboratory.name, body(b"1 0 a 1\n"))
+    (left_out,) = laid(laboratory, NAME)
+    assert isinstance(left_out, LeftOut)
+    assert "no judgments by intent" in left_out.why
