@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.campaign import Campaign, judged, refused, run_text
 from tests.conftest import Service
+from tests.waiting import over
 
 QRELS = """1 1 a 1
 1 1 b 2
@@ -164,3 +165,16 @@ def test_intents_are_fixed_once_something_is_stored(campaign: Campaign) -> None:
     assert campaign.organiser.get(campaign.path).json()["intents"] is True
     fresh = Campaign(campaign.service)
     assert fresh.change(intents=True).json()["intents"] is True
+
+
+def test_runs_that_are_ordered_anew_are_joined_by_intent_again(sqlite_service: Service) -> None:
+    campaign = Campaign(sqlite_service, intents=True)
+    campaign.put_qrels(QRELS)
+    by_rank = RUN.replace("1 Q0 d 1 1.0", "1 Q0 d 1 0.01")
+    campaign.submit(by_rank)
+    assert scored(campaign, "Irec@1")["Irec@1"]["1"] == 1.0  # b is first by score
+    answer = campaign.change(order_by="rank")
+    assert answer.status_code == 202, answer.text
+    assert over(campaign.organiser, answer.headers["location"])["state"] == "succeeded"
+    assert scored(campaign, "Irec@1")["Irec@1"]["1"] == 0.0
+    assert scored(campaign, "Irec@2", qrels=1)["Irec@2"]["1"] == 1.0

@@ -301,3 +301,12 @@ def test_scores_do_not_depend_on_the_other_runs_and_topics() -> None:
     assert some.places is not None
     part = several.only(some.places, some.judgments)
     np.testing.assert_array_equal(score_all(metrics, part), score_all(metrics, several)[:, :, some.places])
+
+
+def test_rankings_with_equal_levels_of_other_intents_are_not_alike() -> None:
+    qrels: ByIntent = {"t": {"1": {"a": 1, "b": 1}, "2": {"c": 1}}}
+    runs = judged(index_of(qrels), {"t": ["a", "b"]}, {"t": ["b", "a"]}, {"t": ["a", "c"]}, {"t": ["x", "y"]})
+    same, swapped, other, none = runs.marks()[:, 0].tolist()
+    assert same == swapped
+    assert len({same, other, none}) == 3
+    assert none == 0
