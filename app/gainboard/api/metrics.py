@@ -36,6 +36,7 @@ def _show(metric: Metric) -> ShownMetric:
                 limits=each.limits,
                 schema=dict(each.schema),
                 description=each.description,
+                only_in_expressions=each.only_in_expressions,
             )
             for each in metric.parameters
         ],

@@ -17,6 +17,7 @@ class ShownParameter(Model):
     limits: str
     schema_: dict[str, Any] = Field(alias="schema")
     description: str
+    only_in_expressions: bool = Field(description="Whether requests cannot give a default for it")
 
 
 class ShownMetric(Model):
