@@ -310,3 +310,12 @@ def test_rankings_with_equal_levels_of_other_intents_are_not_alike() -> None:
     assert same == swapped
     assert len({same, other, none}) == 3
     assert none == 0
+
+
+def test_a_default_of_a_request_means_the_other_metrics_of_this_parameter() -> None:
+    labels = [
+        resolve(each, Scale(H, intents=True), query={"gamma": "0.7", "alpha": "0.1"}).label
+        for each in ("D#-nDCG@5", "alpha-nDCG@5", "NCUrbP")
+    ]
+    assert labels[:2] == ["DsharpnDCG(gains=linear,gamma=0.5)@5", "alphanDCG(alpha=0.5)@5"]
+    assert "gamma=0.7" in labels[2]

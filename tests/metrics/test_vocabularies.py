@@ -167,7 +167,7 @@ def test_every_name_of_the_tools_is_known_or_told() -> None:
     ("names", "expression", "message"),
     [
         ("ir_measures", "SetR", "SetR of ir_measures is not here. The nearest by meaning is R@1000"),
-        ("ir_measures", "alpha_nDCG", "nearest by meaning is nDCG@10"),
+        ("ir_measures", "alpha_DCG", "nearest by meaning is alpha_nDCG@20"),
         ("ir_measures", "RBP", r"'RBP' needs rel, such as RBP\(rel=1\)"),
         ("ir_measures", "RBP(rel=1)@10", "has no cut-off here"),
         ("ntcireval", "nDCG", "'nDCG' needs a cut-off, such as nDCG@10"),

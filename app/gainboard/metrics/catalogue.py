@@ -149,11 +149,13 @@ def every_metric() -> tuple[Metric, ...]:
     return tuple(_METRICS)
 
 
-def every_parameter() -> Mapping[str, Parameter]:
-    """Return the parameters of all metrics by name."""
-    return {parameter.name: parameter for metric in reversed(_METRICS) for parameter in metric.parameters}
+def every_parameter() -> list[Parameter]:
+    """Return the parameters of all metrics, those of one name and meaning once."""
+    every = (each for metric in reversed(_METRICS) for each in metric.parameters)
+    return list({(each.name, each.description): each for each in every}.values())
 
 
 def query_parameters() -> Mapping[str, Parameter]:
     """Return the parameters for which a request may give defaults, for all its metrics, by name."""
-    return {name: each for name, each in every_parameter().items() if not each.only_in_expressions}
+    every = (each for metric in reversed(_METRICS) for each in metric.parameters)
+    return {each.name: each for each in every if not each.only_in_expressions}

@@ -70,7 +70,10 @@ def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -
     _check_keys(parsed, metric)
     _check_defaults(query + collection, scale)
     texts = dict(() if spelling.pinned else collection + query) | parsed.arguments
-    values = {parameter.name: _value(parameter, texts, scale) for parameter in metric.parameters}
+    values = {
+        each.name: _value(each, parsed.arguments if each.only_in_expressions else texts, scale)
+        for each in metric.parameters
+    }
     bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
     if bound.needs_intents and not scale.intents:
         raise NeedsIntents(

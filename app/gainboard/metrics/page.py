@@ -35,7 +35,7 @@ def renewed(page: str) -> str:
 def _table() -> Iterator[str]:
     yield "| parameter | default | valid values | metrics | meaning |"
     yield "| --- | --- | --- | --- | --- |"
-    for parameter in every_parameter().values():
+    for parameter in every_parameter():
         name = f"`{parameter.name}`" + ("*" if parameter.always_shown else "")
         limits, owners = parameter.limits, _owners(parameter)
         yield f"| {name} | `{_default(parameter)}` | {limits} | {owners} | {parameter.description} |"
@@ -43,7 +43,10 @@ def _table() -> Iterator[str]:
 
 
 def _owners(parameter: Parameter) -> str:
-    having = [metric for metric in every_metric() if parameter.name in {each.name for each in metric.parameters}]
+    meaning = (parameter.name, parameter.description)
+    having = [
+        metric for metric in every_metric() if meaning in {(each.name, each.description) for each in metric.parameters}
+    ]
     if len(having) == len(every_metric()):
         return "every metric"
     if having == [metric for metric in every_metric() if not metric.needs_intents]:
