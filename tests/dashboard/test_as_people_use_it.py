@@ -212,7 +212,7 @@ def test_every_analysis_starts_from_its_form_as_it_is(demo_service: Service) -> 
     person.client.close()
     # The order is already that of the collection, a version must be chosen, or a judgment set, and the judgments come
     # from no pool.
-    assert set(refused) <= {"rejudge", "judge", "judge-agreement", "leave-one-team-out"}
+    assert set(refused) <= {"rejudge", "judge", "judge-agreement", "leave-one-team-out", "web-track-diversity"}
 
 
 def test_back_leads_to_the_metric_before(browser_page: Watched) -> None:
