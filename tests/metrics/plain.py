@@ -289,6 +289,69 @@ def judged(t: Topic, cutoff: int) -> float:
     return sum(t.retrieved[r - 1] is not None for r in ranks) / len(ranks) if ranks else 0.0
 
 
+@define("Unjudged")
+def unjudged(t: Topic, cutoff: int) -> float:
+    return sum(t.retrieved[r - 1] is None for r in t.cut(cutoff)) / cutoff
+
+
+def found(t: Topic) -> int:
+    return t.count(len(t.retrieved))
+
+
+@define("setP")
+def set_p(t: Topic) -> float:
+    return found(t) / len(t.retrieved) if t.retrieved else 0.0
+
+
+@define("setRecall")
+def set_recall(t: Topic) -> float:
+    return found(t) / t.R
+
+
+@define("setF")
+def set_f(t: Topic, weight: float) -> float:
+    precision, share = set_p(t), set_recall(t)
+    return (weight + 1) * precision * share / (weight * precision + share) if found(t) else 0.0
+
+
+@define("setAP")
+def set_ap(t: Topic) -> float:
+    return set_p(t) * set_recall(t)
+
+
+@define("setRelP")
+def set_relative_p(t: Topic) -> float:
+    return found(t) / min(len(t.retrieved), t.R) if t.retrieved else 0.0
+
+
+@define("relP")
+def relative_p(t: Topic, cutoff: int) -> float:
+    return t.count(cutoff) / min(cutoff, t.R)
+
+
+@define("IPrec")
+def interpolated_precision(t: Topic, recall: float) -> float:
+    needed = max(1, math.ceil(recall * t.R - 1e-9))
+    return max((t.count(r) / r for r in t.cut(None) if t.count(r) >= needed), default=0.0)
+
+
+@define("AP11pt")
+def eleven_points(t: Topic) -> float:
+    return sum(interpolated_precision(t, tenth / 10) for tenth in range(11)) / 11
+
+
+@define("RprecMult")
+def rprec_multiple(t: Topic, multiple: float) -> float:
+    rank = int(multiple * t.R + 0.9)
+    return t.count(rank) / rank if rank else 0.0
+
+
+@define("binG")
+def bin_g(t: Topic) -> float:
+    above = [sum(not t.isrel(i) for i in range(1, r)) for r in t.relevant_ranks(None)]
+    return sum(1 / math.log2(2 + each) for each in above) / t.R
+
+
 def nonrelevant(t: Topic, levels: Sequence[int | None]) -> int:
     return sum(level is not None and 0 <= level < t.rel for level in levels)
 

@@ -157,8 +157,10 @@ def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(metric: Metric, 
     np.testing.assert_allclose(in_small, in_large, rtol=1e-12)
 
 
-RISES = [metric for metric in BOUNDED if metric.sorted_is_best and metric.name not in ("ADM", "RBPresidual")]
-"""ADM looks at scores, and a residual falls when a judged document moves up."""
+RISES = [
+    metric for metric in BOUNDED if metric.sorted_is_best and metric.name not in ("ADM", "RBPresidual", "Unjudged")
+]
+"""ADM looks at scores. A residual and Unjudged fall when a judged document moves up."""
 
 
 @pytest.mark.parametrize("metric", RISES, ids=lambda metric: metric.name)
@@ -174,9 +176,13 @@ def test_a_better_document_that_moves_up_never_costs(metric: Metric, case: Case,
     assert after >= before - 1e-12
 
 
-LESS_THAN_ONE = ("P", "ADM", "ERR", "iRBU", "EBR", "RBP", "RBPresidual", "infAP", "ERRIA")
-"""P and ERRIA divide by ranks that nothing relevant can fill, ADM looks at scores, no document stops all users of ERR,
-iRBU and EBR, those of RBP go on beyond the end, and infAP is smoothed."""
+LESS_THAN_ONE = (
+    *("P", "RprecMult", "setP", "setF", "setAP", "ADM", "ERR", "iRBU", "EBR", "RBP", "RBPresidual", "infAP", "ERRIA"),
+    "Unjudged",
+)
+"""P, RprecMult, ERRIA and the metrics of sets divide by ranks that no relevant document can fill, ADM looks at scores,
+no document stops all users of ERR, iRBU and EBR, those of RBP go on beyond the end, infAP is smoothed, and an ideal
+list has no unjudged document."""
 PROMISES = [metric for metric in BOUNDED if metric.name not in LESS_THAN_ONE]
 
 
@@ -241,6 +247,15 @@ def test_a_residual_of_condensed_rankings_is_refused() -> None:
         ("NCUrbBR(gamma=.5)", "NCUrbBR(beta=1,gains=linear,gamma=0.5)"),
         ("success_5", "Success@5"),
         ("Judged", "Judged@20"),
+        ("Unjudged", "Unjudged@20"),
+        ("unj_5", "Unjudged@5"),
+        ("relative_P_5", "relP@5"),
+        ("setF", "setF(weight=1)"),
+        ("set_F_0.25", "setF(weight=0.25)"),
+        ("IPrec", "IPrec(recall=0.1)"),
+        ("iprec_at_recall_0.00", "IPrec(recall=0)"),
+        ("Rprec_mult_1.20(rel=2)", "RprecMult(multiple=1.2,rel=2)"),
+        ("11pt_avg", "AP11pt"),
     ],
 )
 def test_labels_show_what_tools_disagree_on(expression: str, label: str) -> None:
@@ -258,6 +273,14 @@ def test_labels_show_what_tools_disagree_on(expression: str, label: str) -> None
         ("bpref@10", "bpref takes no cut-off"),
         ("infAP@10", "infAP takes no cut-off"),
         ("Judged@R", "takes a fixed cut-off only"),
+        ("Unjudged@R", "takes a fixed cut-off only"),
+        ("IPrec@10", "IPrec takes no cut-off"),
+        ("IPrec(recall=1.1)", "recall=1.1: must be a number >= 0, at most 1"),
+        ("iprec_at_recall_2", "recall=2: must be a number >= 0, at most 1"),
+        ("set_F_2(weight=1)", "weight is given twice"),
+        ("RprecMult(multiple=0)", "multiple=0: must be a number > 0, at most 1000"),
+        ("P_1.5", "there is no metric 'P_1.5'. Did you mean P_10"),
+        ("iprec_at_recall_x", "Did you mean iprec_at_recall_0.50"),
         ("RBPresidual@R", "takes a fixed cut-off only"),
     ],
 )

@@ -32,6 +32,9 @@ VALUES = {
     "stop_scale": ("3",),
     "p": ("0.5", "0.8", "0.95", "0.999"),
     "gamma": ("0.1", "0.95"),
+    "recall": ("0", "0.1", "0.33", "0.5", "1"),
+    "multiple": ("0.01", "0.2", "1", "1.5", "2", "1000"),
+    "weight": ("0", "0.25", "1", "4"),
     "stops": ("4:2:1", "1:1:1", "exp", "adjust(10:5:1)"),
 }
 """What the tests choose from; `mean` is not about topics."""

@@ -15,7 +15,9 @@ from gainboard.metrics import (  # noqa: F401
     normalised_utility,
     precision,
     rank_biased,
+    recall_points,
     reciprocal,
+    sets,
     stopping,
     weighted,
 )

@@ -17,17 +17,19 @@ from gainboard.metrics.views import BinaryRankings, GradedRankings, ScoredRankin
 View = TypeVar("View", bound=BinaryRankings | IntentRankings)
 NUMBERED: Final = "_l"
 """The end of an alias that contains the cut-off in place of l: `map_cut_l` stands for `map_cut_10` and so on."""
+VALUED: Final = "_x"
+"""The end of an alias that contains the value of the metric's first parameter in place of x: `Rprec_mult_0.50`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Metric:
     """An effectiveness metric. Its parameters are read from the signature of its function, the kernel.
 
-    `aliases` may contain a placeholder for the cut-off (`NUMBERED`). `reference` is the source of the definition.
-    `bounded` tells that all scores are in [0, 1] under the default parameters, for all gains. `sorted_is_best` tells
-    that of all orders of some documents, descending and ascending levels have the highest and the lowest score.
-    `on_every_topic` tells that topics without relevant documents have a score, too. `score_of_missing` is the score of
-    a topic that the run lacks.
+    `aliases` may contain a placeholder for the cut-off (`NUMBERED`) or a parameter (`VALUED`). `reference` is the
+    source of the definition. `bounded` tells that all scores are in [0, 1] under the default parameters, for all gains.
+    `sorted_is_best` tells that of all orders of some documents, descending and ascending levels have the highest and
+    the lowest score. `on_every_topic` tells that topics without relevant documents have a score, too.
+    `score_of_missing` is the score of a topic that the run lacks.
     """
 
     name: str

@@ -36,8 +36,8 @@ _BY_PLACE: Final = frozenset(("rank", "weight", "reciprocals", "ideal_cumulative
 _BY_ORDER: Final = frozenset(
     (
         *_BY_PLACE,
-        *("count", "weight_of_count", "judged_rank", "judged_weight", "cumulative_gain", "product_above"),
-        *("rows_upto", "at_first", "at_last", "at_preferred"),
+        *("count", "weight_at", "judged_rank", "judged_weight", "cumulative_gain", "product_above"),
+        *("rows_upto", "largest", "at_first", "at_last", "at_preferred"),
     )
 )
 """The operations that depend on the order of documents."""
@@ -113,7 +113,7 @@ def _kind(each: Value) -> _Kind:
     if name in ("sum", "at_first") or (name == "at_last" and each.operands[0].operation == "count"):
         is_known = kinds[0] is not _Kind.OTHER and kinds[1] is _Kind.FIXED
         return _Kind.LINEAR if is_known else _Kind.OTHER
-    if name in ("spread", "rows_upto", "minimum", "maximum", "absolute"):
+    if name in ("spread", "rows_upto", "minimum", "maximum", "floor", "absolute"):
         # A random number of a ranking is not independent of the rows of the same ranking.
         return _Kind.FIXED if most is _Kind.FIXED else _Kind.OTHER
     return _Kind.OTHER

@@ -69,10 +69,10 @@ def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -
     metric = spelling.metric
     _check_keys(parsed, metric)
     _check_defaults(query + collection, scale)
-    texts = dict(() if spelling.pinned else collection + query) | parsed.arguments
+    own = _arguments_of(parsed, spelling)
+    texts = dict(() if spelling.pinned else collection + query) | own
     values = {
-        each.name: _value(each, parsed.arguments if each.only_in_expressions else texts, scale)
-        for each in metric.parameters
+        each.name: _value(each, own if each.only_in_expressions else texts, scale) for each in metric.parameters
     }
     bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
     if bound.needs_intents and not scale.intents:
@@ -103,6 +103,14 @@ def _arguments(expression: str, text: str | None) -> dict[str, str]:
             raise BadExpression(f"{expression}: {key} is given twice")
         arguments[key] = value
     return arguments
+
+
+def _arguments_of(parsed: _Parsed, spelling: Spelling) -> dict[str, str]:
+    """Return the parameters that the expression gives, within its name or in brackets."""
+    named = dict([spelling.argument]) if spelling.argument else {}
+    for key in named.keys() & parsed.arguments.keys():
+        raise BadExpression(f"{parsed.text}: {key} is given twice")
+    return named | parsed.arguments
 
 
 def _check_keys(parsed: _Parsed, metric: Metric) -> None:

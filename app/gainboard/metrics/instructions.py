@@ -19,9 +19,7 @@ from gainboard.metrics.kernels import CODES, COUNTS
 from gainboard.metrics.program import MOST_PROGRAMS, Program, Step
 from gainboard.metrics.values import Space
 
-COMPILED: Final = frozenset(
-    {*CODES} - {"by_ranking"} | {*BY_RANKING, "spread", "rank", "judged_rank", "count", "weight_of_count"}
-)
+COMPILED: Final = frozenset({*CODES} - {"by_ranking"} | {*BY_RANKING, "spread", "rank", "judged_rank", "count"})
 """The operations with a compiled form. `plain` computes the metrics that need another operation."""
 _WIDTH: Final = 9
 Given: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...]]
@@ -72,8 +70,6 @@ def instructions_of(program: Program) -> Instructions:
             settings = (scales.index((bool(fixed[0]), bool(fixed[1]))),)
         elif operation in BY_RANKING:
             operation, settings, fixed = "by_ranking", (given.index(_given(step)),), ()
-        elif operation == "weight_of_count":
-            operation, fixed = "weight", (COUNTS + fixed[0],)  # counts follow the ranks
         padded = ((*part, 0, 0)[:2] for part in (operands, settings, fixed))
         return [CODES[operation], step.space, step.target, *(number for part in padded for number in part)]
 
@@ -114,10 +110,8 @@ def _kinds_read(program: Program) -> int:
 def _levels_counted(program: Program) -> int:
     if any(step.operation == "cumulative_gain" for step in program.rest):
         return sys.maxsize
-    return max((step.fixed[0] + 1 for step in program.rest if step.operation in _COUNTED), default=0)
+    return max((step.fixed[0] + 1 for step in program.rest if step.operation == "count"), default=0)
 
 
-_COUNTED: Final = frozenset(("count", "weight_of_count"))
-"""The operations whose first fixed number is a level whose count is read."""
 _AT_RANKS: Final = frozenset(("rank", "judged_rank", "weight", "ideal_cumulative_gain", "reciprocals", "rows_upto"))
 """The operations whose first fixed number is a kind of rank: 0, or 1 for condensed ranks, or 2."""

@@ -14,12 +14,12 @@ import numpy as np
 from gainboard.compiled import njit
 
 _OPERATIONS: Final = (
-    *("add", "subtract", "multiply", "divide", "minimum", "maximum", "absolute"),
+    *("add", "subtract", "multiply", "divide", "minimum", "maximum", "floor", "absolute"),
     *("number", "levels", "gains", "relevant_count", "at_highest_level"),
     *("ideal_total", "ideal_precisions", "ideal_gain", "ideal_stopping"),
-    *("by_level", "weight", "cumulative_gain", "ideal_cumulative_gain"),
+    *("by_level", "weight", "weight_at", "cumulative_gain", "ideal_cumulative_gain"),
     *("product_above", "reciprocals", "relevant_only", "system_score", "by_ranking"),
-    *("all_rows", "rows_upto", "sum", "at_last", "at_first", "at_preferred", "score"),
+    *("all_rows", "rows_upto", "sum", "largest", "at_last", "at_first", "at_preferred", "score"),
     *("spread number", "spread topic", "spread ranking"),
 )
 CODES: Final = {name: number for number, name in enumerate(_OPERATIONS)}
@@ -30,21 +30,21 @@ OPERATION, SPACE, TARGET, OPERAND, SETTING, FIXED = 0, 1, 2, 3, 5, 7
 # Codes as module constants, which the compiler treats as constants. They must be defined in this file, because compiled
 # code is renewed only if its own file changes.
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = (CODES[name] for name in ("add", "subtract", "multiply", "divide"))
-_MINIMUM, _MAXIMUM, _ABSOLUTE = (CODES[name] for name in ("minimum", "maximum", "absolute"))
+_MINIMUM, _MAXIMUM, _FLOOR, _ABSOLUTE = (CODES[name] for name in ("minimum", "maximum", "floor", "absolute"))
 _NUMBER, _LEVELS, _GAINS = (CODES[name] for name in ("number", "levels", "gains"))
 _SPREAD_NUMBER, _SPREAD_TOPIC, _SPREAD_RANKING = (CODES[f"spread {name}"] for name in ("number", "topic", "ranking"))
 _RELEVANT_COUNT, _AT_HIGHEST_LEVEL = CODES["relevant_count"], CODES["at_highest_level"]
 _IDEAL_TOTAL, _IDEAL_PRECISIONS, _IDEAL_GAIN = (CODES[f"ideal_{name}"] for name in ("total", "precisions", "gain"))
 _IDEAL_STOPPING = CODES["ideal_stopping"]
-_BY_LEVEL, _WEIGHT = CODES["by_level"], CODES["weight"]
+_BY_LEVEL, _WEIGHT, _WEIGHT_AT = (CODES[name] for name in ("by_level", "weight", "weight_at"))
 _CUMULATIVE_GAIN, _IDEAL_CUMULATIVE_GAIN = CODES["cumulative_gain"], CODES["ideal_cumulative_gain"]
 _PRODUCT_ABOVE, _RECIPROCALS, _RELEVANT_ONLY = (
     CODES[name] for name in ("product_above", "reciprocals", "relevant_only")
 )
 _SYSTEM_SCORE, _BY_RANKING = CODES["system_score"], CODES["by_ranking"]
 _ALL_ROWS, _ROWS_UPTO = CODES["all_rows"], CODES["rows_upto"]
-_SUM, _AT_LAST, _AT_FIRST, _AT_PREFERRED, _SCORE = (
-    CODES[name] for name in ("sum", "at_last", "at_first", "at_preferred", "score")
+_SUM, _LARGEST, _AT_LAST, _AT_FIRST, _AT_PREFERRED, _SCORE = (
+    CODES[name] for name in ("sum", "largest", "at_last", "at_first", "at_preferred", "score")
 )
 _LEVEL, _TOPIC, _RANKING, _ROW = 1, 2, 3, 4
 COUNTS: Final = 3
@@ -161,6 +161,9 @@ def _combine(operation: Any, one: Any, other: Any, out: Any, count: Any) -> None
     elif operation == _MAXIMUM:
         for place in range(count):
             out[place] = one[place] if one[place] >= other[place] or one[place] != one[place] else other[place]
+    elif operation == _FLOOR:
+        for place in range(count):
+            out[place] = np.floor(one[place])
     else:
         for place in range(count):
             out[place] = abs(one[place])
@@ -456,6 +459,11 @@ def _take_rest(
                 for ranking in range(rankings):
                     first, count = at[ranking], int(found[ranking])
                     out[ranking] = values[first] + _pairwise(values, first + 1, count - 1) if count else 0.0
+            elif operation == _LARGEST:
+                values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
+                for ranking in range(rankings):
+                    first, count = at[ranking], int(found[ranking])
+                    out[ranking] = values[first : first + count].max() if count else 0.0
             elif operation in (_AT_LAST, _AT_FIRST, _AT_PREFERRED):
                 values, found, out = by_row[step[OPERAND]], by_ranking[step[OPERAND + 1]], by_ranking[target]
                 for ranking in range(rankings):
@@ -485,6 +493,8 @@ def _take_rest(
                     )
             elif operation == _WEIGHT:
                 _look_up(tables.weights[setting], rank[step[FIXED], :rows], by_row[target, :rows])
+            elif operation == _WEIGHT_AT:
+                _look_up(tables.weights[setting], by_row[step[OPERAND], :rows], by_row[target, :rows])
             elif operation == _CUMULATIVE_GAIN:
                 gains, lowest = tables.step[setting], tables.rel[setting]
                 for ranking in range(rankings):

@@ -8,16 +8,20 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gainboard.errors import BadExpression
-from gainboard.metrics.catalogue import NUMBERED, Metric, every_metric
+from gainboard.metrics.catalogue import NUMBERED, VALUED, Metric, every_metric
 from gainboard.metrics.presets import every_preset, find_preset
 
 
 class Spelling(NamedTuple):
-    """The meaning of a name: the metric, a cut-off (as in `P_10`), and whether it is pinned to trec_eval's meaning."""
+    """The meaning of a name: the metric, a cut-off (as in `P_10`), and whether it is pinned to trec_eval's meaning.
+
+    `argument` is a parameter and its value (as in `Rprec_mult_0.50`), or nothing.
+    """
 
     metric: Metric
     cutoff: str | None = None
     pinned: bool = False
+    argument: tuple[str, str] | tuple[()] = ()
 
 
 def is_pinned(alias: str) -> bool:
@@ -29,7 +33,9 @@ def is_pinned(alias: str) -> bool:
 
 
 def _example(alias: str) -> str:
-    """Return the alias with a cut-off in place of its placeholder, if it has one."""
+    """Return the alias with a cut-off or a value in place of its placeholder, if it has one."""
+    if alias.endswith(VALUED):
+        return f"{alias.removesuffix(VALUED)}_0.50"
     return f"{alias.removesuffix(NUMBERED)}_10" if alias.endswith(NUMBERED) else alias
 
 
@@ -73,13 +79,21 @@ def find(name: str, *, bare: bool) -> Spelling:
             "one metric here, such as nDCG@10"
         )
     _check_plus(name, bare, known)
-    numbered = re.fullmatch(r"(.*_)([0-9]+)", name, re.DOTALL)
-    found = known.get(f"{numbered[1]}l" if numbered else name)
-    if found is None or name.lower().endswith(NUMBERED):
+    numbered = re.fullmatch(r"(.*)_([0-9]+(?:\.[0-9]+)?)", name, re.DOTALL)
+    found = _numbered(known, *numbered.groups()) if numbered else known.get(name)
+    if found is None or name.lower().endswith((NUMBERED, VALUED)):
         nearest = ", ".join(known.nearest(name))
         hint = f"Did you mean {nearest}?" if nearest else "GET /v1/metrics lists all metrics."
         raise BadExpression(f"there is no metric {name!r}. {hint}")
-    return found._replace(cutoff=numbered[2]) if numbered else found
+    return found
+
+
+def _numbered(known: _Names, stem: str, number: str) -> Spelling | None:
+    """Return the meaning of a name that ends with a number: a cut-off, or the value of the first parameter."""
+    if number.isdigit() and (found := known.get(stem + NUMBERED)):
+        return found._replace(cutoff=number)
+    found = known.get(stem + VALUED)
+    return found and found._replace(argument=(found.metric.parameters[0].name, number))
 
 
 def _check_plus(name: str, bare: bool, known: _Names) -> None:

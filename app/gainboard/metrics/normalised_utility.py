@@ -19,7 +19,7 @@ _SAKAI = "Sakai and Robertson, Modelling a user population for designing informa
 
 def rank_biased_share(rankings: BinaryRankings, found: Found, gamma: Decay) -> Value:
     """Return the share of users who stop at each relevant document: gamma^(count(r)-1), over the sum for all R."""
-    return found.discount_of_count(Geometric(gamma)) / rankings.geometric_sum(gamma)
+    return found.discount_at(found.count, Geometric(gamma)) / rankings.geometric_sum(gamma)
 
 
 @metric("NCUguP", title="NCU, graded-uniform, with precision", reference=_SAKAI, sorted_is_best=False)

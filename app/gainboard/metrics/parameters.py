@@ -63,20 +63,26 @@ class Parameter:
 
 
 def number(
-    name: str, description: str, *, least: float | None = None, above: float = 0, below: float | None = None
+    name: str,
+    description: str,
+    *,
+    least: float | None = None,
+    above: float = 0,
+    below: float | None = None,
+    most: float = _LARGEST,
 ) -> Parameter:
-    """Return a parameter whose values are numbers: >= `least` if given, else > `above`; < `below`, or at most 1e100.
+    """Return a parameter whose values are numbers: >= `least` if given, else > `above`; < `below`, or <= `most`.
 
     The parameter is always shown in labels.
     """
 
     def read(text: str, scale: Scale) -> float | None:
         value = read_number(text)
-        if value is None or (value > _LARGEST if below is None else value >= below):
+        if value is None or (value > most if below is None else value >= below):
             return None
         return value if (value > above if least is None else value >= least) else None
 
-    end = f"at most {_LARGEST:g}" if below is None else f"< {below:g}"
+    end = f"at most {most:g}" if below is None else f"< {below:g}"
 
     return Parameter(
         name=name,
@@ -85,7 +91,7 @@ def number(
         schema={
             "type": "number",
             **({"exclusiveMinimum": above} if least is None else {"minimum": least}),
-            **({"maximum": _LARGEST} if below is None else {"exclusiveMaximum": below}),
+            **({"maximum": most} if below is None else {"exclusiveMaximum": below}),
         },
         read_text=read,
         write=format_number,
@@ -234,6 +240,15 @@ Decay = Annotated[
         number("gamma", "The number of users who stop at a relevant document, over that at the one above.", below=1),
         always_shown=False,
     ),
+]
+RecallPoint = Annotated[
+    Number, number("recall", "The share of the relevant documents that must be retrieved.", least=0, most=1)
+]
+Multiple = Annotated[
+    Number, number("multiple", "The rank, as a multiple of R, the topic's number of relevant documents.", most=1000)
+]
+RecallWeight = Annotated[
+    Number, number("weight", "The weight of recall compared with precision; the square of the beta of F-beta.", least=0)
 ]
 Stops = Annotated[GainSetting | None, _STOPS]
 Penalties = Annotated[Value, _PENALTIES]

@@ -232,8 +232,8 @@ def _weight(work: _Work, step: Step) -> Any:
     return work.settings[step.settings[0]].at(work.rankings.ranks[step.fixed[0]])
 
 
-def _weight_of_count(work: _Work, step: Step) -> Any:
-    return work.settings[step.settings[0]].at(work.rankings.counts[step.fixed[0]].astype(np.intp))
+def _weight_at(work: _Work, step: Step, ranks: Any) -> Any:
+    return work.settings[step.settings[0]].at(ranks.astype(np.intp))
 
 
 def _reciprocals(work: _Work, step: Step) -> Any:
@@ -265,6 +265,10 @@ def _rows_upto(work: _Work, step: Step, limit: Any) -> Any:
 
 def _sum(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
     return rows.placed(rows.reduced(np.add, values))
+
+
+def _largest(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
+    return rows.placed(rows.reduced(np.maximum, values))
 
 
 def _at_last(work: _Work, step: Step, values: Any, rows: Rows) -> Any:
@@ -309,6 +313,7 @@ _ARITHMETIC: Final[Mapping[str, Callable[..., Any]]] = {
     "divide": np.divide,
     "minimum": np.minimum,
     "maximum": np.maximum,
+    "floor": np.floor,
     "absolute": np.abs,
 }
 """The functions of arithmetic operations, by name. Their arguments are only the operands."""
@@ -331,7 +336,7 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "ideal_cumulative_gain": _ideal_cumulative_gain,
     "product_above": _product_above,
     "weight": _weight,
-    "weight_of_count": _weight_of_count,
+    "weight_at": _weight_at,
     "reciprocals": _reciprocals,
     "system_score": _system_score,
     **dict.fromkeys(BY_RANKING, _by_ranking),
@@ -339,6 +344,7 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "all_rows": _all_rows,
     "rows_upto": _rows_upto,
     "sum": _sum,
+    "largest": _largest,
     "at_last": _at_last,
     "at_first": _at_first,
     "at_preferred": _at_preferred,

@@ -1,4 +1,4 @@
-"""Rank-biased precision, and the share of judged documents, which says how far scores can be trusted."""
+"""Rank-biased precision, and the shares of judged and unjudged documents, which say how far scores can be trusted."""
 
 from __future__ import annotations
 
@@ -52,3 +52,18 @@ def judged_share(rankings: WholeRankings, *, cutoff: int) -> Value:
     """
     judged = rankings.judged_weight(NO_DISCOUNT, upto=cutoff)
     return judged / maximum(minimum(rankings.retrieved_count, cutoff), 1)
+
+
+@metric(
+    "Unjudged",
+    aliases=["unj_l"],
+    title="Share of ranks with an unjudged document, to a document cut-off",
+    reference="trec_eval 10, https://github.com/usnistgov/trec_eval, its measure `unj`",
+)
+def unjudged_share(rankings: WholeRankings, *, cutoff: int) -> Value:
+    """Unjudged@l is the share of the first l ranks with a document that is not judged.
+
+    Ranks after the end of the ranking hold nothing, so Unjudged and Judged need not add up to 1. It is not a measure of
+    quality. In condensed rankings, it is 0.
+    """
+    return (minimum(rankings.retrieved_count, cutoff) - rankings.judged_weight(NO_DISCOUNT, upto=cutoff)) / cutoff

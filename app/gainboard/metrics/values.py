@@ -102,6 +102,16 @@ def maximum(one: Number, other: Number) -> Value:
     return _combined("maximum", one, other)
 
 
+def floor(number: Value) -> Value:
+    """Return the largest whole number that is not above the value, number by number."""
+    return value("floor", number.space, number)
+
+
+def ceiling(number: Value) -> Value:
+    """Return the smallest whole number that is not below the value, number by number."""
+    return 0.0 - floor(0.0 - number)
+
+
 _MOST_VALUES: Final = 1 << 14
 """The number of values kept in memory, so that equal values are one object."""
 

@@ -44,6 +44,13 @@ class BinaryRankings:
         """Return the relevant documents retrieved at ranks <= `upto`; all that are retrieved if it is None."""
         return Found(self, self._rows(upto))
 
+    @property
+    def found_count(self) -> Value:
+        """The number of relevant documents retrieved, at any rank."""
+        # As a sum, because the count at the last rank would seem to depend on the order of documents.
+        one = value("relevant_only", Space.ROW, spread(1.0, Space.ROW), fixed=(self.rel,))
+        return value("sum", Space.RANKING, one, self._rows(None))
+
     def geometric_sum(self, ratio: Number) -> Value:
         """Return 1 + ratio + ratio**2 + ..., with R terms."""
         # In an ideal ranking in which all gains are 1, this is the discounted gain.
@@ -153,9 +160,9 @@ class Found:
         condensed = int(self._rankings.condensed)
         return value("weight", Space.ROW, fixed=(condensed,), open=(weights_of(discount),))
 
-    def discount_of_count(self, discount: AnyDiscount) -> Value:
-        """Return the weight that the discount gives to count(r), instead of the rank."""
-        return value("weight_of_count", Space.ROW, fixed=(self._rankings.rel,), open=(weights_of(discount),))
+    def discount_at(self, rank: Value, discount: AnyDiscount) -> Value:
+        """Return the weight that the discount gives to another rank than the document's, from 0 to the document's."""
+        return value("weight_at", Space.ROW, rank, open=(weights_of(discount),))
 
     def by_level(self, by_level: Value) -> Value:
         """Return the number of `by_level` for the level of each document."""
@@ -176,6 +183,10 @@ class Found:
     def sum(self, by_document: Value) -> Value:
         """Return the sum over the documents of each ranking."""
         return value("sum", Space.RANKING, self._relevant_only(by_document), self._rows)
+
+    def largest(self, by_document: Value) -> Value:
+        """Return the largest number of `by_document`, which must be >= 0, for each ranking; 0 if it has none."""
+        return value("largest", Space.RANKING, self._relevant_only(by_document), self._rows)
 
     def at_first(self, by_document: Value) -> Value:
         """Return the number of `by_document` for each ranking's first relevant document; 0 if there is none."""
