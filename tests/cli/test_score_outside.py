@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import pty
 import subprocess
@@ -104,14 +105,25 @@ def test_trec_eval_itself_gives_the_same_figures_for_37_real_runs(capsys: pytest
     score(*map(str, runs), "-q", "-m", " ".join(words), "-f", "trec_eval", "--order-by", "score32", qrels=str(qrels))
     ours = blocks(capsys.readouterr().out)
     with qrels.open() as file:
-        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), set(words))
+        levels = pytrec_eval.parse_qrel(file)
+    evaluator = pytrec_eval.RelevanceEvaluator(levels, set(words))
+    relevant = {topic: sum(level > 0 for level in its.values()) for topic, its in levels.items()}
+    rounded = {("11pt_avg", topic) for topic, count in relevant.items() if not is_rounded_as_here(count)}
+    assert 0 < len(rounded) < 10
     for path, figures in zip(runs, ours, strict=True):
         with gzip.open(path, "rt") as file:
             theirs = evaluator.evaluate(pytrec_eval.parse_run(file))
         by_name = {(name, topic): f"{value:.4f}" for topic, row in theirs.items() for name, value in row.items()}
         for name in {name for name, _ in by_name}:
             by_name[name, "all"] = f"{sum(row[name] for row in theirs.values()) / len(theirs):.4f}"
-        assert {key: figures.get(key) for key in by_name} == by_name, path.name
+        left_out = {*rounded, ("11pt_avg", "all")}
+        compared = {key: value for key, value in by_name.items() if key not in left_out}
+        assert {key: figures.get(key) for key in compared} == compared, path.name
+
+
+def is_rounded_as_here(relevant: int) -> bool:
+    """Whether trec_eval 9 takes recall points as here (definitions.md, item 10): it cuts x * R + 0.9 off, inexactly."""
+    return all(int(tenth / 10 * relevant + 0.9) == math.ceil(tenth / 10 * relevant - 1e-9) for tenth in range(11))
 
 
 def blocks(text: str) -> list[dict[tuple[str, str], str]]:

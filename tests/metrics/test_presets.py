@@ -50,7 +50,8 @@ def test_a_preset_is_expanded_in_its_place() -> None:
 def test_the_default_output_of_trec_eval_is_named_as_there() -> None:
     found = [trec_eval_name(resolve(each, Scale(3)), Scale(3)) for each in expand(["trec_eval"], 3)]
     cutoffs = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-    assert found == ["map", "gm_map", "Rprec", "bpref", "recip_rank", *(f"P_{cutoff}" for cutoff in cutoffs)]
+    points = [f"iprec_at_recall_{tenth / 10:.2f}" for tenth in range(11)]
+    assert found == ["map", "gm_map", "Rprec", "bpref", "recip_rank", *points, *(f"P_{cutoff}" for cutoff in cutoffs)]
 
 
 HABITS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import ir_measures
@@ -13,7 +14,9 @@ from pyNTCIREVAL import metrics as ntcireval
 from gainboard.errors import BadExpression
 from gainboard.metrics import Scale, resolve, translate
 from gainboard.metrics.vocabularies import IR_MEASURES, NTCIREVAL, TREC_EVAL, Vocabulary
+from gainboard.trec_eval.measures import MEASURES
 from tests.test_docs import rows
+from tests.trec_eval.test_peer import topics_of
 
 from .judged import Qrels, judged, scores_of
 from .test_peers import Run, ordered, random_case
@@ -41,10 +44,15 @@ def scores_of_ir_measures(name: str, qrels: Qrels, run: Run) -> dict[str, float]
 
 
 def scores_of_trec_eval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
-    stem, _, cutoff = name.rpartition("_")
-    asked = f"{stem}.{cutoff}" if cutoff.isdigit() else name
-    found = pytrec_eval.RelevanceEvaluator(qrels, {asked}).evaluate(run)
-    return {topic: its[name] for topic, its in found.items()}
+    stem, _, number = name.rpartition("_")
+    is_numbered = number.replace(".", "").isdigit()
+    if stem == "unj":  # trec_eval 9, and so pytrec_eval, does not have it
+        topics = topics_of({topic: qrels[topic] for topic in run}, run)
+        compute: Any = MEASURES[stem].compute
+        return {topic: compute(its, [int(number)])[0] for topic, its in topics.items()}
+    found = pytrec_eval.RelevanceEvaluator(qrels, {f"{stem}.{number}" if is_numbered else name}).evaluate(run)
+    # It calls set_F with any weight set_F.
+    return {topic: its[stem if name.startswith("set_F_") else name] for topic, its in found.items()}
 
 
 def scores_of_ntcireval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
@@ -90,6 +98,16 @@ def _in_ntcireval(
     return getattr(ntcireval, made)(*arguments.get(stem, (counts, GRADES, b)))
 
 
+INTERPOLATED = ("iprec", "11pt", "IPrec")
+"""How names begin whose recall points trec_eval 9 and 10 round in their own ways where 10 does not divide R."""
+
+
+def padded(levels: Mapping[str, int]) -> dict[str, int]:
+    """The judgments with relevant documents that no run has, so that 10 divides R."""
+    missing = -sum(level > 0 for level in levels.values()) % 10
+    return {**levels, **{f"missed{number}": 1 for number in range(missing)}}
+
+
 TOOLS = {
     "ir_measures": scores_of_ir_measures,
     "trec_eval": scores_of_trec_eval,
@@ -110,6 +128,8 @@ def test_a_name_of_another_tool_gives_its_number(tool: str, name: str, label: st
     if name.startswith((*BY_GDEVAL, *BY_NDEVAL, "RR(", "RBP(", "Judged")):
         # These programs put equal scores in another order than trec_eval does.
         run = {topic: {doc: -place for place, doc in enumerate(its)} for topic, its in ordered(run).items()}
+    if name.startswith(INTERPOLATED):
+        qrels = {topic: padded(levels) for topic, levels in qrels.items()}
     vocabulary: Any = tool.lower()
     expression = translate(name, vocabulary)
     assert resolve(expression, SCALE).label == label
@@ -129,13 +149,15 @@ WORDS = [(vocabulary, name) for vocabulary in EVERY for name in vocabulary.words
 def test_no_default_changes_what_a_name_means(vocabulary: Vocabulary, name: str) -> None:
     word = vocabulary.words[name]
     needed = f"({word.needs}=1)" if word.needs else ""
-    expression = vocabulary.translate(f"{name}{needed}" + ("" if word.cutoff == "never" else vocabulary.at_ten))
+    end = vocabulary.at_ten.replace("10", "0.5") if word.number else vocabulary.at_ten
+    expression = vocabulary.translate(f"{name}{needed}" + ("" if word.cutoff == "never" else end))
     plain = resolve(expression, SCALE)
     others = {"gains": "10:5:1", "rel": "2", "condensed": "true", "mean": "geometric", "recall_base": "cutoff"}
     others |= {"stop_scale": "9", "beta": "7", "base": "3", "p": "0.5", "gamma": "0.5", "stops": "4:2:1"}
+    others |= {"weight": "3", "recall": "0.7", "multiple": "3"}
     others = {key: value for key, value in others.items() if key not in vocabulary.told}
     assert resolve(expression, SCALE, query=others).label == plain.label
-    open_parameters = {parameter.name for parameter in plain.metric.parameters} - {*word.values, *word.cut}
+    open_parameters = {parameter.name for parameter in plain.metric.parameters} - {*word.values, *word.cut, word.number}
     assert open_parameters <= vocabulary.told
 
 
@@ -166,7 +188,9 @@ def test_every_name_of_the_tools_is_known_or_told() -> None:
 @pytest.mark.parametrize(
     ("names", "expression", "message"),
     [
-        ("ir_measures", "SetR", "SetR of ir_measures is not here. The nearest by meaning is R@1000"),
+        ("ir_measures", "NumRelRet", "NumRelRet of ir_measures is not here. The nearest by meaning is SetR"),
+        ("ir_measures", "IPrec", "'IPrec' needs a value of recall, such as IPrec@0.50"),
+        ("ir_measures", "P@1.5", "'P@1.5': a cut-off is a whole number from 1, such as 10"),
         ("ir_measures", "alpha_DCG", "nearest by meaning is alpha_nDCG@20"),
         ("ir_measures", "RBP", r"'RBP' needs rel, such as RBP\(rel=1\)"),
         ("ir_measures", "RBP(rel=1)@10", "has no cut-off here"),
@@ -184,7 +208,10 @@ def test_every_name_of_the_tools_is_known_or_told() -> None:
         ("ir_measures", "", "has no metric '' that is here. Available: AP"),
         ("trec_eval", "ndcg_cut", "'ndcg_cut' needs a cut-off, such as ndcg_cut_10"),
         ("trec_eval", "map_10", "'map_10': trec_eval has no cut-off here"),
-        ("trec_eval", "set_map", "nearest by meaning is map"),
+        ("trec_eval", "iprec_at_recall", "needs a value of recall, such as iprec_at_recall_0.50"),
+        ("trec_eval", "P_0", "'P_0': a cut-off is a whole number from 1, such as 10"),
+        ("trec_eval", "rbp_resid", "nearest by meaning is the metric RBPresidual of Gainboard"),
+        ("trec_eval", "utility", "nearest by meaning is set_P"),
         ("trec_eval", "nDCG@10", "trec_eval has no metric 'nDCG@10'"),
     ],
 )

@@ -93,7 +93,7 @@ def _port(text: str) -> int:
 
 _WORD = r"(?:[^\s()]|\((?:[^()]|\([^()]*\))*\))+"
 _WORDS = re.compile(rf"\s*{_WORD}(?:\s+{_WORD})*\s*")
-_DOTTED = re.compile(r"([A-Za-z_]+)\.([0-9]+(?:,[0-9]+)*)")
+_DOTTED = re.compile(r"([A-Za-z_]+)\.([0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*)")
 
 
 def metric_option(parser: argparse.ArgumentParser, default: str = "those of the collection") -> None:

@@ -71,9 +71,7 @@ def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -
     _check_defaults(query + collection, scale)
     own = _arguments_of(parsed, spelling)
     texts = dict(() if spelling.pinned else collection + query) | own
-    values = {
-        each.name: _value(each, own if each.only_in_expressions else texts, scale) for each in metric.parameters
-    }
+    values = {each.name: _value(each, own if each.only_in_expressions else texts, scale) for each in metric.parameters}
     bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
     if bound.needs_intents and not scale.intents:
         raise NeedsIntents(

@@ -92,11 +92,12 @@ def sakai2006(highest_level: int) -> list[str]:
 def trec_eval(highest_level: int) -> list[str]:
     """The scores that trec_eval prints without options.
 
-    These are map, gm_map, Rprec, bpref, recip_rank and P at nine cut-offs, in trec_eval's order. The counts and the
-    interpolated precision at recall levels, which it also prints, are not scores of this list.
+    These are map, gm_map, Rprec, bpref, recip_rank, interpolated precision at eleven recall points and P at nine
+    cut-offs, in trec_eval's order. The counts, which it also prints, are not scores of this list.
     """
+    points = [f"IPrec(recall={tenth / 10:g})" for tenth in range(11)]
     cutoffs = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-    return ["AP", "AP(mean=geometric)", "Rprec", "bpref", "RR", *(f"P@{cutoff}" for cutoff in cutoffs)]
+    return ["AP", "AP(mean=geometric)", "Rprec", "bpref", "RR", *points, *(f"P@{cutoff}" for cutoff in cutoffs)]
 
 
 @preset(

@@ -24,6 +24,8 @@ _NO_CUTOFF: Final = 10**9
 """The cut-off of a graded metric that the other tool does not cut. No topic has as many documents."""
 _ARGUMENTS: Final = r"(?:\((?P<arguments>[^()]*)\))?"
 _CUTOFF: Final = r"(?P<cutoff>[1-9][0-9]{0,8})"
+_NUMBER: Final = r"(?P<cutoff>[0-9]+(?:\.[0-9]+)?)"
+"""A cut-off, or the value of a parameter where the tool has it in place of a cut-off: `IPrec@0.1`."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Word:
 
     `parameters` maps the tool's parameter to ours and to the meaning of its values. An empty meaning takes any value.
     `needs` is a parameter of the tool without which the name means something else. `cut` are the values of parameters
-    that differ with a cut-off.
+    that differ with a cut-off. `number` is our parameter that the tool has in place of a cut-off.
     """
 
     ours: str
@@ -41,6 +43,7 @@ class Word:
     parameters: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
     needs: str = ""
     cut: Mapping[str, str] = field(default_factory=dict)
+    number: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,9 @@ class Vocabulary:
         if match is None or word is None:
             raise BadExpression(self._unknown(expression, match["name"] if match else expression))
         given = self._given(expression, word, match["arguments"])
-        values = {**word.values, **(word.cut if match["cutoff"] else {}), **given}
         cutoff = self._cutoff(expression, word, match["cutoff"])
+        numbered = {word.number: match["cutoff"]} if word.number and match["cutoff"] else {}
+        values = {**word.values, **(word.cut if match["cutoff"] else {}), **numbered, **given}
         return f"{word.ours}({','.join(f'{key}={value}' for key, value in values.items())}){cutoff}"
 
     def _given(self, expression: str, word: Word, arguments: str | None) -> dict[str, str]:
@@ -98,7 +102,13 @@ class Vocabulary:
         if cutoff and word.cutoff == "never":
             raise BadExpression(f"{expression[:80]!r}: {self.tool} has no cut-off here. Remove it")
         if not cutoff and word.cutoff == "must":
-            raise BadExpression(f"{expression[:80]!r} needs a cut-off, such as {expression[:80]}{self.at_ten}")
+            at = f"{self.at_ten[0]}0.50" if word.number else self.at_ten
+            kind = f"a value of {word.number}" if word.number else "a cut-off"
+            raise BadExpression(f"{expression[:80]!r} needs {kind}, such as {expression[:80]}{at}")
+        if word.number:
+            return ""
+        if cutoff and not re.fullmatch(_CUTOFF, cutoff):
+            raise BadExpression(f"{expression[:80]!r}: a cut-off is a whole number from 1, such as {self.at_ten[1:]}")
         if cutoff:
             return f"@{cutoff}"
         return f"@{_NO_CUTOFF}" if find(word.ours, bare=False).metric.needs_cutoff else ""
@@ -124,7 +134,7 @@ _BY_L_AND_J: Final = _REL | {"condensed": ("condensed", _YES_OR_NO)}  # trec_eva
 
 IR_MEASURES: Final = Vocabulary(
     "ir_measures",
-    re.compile(rf"(?P<name>\w+){_ARGUMENTS}(?:@{_CUTOFF})?"),
+    re.compile(rf"(?P<name>\w+){_ARGUMENTS}(?:@{_NUMBER})?"),
     "@10",
     {
         "AP": Word("AP", _DIVIDED_BY_R, "may", _BY_REL),
@@ -145,6 +155,13 @@ IR_MEASURES: Final = Vocabulary(
         "BPref": Word("bpref", _BINARY, "never", _REL),
         "infAP": Word("infAP", _BINARY, "never", _REL),
         "Judged": Word("Judged", _BINARY, "may"),
+        "SetP": Word("setP", _BINARY, "never", _BY_REL),
+        "SetRelP": Word("setRelP", _BINARY, "never", _BY_REL),
+        "SetR": Word("setRecall", _BINARY, "never", _REL),
+        # Its beta is trec_eval's weight, which is not squared.
+        "SetF": Word("setF", _BINARY | {"weight": "1"}, "never", _BY_REL | {"beta": ("weight", {})}),
+        "SetAP": Word("setAP", _BINARY, "never", _BY_REL),
+        "IPrec": Word("IPrec", _BINARY, "must", _BY_REL, number="recall"),
         # Without rel, ir_measures takes another program, which multiplies by levels, so that scores may exceed 1.
         "RBP": Word("RBP", _BINARY | {"gains": "flat", "p": "0.8"}, "never", _REL | {"p": ("p", {})}, needs="rel"),
         **dict.fromkeys(
@@ -157,27 +174,22 @@ IR_MEASURES: Final = Vocabulary(
         **dict.fromkeys(("AP_IA", "MAP_IA"), Word("AP", _DIVIDED_BY_R | {"ia": "true"}, "never", _REL)),
     },
     {
-        "SetAP": "AP",
-        **dict.fromkeys(("SetP", "SetRelP"), "P@1000"),
-        "SetR": "R@1000",
         **dict.fromkeys(("BPM", "INST", "INSQ"), "RBP(rel=1)"),
         **dict.fromkeys(("NERR8", "NERR9", "NERR10", "NERR11"), "ERR@10"),
         **dict.fromkeys(("SDCG", "Compat"), "nDCG@10"),
         # Metrics of diversity. Their judgments are by subtopic.
         **dict.fromkeys(("NRBP", "nNRBP"), "ERR_IA@20"),
         **dict.fromkeys(("alpha_DCG", "α_DCG"), "alpha_nDCG@20"),
-        # Metrics of sets, and counts.
-        "SetF": "Rprec, where precision and recall are equal",
-        "IPrec": "P@10; the job `gain-vectors` has curves of interpolated precision",
+        # Counts, and what is not retrieval.
         "Accuracy": "RR",
         "NumRet": "the field `retrieved` of a run",
-        **dict.fromkeys(("NumRel", "NumRelRet"), "R@1000, the share of the relevant documents that is retrieved"),
+        **dict.fromkeys(("NumRel", "NumRelRet"), "SetR, the share of the relevant documents that is retrieved"),
         "NumQ": "the field `topics_scored` of each answer",
     },
 )
 TREC_EVAL: Final = Vocabulary(
     "trec_eval",
-    re.compile(rf"(?P<name>\w+?)(?:[_.]{_CUTOFF})?{_ARGUMENTS}"),
+    re.compile(rf"(?P<name>\w+?)(?:[_.]{_NUMBER})?{_ARGUMENTS}"),
     "_10",
     {
         "map": Word("AP", _DIVIDED_BY_R, "never", _BY_L_AND_J),
@@ -193,20 +205,25 @@ TREC_EVAL: Final = Vocabulary(
         "bpref": Word("bpref", _BINARY, "never", _BY_L_AND_J),
         "gm_bpref": Word("bpref", _BINARY | {"mean": "geometric"}, "never", _BY_L_AND_J),
         "infAP": Word("infAP", _BINARY, "never", _BY_L_AND_J),
+        "iprec_at_recall": Word("IPrec", _BINARY, "must", _BY_L_AND_J, number="recall"),
+        "11pt_avg": Word("AP11pt", _BINARY, "never", _BY_L_AND_J),
+        "Rprec_mult": Word("RprecMult", _BINARY, "must", _BY_L_AND_J, number="multiple"),
+        "relative_P": Word("relP", _BINARY, "must", _BY_L_AND_J),
+        "binG": Word("binG", _BINARY, "never", _BY_L_AND_J),
+        "set_P": Word("setP", _BINARY, "never", _BY_L_AND_J),
+        "set_relative_P": Word("setRelP", _BINARY, "never", _BY_L_AND_J),
+        "set_recall": Word("setRecall", _BINARY, "never", _BY_L_AND_J),
+        "set_map": Word("setAP", _BINARY, "never", _BY_L_AND_J),
+        "set_F": Word("setF", _BINARY | {"weight": "1"}, "may", _BY_L_AND_J, number="weight"),
+        "unj": Word("Unjudged", _BINARY, "must"),
     },
     {
-        "iprec_at_recall": "P_10; the job `gain-vectors` has curves of interpolated precision",
-        **dict.fromkeys(("11pt_avg", "set_map"), "map"),
         "num_ret": "the field `retrieved` of a run",
-        **dict.fromkeys(("num_rel", "num_rel_ret"), "recall_1000, the share of relevant documents that is retrieved"),
-        "num_nonrel_judged_ret": "P_1000",
+        **dict.fromkeys(("num_rel", "num_rel_ret"), "set_recall, the share of relevant documents that is retrieved"),
+        **dict.fromkeys(("num_nonrel_judged_ret", "utility"), "set_P"),
         "num_q": "the field `topics_scored` of each answer",
-        **dict.fromkeys(("set_P", "set_relative_P"), "P_1000"),
-        "set_recall": "recall_1000",
-        "set_F": "Rprec, where precision and recall are equal",
-        **dict.fromkeys(("relative_P", "utility"), "P_10"),
-        "Rprec_mult": "Rprec",
-        **dict.fromkeys(("Rndcg", "ndcg_rel", "G", "binG"), "ndcg"),
+        **dict.fromkeys(("Rndcg", "ndcg_rel", "G"), "ndcg"),
+        "rbp_resid": "the metric RBPresidual of Gainboard",
     },
 )
 

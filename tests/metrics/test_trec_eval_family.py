@@ -1,0 +1,161 @@
+"""The metrics that trec_eval alone has give the values of `gainboard trec_eval`, topic by topic."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gainboard.metrics import Scale, resolve, trec_eval_name
+from gainboard.trec_eval.measures import MEASURES
+from tests.trec_eval.test_peer import random_case, topics_of
+
+from .judged import judged, score, scores_of
+from .test_peers import ordered
+
+SCALE = Scale(4)
+SEEDS = range(8)
+SHARES = (0.0, 0.1, 0.3, 0.7, 1.0)
+SAME = [
+    *("set_P", "set_recall", "set_map", "set_relative_P", "set_F", "set_F_0.25", "set_F_4", "binG"),
+    *(f"relative_P_{cutoff}" for cutoff in (1, 5, 30, 1000)),
+    *(f"Rprec_mult_{multiple:.2f}" for multiple in (0.01, 0.2, 0.6, 1.0, 1.33, 2.0, 40.0)),
+]
+INTERPOLATED = ["11pt_avg", *(f"iprec_at_recall_{share:.2f}" for share in SHARES)]
+
+
+def completed(qrels: Any, run: Any) -> dict[str, dict[str, float]]:
+    """The run with all judged documents: those that it lacks come last, in the order of the judgments."""
+    missed = {topic: [doc for doc in levels if doc not in run[topic]] for topic, levels in qrels.items()}
+    return {topic: {**run[topic], **{doc: -1.0 - n for n, doc in enumerate(missed[topic])}} for topic in qrels}
+
+
+def compare(name: str, qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = False) -> None:
+    """Asserts that the scores of all topics are those of the program, for the names that it prints."""
+    stem, _, number = name.rpartition("_")
+    measure = MEASURES[name if name in MEASURES else stem]
+    parameters = measure.read(measure.name, None if name in MEASURES else number)
+    metric = resolve(f"{name}(rel={threshold},condensed={str(judged_only).lower()})", SCALE)
+    scores = scores_of(metric, judged(qrels, ordered(run), SCALE.highest_level))
+    topics = topics_of(qrels, run, threshold, judged_only=judged_only)
+    for value, topic in zip(scores.tolist(), topics.values(), strict=True):
+        found: Any = measure.compute(topic, parameters.values)
+        expected = found[0] if isinstance(found, list) else found
+        if topic.relevant == 0:
+            assert math.isnan(value), "trec_eval gives 0 to a topic without relevant documents"
+        elif topic.retrieved:
+            assert value == pytest.approx(expected, abs=1e-12), topic.levels.tolist()
+        else:
+            assert value == 0, "a condensed ranking of unjudged documents alone is empty"
+
+
+@pytest.mark.parametrize("name", [*SAME, *INTERPOLATED, "unj_1", "unj_100"])
+def test_the_cases_find_something_and_miss_something(name: str) -> None:
+    metric, found = resolve(name, SCALE), []
+    for seed in SEEDS:
+        qrels, run = random_case(seed, relevant=10 * (1 + seed % 3) if name in INTERPOLATED else None)
+        for each in (run, completed(qrels, run)):
+            found += scores_of(metric, judged(qrels, ordered(each), SCALE.highest_level)).tolist()
+    assert sum(value > 0 for value in found) >= 3
+    assert len({value for value in found if not math.isnan(value)}) > 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", SAME)
+def test_scores_are_those_of_the_program(name: str, seed: int) -> None:
+    qrels, run = random_case(seed)
+    compare(name, qrels, run)
+    compare(name, qrels, run, threshold=2)
+    compare(name, qrels, completed(qrels, run))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", [*SAME, *INTERPOLATED])
+def test_condensed_rankings_are_those_of_the_program(name: str, seed: int) -> None:
+    qrels, run = random_case(seed, relevant=10 if name in INTERPOLATED else None)
+    # trec_eval's -J drops negative levels, too. Here they stay, as nonrelevant.
+    whole = {topic: {doc: max(level, 0) for doc, level in levels.items()} for topic, levels in qrels.items()}
+    compare(name, whole, run, judged_only=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", INTERPOLATED)
+def test_interpolated_precision_is_that_of_the_program_where_10_divides_r(name: str, seed: int) -> None:
+    qrels, run = random_case(seed, relevant=10 * (1 + seed % 3))
+    compare(name, qrels, run)
+    compare(name, qrels, completed(qrels, run))
+
+
+def test_points_of_recall_are_rounded_up_where_trec_eval_rounds_to_the_nearest() -> None:
+    # definitions.md, item 10. Of R = 4, recall 0.3 needs 2 documents, because 1 is a recall of 0.25 only.
+    levels, ranking = dict.fromkeys("abcd", 1), ["a", "u", "v", "b"]
+    assert score("IPrec(recall=0.3)", levels, ranking) == 0.5
+    (topic,) = topics_of({"t": levels}, {"t": dict(zip(ranking, (4, 3, 2, 1), strict=True))}).values()
+    assert MEASURES["iprec_at_recall"].compute(topic, [0.3]) == [1.0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("cutoff", [1, 5, 20, 100])
+def test_unjudged_shares_are_those_of_the_program_but_for_negative_levels(cutoff: int, seed: int) -> None:
+    qrels, run = random_case(seed)
+    # trec_eval takes documents of a negative level as unjudged. Here they are judged, as in Judged.
+    kept = {topic: {doc: level for doc, level in levels.items() if level >= 0} for topic, levels in qrels.items()}
+    compare(f"unj_{cutoff}", {topic: levels for topic, levels in kept.items() if levels}, run)
+    spam = {"t": {"a": 1, "s": -2}}
+    assert scores_of(resolve("Unjudged@4", SCALE), judged(spam, {"t": ["s", "u", "a"]}, 4)).tolist() == [0.25]
+
+
+def test_values_by_hand() -> None:
+    levels, ranking = {"a": 2, "b": 1, "c": 1, "n": 0}, ["n", "a", "u", "b", "v"]  # 2 of R = 3 found, L = 5
+    by_hand = {
+        "setP": 2 / 5,
+        "setRecall": 2 / 3,
+        "setAP": 4 / 15,
+        "setRelP": 2 / 3,
+        "setF": 4 / 8,
+        "setF(weight=4)": 10 / 17,
+        "relP@2": 1 / 2,
+        "relP@5": 2 / 3,
+        "Unjudged@4": 1 / 4,
+        "Unjudged@10": 2 / 10,
+        "IPrec(recall=0)": 1 / 2,
+        "IPrec(recall=0.5)": 1 / 2,
+        "IPrec(recall=0.7)": 0.0,
+        "AP11pt": 7 * (1 / 2) / 11,
+        "RprecMult(multiple=0.5)": 1 / 2,
+        "RprecMult(multiple=2)": 2 / 6,
+        "binG": (1 / math.log2(3) + 1 / math.log2(4)) / 3,
+    }
+    for expression, value in by_hand.items():
+        assert score(expression, levels, ranking) == pytest.approx(value, abs=1e-15), expression
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("setF", "set_F"),
+        ("setF(weight=2)", "set_F_2"),
+        ("IPrec(recall=0)", "iprec_at_recall_0.00"),
+        ("IPrec(recall=0.125)", "iprec_at_recall_0.125"),
+        ("RprecMult(multiple=1.2)", "Rprec_mult_1.20"),
+        ("Unjudged@5", "unj_5"),
+        ("relP@R", None),
+    ],
+)
+def test_the_name_is_the_one_that_trec_eval_prints(expression: str, name: str | None) -> None:
+    assert trec_eval_name(resolve(expression, SCALE), SCALE) == name
+
+
+def test_some_metrics_are_others_at_one_point() -> None:
+    qrels, run = random_case(3)
+    rankings = judged(qrels, ordered(run), 4)
+    for one, other in (
+        ("RprecMult(multiple=1)", "Rprec"),
+        ("relP@R", "Rprec"),
+        ("setRecall", "Recall@1000"),
+        ("setF(weight=0)", "setP"),
+    ):
+        found, expected = (scores_of(resolve(each, SCALE), rankings) for each in (one, other))
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
