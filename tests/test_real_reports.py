@@ -22,7 +22,8 @@ from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
-KINDS = [kind.name for kind in every_report_kind()]
+KINDS = [kind.name for kind in every_report_kind() if kind.name != "web-track-diversity"]
+"""Reports on judgments without intents. tests/reports/test_web_track_diversity.py is about the other one."""
 
 
 @pytest.fixture(scope="module", params=["demo", "dl19"])

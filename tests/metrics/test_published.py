@@ -143,6 +143,22 @@ BY_HAND = [
     ("infAP", EX3, (1 + 1 / 3 + (2 / 3) * (1 + 1e-5) / (2 + 2e-5)) / 5),
     # n1 above s2, N=1.
     ("bpref", EX3, (1 + 0) / 5),
+    # 2 of 3 retrieved and of 5 relevant; a set of 3 can have precision 1.
+    ("setP", EX3, 2 / 3),
+    ("setRecall", EX3, 2 / 5),
+    ("setF", EX3, 2 * (2 / 3) * (2 / 5) / (2 / 3 + 2 / 5)),
+    ("setAP", EX3, (2 / 3) * (2 / 5)),
+    ("setRelP", EX3, 2 / 3),
+    ("relP@10", EX3, 2 / 5),
+    # Precision is 1 up to recall 1/5, 2/3 up to 2/5, and 0 beyond.
+    ("IPrec(recall=0.2)", EX3, 1.0),
+    ("IPrec(recall=0.3)", EX3, 2 / 3),
+    ("IPrec(recall=0.5)", EX3, 0.0),
+    ("AP11pt", EX3, (3 * 1 + 2 * 2 / 3) / 11),
+    ("RprecMult(multiple=0.6)", EX3, 2 / 3),
+    ("RprecMult(multiple=2)", EX3, 2 / 10),
+    ("binG", EX3, (1 / math.log2(2) + 1 / math.log2(3)) / 5),
+    ("Unjudged@5", EX1, 1 / 5),
     # Of R(S)=2, R(A)=1 and R(B)=2, a1 stops 2 and s2 stops 4 of 2*4 + 1*2 + 2*1 = 12 users.
     ("NCUguP(stops=4:2:1)", EX3, (2 * 1 + 4 * 2 / 3) / 12),
     # R=6: the gains 1 0 3 0 2 0 against the ideal 3 2 2 1 1 1.
