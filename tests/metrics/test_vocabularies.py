@@ -38,9 +38,20 @@ def scores_here(expression: str, qrels: Qrels, run: Run) -> dict[str, float]:
 
 def scores_of_ir_measures(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
     measure = ir_measures.parse_measure(name)
+    if name.startswith("RBP("):
+        return rbp_of_cwl_eval(qrels, run, **measure.params)
     given = [ir_measures.Qrel(topic, doc, level) for topic, its in qrels.items() for doc, level in its.items()]
     ranked = [ir_measures.ScoredDoc(topic, doc, score) for topic, its in run.items() for doc, score in its.items()]
     return {each.query_id: each.value for each in ir_measures.iter_calc([measure], given, ranked)}
+
+
+def rbp_of_cwl_eval(qrels: Qrels, run: Run, rel: int, p: float = 0.8) -> dict[str, float]:
+    """What cwl_eval 1.0.12 computes, to which ir_measures gives RBP. It has no wheel, so it cannot be locked."""
+    found = {}
+    for topic, its in ordered(run).items():
+        levels = [qrels[topic].get(document, 0) for document in its]
+        found[topic] = sum((1 - p) * p**place for place, level in enumerate(levels) if level >= rel)
+    return found
 
 
 def scores_of_trec_eval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
