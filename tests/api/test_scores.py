@@ -47,9 +47,9 @@ def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(sha
         f"{campaign.path}/leaderboard", params={"names": "ir_measures", "metric": "AP", "by": "nDCG@10"}
     ).json()
     assert (board["metrics"], board["by"]) == (["AP", "MSnDCG(gains=linear)@10"], "MSnDCG(gains=linear)@10")
-    unknown = campaign.organiser.get(f"{campaign.path}/scores", params={"names": "ir_measures", "metric": "SetR"})
+    unknown = campaign.organiser.get(f"{campaign.path}/scores", params={"names": "ir_measures", "metric": "NumRelRet"})
     assert refused(unknown) == (422, "bad-expression")
-    assert unknown.json()["detail"].startswith("SetR of ir_measures is not here.")
+    assert unknown.json()["detail"].startswith("NumRelRet of ir_measures is not here.")
     by_ntcireval = campaign.scores("Q-measure@0005", names="ntcireval", gains="5:1")
     assert by_ntcireval["metrics"] == ["Q(beta=1,gains=5:1,recall_base=cutoff)@5"]
 
