@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -350,6 +351,31 @@ def rprec_multiple(t: Topic, multiple: float) -> float:
 def bin_g(t: Topic) -> float:
     above = [sum(not t.isrel(i) for i in range(1, r)) for r in t.relevant_ranks(None)]
     return sum(1 / math.log2(2 + each) for each in above) / t.R
+
+
+@define("G")
+def g(t: Topic) -> float:
+    cost = [sum(max(1.0, t.g_ideal(i)) for i in range(1, r + 1)) for r in range(len(t.retrieved) + 1)]
+    return sum(t.g(r) / math.log2(2 + cost[r] - t.cg(r)) for r in t.relevant_ranks(None)) / sum(t.ideal)
+
+
+def msndcg_at(t: Topic, r: int) -> float:
+    return discounted(t.g, microsoft, r) / discounted(t.g_ideal, microsoft, r)
+
+
+@define("nDCGrel")
+def ndcg_rel(t: Topic) -> float:
+    ranks = t.relevant_ranks(None)
+    missed = (t.R - len(ranks)) * discounted(t.g, microsoft, len(t.retrieved)) / discounted(t.g_ideal, microsoft, t.R)
+    return (sum(msndcg_at(t, r) for r in ranks) + missed) / t.R
+
+
+@define("RnDCG")
+def rndcg(t: Topic) -> float:
+    ranks = [r for r in range(1, t.R + 1) if t.g_ideal(r) > t.g_ideal(r + 1)]
+    return statistics.mean(
+        msndcg_at(t, r) for r in (*ranks, *([len(t.retrieved)] if len(t.retrieved) > t.R + 1 else []))
+    )
 
 
 def nonrelevant(t: Topic, levels: Sequence[int | None]) -> int:

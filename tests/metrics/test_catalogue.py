@@ -23,7 +23,8 @@ EVERY = pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: met
 BOUNDED = [metric for metric in every_metric() if metric.bounded]
 STOPPING = {"ERR", "nERR", "iRBU", "EBR"}
 """To these metrics, gains are probabilities of stopping."""
-NORMALISED = [metric for metric in BOUNDED if metric.graded and metric.name not in STOPPING]
+NORMALISED = [metric for metric in BOUNDED if metric.graded and metric.name not in {*STOPPING, "G"}]
+"""G compares gains with 1, the least cost of a rank."""
 CONDENSED = pytest.mark.parametrize(
     "metric", [metric for metric in every_metric() if metric.name != "RBPresidual"], ids=lambda metric: metric.name
 )
@@ -256,6 +257,9 @@ def test_a_residual_of_condensed_rankings_is_refused() -> None:
         ("iprec_at_recall_0.00", "IPrec(recall=0)"),
         ("Rprec_mult_1.20(rel=2)", "RprecMult(multiple=1.2,rel=2)"),
         ("11pt_avg", "AP11pt"),
+        ("G", "G(gains=linear)"),
+        ("ndcg_rel", "nDCGrel(gains=linear)"),
+        ("Rndcg(gains=exp)", "RnDCG(gains=exp)"),
     ],
 )
 def test_labels_show_what_tools_disagree_on(expression: str, label: str) -> None:

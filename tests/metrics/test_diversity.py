@@ -31,6 +31,8 @@ BY_HAND = [
     ("DQ(beta=0)@2", (1 / 2) / 2),
     ("DsharpnDCG@1", 0.0),
     ("DsharpnDCG(gamma=0.25)@4", 0.25 + 0.75 * (1.75 / LOG3 + 0.5 / LOG5) / (1.75 + 0.5 / LOG3 + 0.5 / 2)),
+    ("DsharpnDCG(intents=all)@4", 0.5 * 2 / 3 + 0.5 * (1.75 / LOG3 + 0.5 / LOG5) / (1.75 + 0.5 / LOG3 + 0.5 / 2)),
+    ("DsharpQ(gamma=1,intents=all)@4", 2 / 3),
     ("DsharpQ@4", 0.5 + 0.5 * ((1.75 + 1) / (2.25 + 2) + (2.25 + 2) / (2.75 + 4)) / 3),
     # Novelty gains: b meets both intents, c the second one again.
     ("alphanDCG@4", (2 / LOG3 + 0.5 / LOG5) / (2 + 0.5 / LOG3 + 0.5 / 2)),
@@ -148,11 +150,12 @@ def plain(expression: str, topic: str, qrels: ByIntent, run: Run, given: Probabi
         for each in known
     }
     ideal = sorted((each for each in gain.values() if each > 0), reverse=True)
-    name, recall = bound.metric.name, len([i for i in found if met[i] & set(ranking[:cutoff])]) / max(1, len(found))
+    name, counted = bound.metric.name, levels if parameters.get("intents") == "all" else found
+    recall = len([i for i in found if met[i] & set(ranking[:cutoff])]) / max(1, len(counted))
     if (bound.metric.graded and not ideal) or not found:
         return math.nan
     if name == "Irec":
-        return recall * len(found) / (len(levels) if parameters["intents"] == "all" else len(found))
+        return recall
     if name in ("DnDCG", "DsharpnDCG"):
         discounted = [sum(g / math.log2(r + 1) for r, g in enumerate(gains[:cutoff], 1)) for gains in
                       ([gain.get(each, 0) for each in ranking], ideal)]  # fmt: skip
@@ -201,6 +204,7 @@ PLAIN = [
     *("Irec@3", "Irec(intents=all,rel=2)@10", "DnDCG(gains=exp)@5", "DnDCG(rel=2)@1000", "DQ@4", "DQ(beta=3,rel=2)@50"),
     *("DQ(gains=10:5:0)@9", "DsharpnDCG(gamma=0.3)@10", "DsharpQ(beta=10)@7", "alphanDCG@5", "alphanDCG(rel=2)@1000"),
     *("alphanDCG(alpha=0.25)@10", "alphanDCG(alpha=1)@10", "ERRIA@1", "ERRIA(alpha=0)@20", "ERRIA(rel=3)@5"),
+    *("DsharpnDCG(intents=all)@10", "DsharpQ(gamma=0.9,intents=all,rel=2)@5"),
     *("nERRIA@10", "nERRIA(alpha=0.75)@20", "DQ(condensed=true)@5", "alphanDCG(condensed=true)@5"),
 ]
 

@@ -97,6 +97,7 @@ def test_gdeval_stops_users_as_if_there_were_a_fourth_level() -> None:
 
 
 EX1, EX3 = "ex1_321", "ex3_short"
+IDEAL_EX3 = 3 + 3 / math.log2(3) + 2 / 2 + 1 / math.log2(5) + 1 / math.log2(6)
 BY_HAND = [
     # First relevant: B at rank 1 with b=4, so 1/(1-1/4); the best there is has b=2, so 1-1/2 of it.
     ("WRR", EX1, 4 / 3),
@@ -158,6 +159,12 @@ BY_HAND = [
     ("RprecMult(multiple=0.6)", EX3, 2 / 3),
     ("RprecMult(multiple=2)", EX3, 2 / 10),
     ("binG", EX3, (1 / math.log2(2) + 1 / math.log2(3)) / 5),
+    # Gains 2 0 3 of an ideal 3 3 2 1 1: a1 lost 3 - 2, s2 lost 3 + 3 + 2 - 5.
+    ("G", EX3, (2 / math.log2(2 + 1) + 3 / math.log2(2 + 3)) / 10),
+    # Discounted: 2 2 3.5 of 3 and, at rank 3, 4 + 3/log2(3). The three others count as the whole: 3.5 of the ideal.
+    ("nDCGrel", EX3, (2 / 3 + 3.5 / (4 + 3 / math.log2(3)) + 3 * 3.5 / IDEAL_EX3) / 5),
+    # The ideal gain falls after ranks 2, 3 and 5.
+    ("RnDCG", EX3, (2 / (3 + 3 / math.log2(3)) + 3.5 / (4 + 3 / math.log2(3)) + 3.5 / IDEAL_EX3) / 3),
     ("Unjudged@5", EX1, 1 / 5),
     # Of R(S)=2, R(A)=1 and R(B)=2, a1 stops 2 and s2 stops 4 of 2*4 + 1*2 + 2*1 = 12 users.
     ("NCUguP(stops=4:2:1)", EX3, (2 * 1 + 4 * 2 / 3) / 12),

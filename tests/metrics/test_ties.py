@@ -28,7 +28,7 @@ from tests.metrics.judged import joined, judged, judgments, ordinary_metrics
 SCALE = Scale(3)
 NAMES = [metric.name for metric in ordinary_metrics()]
 DRAWN = {"ERR", "nERR", "iRBU", "EBR", "P-measure", "Pplus", "bpref", "infAP", "NCUrbP", "NCUrbBR", "IPrec"}
-DRAWN |= {"AP11pt", "binG"}
+DRAWN |= {"AP11pt", "binG", "G", "nDCGrel"}
 """The metrics whose expectation has no closed form."""
 Groups = list[list[str]]
 
@@ -122,7 +122,7 @@ def test_metrics_for_which_sorting_is_not_best_say_so() -> None:
     assert {metric.name for metric in ordinary_metrics() if not metric.sorted_is_best} == set(UNSORTED)
 
 
-UNSORTED = ["P-measure", "Pplus", "EBR", "NCUguP", "NCUguBR", "infAP"]
+UNSORTED = ["P-measure", "Pplus", "EBR", "NCUguP", "NCUguBR", "infAP", "G"]
 
 
 @pytest.mark.parametrize("name", UNSORTED)

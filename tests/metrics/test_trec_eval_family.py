@@ -23,6 +23,8 @@ SAME = [
     *(f"relative_P_{cutoff}" for cutoff in (1, 5, 30, 1000)),
     *(f"Rprec_mult_{multiple:.2f}" for multiple in (0.01, 0.2, 0.6, 1.0, 1.33, 2.0, 40.0)),
 ]
+GRADED = ["G", "ndcg_rel", "Rndcg"]
+"""trec_eval's threshold does not touch gains, ours does. So these are compared at level 1."""
 INTERPOLATED = ["11pt_avg", *(f"iprec_at_recall_{share:.2f}" for share in SHARES)]
 
 
@@ -32,12 +34,18 @@ def completed(qrels: Any, run: Any) -> dict[str, dict[str, float]]:
     return {topic: {**run[topic], **{doc: -1.0 - n for n, doc in enumerate(missed[topic])}} for topic in qrels}
 
 
-def compare(name: str, qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = False) -> None:
+def compare(
+    name: str, qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = False, gains: str | None = None
+) -> None:
     """Asserts that the scores of all topics are those of the program, for the names that it prints."""
     stem, _, number = name.rpartition("_")
     measure = MEASURES[name if name in MEASURES else stem]
-    parameters = measure.read(measure.name, None if name in MEASURES else number)
-    metric = resolve(f"{name}(rel={threshold},condensed={str(judged_only).lower()})", SCALE)
+    arguments = [f"rel={threshold}", f"condensed={str(judged_only).lower()}", *([f"gains={gains}"] if gains else [])]
+    metric = resolve(f"{name}({','.join(arguments)})", SCALE)
+    given = None if name in MEASURES else number
+    if gains:
+        given = ",".join(f"{level}={gain}" for level, gain in enumerate(metric.parameters["gains"].values, 1))
+    parameters = measure.read(measure.name, given)
     scores = scores_of(metric, judged(qrels, ordered(run), SCALE.highest_level))
     topics = topics_of(qrels, run, threshold, judged_only=judged_only)
     for value, topic in zip(scores.tolist(), topics.values(), strict=True):
@@ -51,7 +59,7 @@ def compare(name: str, qrels: Any, run: Any, threshold: int = 1, *, judged_only:
             assert value == 0, "a condensed ranking of unjudged documents alone is empty"
 
 
-@pytest.mark.parametrize("name", [*SAME, *INTERPOLATED, "unj_1", "unj_100"])
+@pytest.mark.parametrize("name", [*SAME, *GRADED, *INTERPOLATED, "unj_1", "unj_100"])
 def test_the_cases_find_something_and_miss_something(name: str) -> None:
     metric, found = resolve(name, SCALE), []
     for seed in SEEDS:
@@ -72,7 +80,18 @@ def test_scores_are_those_of_the_program(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [*SAME, *INTERPOLATED])
+@pytest.mark.parametrize("name", GRADED)
+def test_graded_scores_are_those_of_the_program(name: str, seed: int) -> None:
+    qrels, run = random_case(seed)
+    compare(name, qrels, run)
+    compare(name, qrels, completed(qrels, run))
+    # trec_eval does not sort gains that differ by less than 1.
+    for gains in ("7:5:3:1", "4:4:2:2", "20:9.5:2.5:1", "exp"):
+        compare(name, qrels, run, gains=gains)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", [*SAME, *GRADED, *INTERPOLATED])
 def test_condensed_rankings_are_those_of_the_program(name: str, seed: int) -> None:
     qrels, run = random_case(seed, relevant=10 if name in INTERPOLATED else None)
     # trec_eval's -J drops negative levels, too. Here they stay, as nonrelevant.
@@ -109,6 +128,8 @@ def test_unjudged_shares_are_those_of_the_program_but_for_negative_levels(cutoff
 
 def test_values_by_hand() -> None:
     levels, ranking = {"a": 2, "b": 1, "c": 1, "n": 0}, ["n", "a", "u", "b", "v"]  # 2 of R = 3 found, L = 5
+    at_2, ideal = 2 / math.log2(3), 2 + 1 / math.log2(3) + 1 / math.log2(4)
+    at_4 = at_2 + 1 / math.log2(5)
     by_hand = {
         "setP": 2 / 5,
         "setRecall": 2 / 3,
@@ -127,6 +148,10 @@ def test_values_by_hand() -> None:
         "RprecMult(multiple=0.5)": 1 / 2,
         "RprecMult(multiple=2)": 2 / 6,
         "binG": (1 / math.log2(3) + 1 / math.log2(4)) / 3,
+        # Gains 0 2 0 1 0; the ideal is 2 1 1, so the costs of 1, 2, ... ranks are 2 3 4 5 6.
+        "G": (2 / math.log2(2 + 3 - 2) + 1 / math.log2(2 + 5 - 3)) / 4,
+        "nDCGrel": (at_2 / (2 + 1 / math.log2(3)) + 2 * at_4 / ideal) / 3,  # b at rank 4, and c, which is missed
+        "RnDCG": (0 / 2 + at_2 / ideal + at_4 / ideal) / 3,  # at 1 document of level 2, at R, and at the last rank
     }
     for expression, value in by_hand.items():
         assert score(expression, levels, ranking) == pytest.approx(value, abs=1e-15), expression

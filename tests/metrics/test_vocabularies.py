@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -187,6 +188,18 @@ def test_ntcireval_is_told_its_gains_as_there() -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "label"), rows("metrics.md", "ntcireval in C"))
+def test_a_name_of_ntcireval_in_c_alone_has_the_label_beside_it(name: str, label: str) -> None:
+    assert resolve(translate(name, "ntcireval"), SCALE).label == label
+
+
+def test_every_name_of_ntcireval_is_in_one_of_the_two_tables() -> None:
+    shown = {re.split("[(@]", row[0])[0] for row in rows("metrics.md", "ntcireval in C")}
+    compared = {re.split("[(@]", name)[0] for tool, name, _ in TOLD if tool == "NTCIREVAL"}
+    assert not shown & compared
+    assert all(word in map(NTCIREVAL.words.get, shown | compared) for word in NTCIREVAL.words.values())
+
+
 def test_every_name_of_the_tools_is_known_or_told() -> None:
     known = {*IR_MEASURES.words, *IR_MEASURES.absent}
     assert {name.split("_at_")[0] for name in ir_measures.measures.registry} <= known
@@ -207,7 +220,7 @@ def test_every_name_of_the_tools_is_known_or_told() -> None:
         ("ir_measures", "RBP(rel=1)@10", "has no cut-off here"),
         ("ntcireval", "nDCG", "'nDCG' needs a cut-off, such as nDCG@10"),
         ("ntcireval", "nDCG(base=3)@10", r"'base=3' has no meaning here. Possible: j=true\|false, logb=N"),
-        ("ntcireval", "D-nDCG@10", "nearest by meaning is MSnDCG@10"),
+        ("ntcireval", "D#-nDCG", "'D#-nDCG' needs a cut-off, such as D#-nDCG@10"),
         ("ntcireval", "Rmeasure", "It is a name of Gainboard: leave out names=ntcireval"),
         ("ir_measures", "nDGC@10", "ir_measures has no metric 'nDGC@10' that is here. Available: nDCG"),
         ("ir_measures", "Q", "It is a name of Gainboard: leave out names=ir_measures"),
@@ -222,6 +235,7 @@ def test_every_name_of_the_tools_is_known_or_told() -> None:
         ("trec_eval", "iprec_at_recall", "needs a value of recall, such as iprec_at_recall_0.50"),
         ("trec_eval", "P_0", "'P_0': a cut-off is a whole number from 1, such as 10"),
         ("trec_eval", "rbp_resid", "nearest by meaning is the metric RBPresidual of Gainboard"),
+        ("trec_eval", "rbp", "nearest by meaning is the metric RBP of Gainboard"),
         ("trec_eval", "utility", "nearest by meaning is set_P"),
         ("trec_eval", "nDCG@10", "trec_eval has no metric 'nDCG@10'"),
     ],

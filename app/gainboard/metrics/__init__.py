@@ -11,6 +11,7 @@ from gainboard.metrics import (  # noqa: F401
     cumulative,
     distance,
     diversity,
+    ideal_points,
     incomplete,
     normalised_utility,
     precision,

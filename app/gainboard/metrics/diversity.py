@@ -132,19 +132,28 @@ def d_q(rankings: GradedIntentRankings, *, beta: IntentBeta = 1.0, cutoff: int) 
 
 
 @metric("DsharpnDCG", aliases=["D#-nDCG"], title="D#-nDCG", reference=_SAKAI, sorted_is_best=False)
-def d_sharp_ndcg(rankings: GradedIntentRankings, *, gamma: Gamma = 0.5, cutoff: int) -> Scores:
+def d_sharp_ndcg(
+    rankings: GradedIntentRankings, *, gamma: Gamma = 0.5, intents: IntentsCounted = "relevant", cutoff: int
+) -> Scores:
     """DsharpnDCG@l is `gamma` times Irec@l plus 1 - `gamma` times DnDCG@l."""
-    return _sharp(rankings, gamma, cutoff, d_ndcg.kernel(rankings, cutoff=cutoff))
+    return _sharp(rankings, gamma, intents, cutoff, d_ndcg.kernel(rankings, cutoff=cutoff))
 
 
 @metric("DsharpQ", aliases=["D#-Q"], title="D#-Q", reference=_SAKAI, sorted_is_best=False)
-def d_sharp_q(rankings: GradedIntentRankings, *, beta: IntentBeta = 1.0, gamma: Gamma = 0.5, cutoff: int) -> Scores:
+def d_sharp_q(
+    rankings: GradedIntentRankings,
+    *,
+    beta: IntentBeta = 1.0,
+    gamma: Gamma = 0.5,
+    intents: IntentsCounted = "relevant",
+    cutoff: int,
+) -> Scores:
     """DsharpQ@l is `gamma` times Irec@l plus 1 - `gamma` times DQ@l."""
-    return _sharp(rankings, gamma, cutoff, d_q.kernel(rankings, beta=beta, cutoff=cutoff))
+    return _sharp(rankings, gamma, intents, cutoff, d_q.kernel(rankings, beta=beta, cutoff=cutoff))
 
 
-def _sharp(rankings: GradedIntentRankings, gamma: float, cutoff: int, measured: Scores) -> Scores:
-    recall: Scores = intent_recall.kernel(rankings, intents="relevant", cutoff=cutoff)
+def _sharp(rankings: GradedIntentRankings, gamma: float, intents: str, cutoff: int, measured: Scores) -> Scores:
+    recall: Scores = intent_recall.kernel(rankings, intents=intents, cutoff=cutoff)
     return np.asarray(gamma * recall + (1.0 - gamma) * measured)
 
 

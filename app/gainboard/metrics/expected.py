@@ -31,12 +31,17 @@ from gainboard.metrics.ties import Integers, TiedRun
 from gainboard.metrics.values import Space, Value, spread, value
 from gainboard.metrics.views import AnyDiscount
 
-_BY_PLACE: Final = frozenset(("rank", "weight", "reciprocals", "ideal_cumulative_gain"))
+_BY_PLACE: Final = frozenset(
+    (
+        *("rank", "weight", "reciprocals", "reciprocals_at_falls"),
+        *("ideal_cumulative_gain", "ideal_discounted_gain", "ideal_cost"),
+    )
+)
 """The operations whose value for a row follows from its rank."""
 _BY_ORDER: Final = frozenset(
     (
         *_BY_PLACE,
-        *("count", "weight_at", "judged_rank", "judged_weight", "cumulative_gain", "product_above"),
+        *("count", "weight_at", "judged_rank", "judged_weight", "cumulative_gain", "running_sum", "product_above"),
         *("rows_upto", "largest", "at_first", "at_last", "at_preferred"),
     )
 )

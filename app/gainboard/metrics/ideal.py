@@ -159,6 +159,28 @@ class LevelGains(NamedTuple):
         sums, last = classes.harmonic, classes.last
         return self.worth(last + last * (sums[last[:, self.rel, np.newaxis]] - sums[last]))
 
+    def above(self, least: float) -> LevelGains:
+        """Return the part of each gain that is above `least`, as gains."""
+        gain = np.maximum(self.gain - least, 0.0)
+        return LevelGains(gain, np.diff(gain, axis=1, prepend=0.0), self.rel)
+
+    def falls(self, classes: TopicClasses) -> NDArray[np.bool_]:
+        """Return whether the ideal gain falls after the last document of each level or a higher one: bool [c, h+1]."""
+        found, below = np.zeros(classes.counts.shape, np.bool_), np.zeros(len(classes.counts))
+        gain = np.broadcast_to(self.gain, found.shape)
+        for level in range(self.rel, found.shape[1]):
+            found[:, level] = (classes.counts[:, level] > 0) & (gain[:, level] > below)
+            below = np.where(found[:, level], gain[:, level], below)
+        return found
+
+    def reciprocals_at_falls(self, classes: TopicClasses, discount: Discount) -> Scores:
+        """Return 1/cg_I(i) at the rank i of each level's last document: float64 [c, h+1], 0 where no gain falls."""
+        sums, last = discount.sums(classes.deepest), classes.last
+        # [h+1, c]: at the last document of one level, the documents of each other level that are not below it.
+        gained = [self.worth(sums.take(np.minimum(last, rank[:, np.newaxis]))) for rank in last.T]
+        with np.errstate(divide="ignore"):
+            return np.where(self.falls(classes), 1.0 / np.transpose(gained), 0.0)
+
     def gain_by_rank(
         self, classes: TopicClasses, chosen: NDArray[np.intp], ranks: NDArray[np.intp], discount: Discount
     ) -> Scores:

@@ -6,6 +6,7 @@ order of `np.add.reduceat`: the first number, plus NumPy's pairwise sum of the r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -162,6 +163,10 @@ def _ideal_gain(work: _Work, step: Step) -> Any:
     return work.gains(step).ideal_gain(work.classes, step.fixed[0], work.settings[step.settings[1]])
 
 
+def _ideal_falls(work: _Work, step: Step) -> Any:
+    return work.gains(step).falls(work.classes).sum(axis=1).astype(np.float64)
+
+
 def _ideal_stopping(work: _Work, step: Step, values: Any) -> Any:
     classes = work.classes
     stop, ranks = np.broadcast_to(values, classes.counts.shape), classes.ranks(min(step.fixed[0], classes.deepest))
@@ -198,6 +203,18 @@ def _ideal_cumulative_gain(work: _Work, step: Step) -> Any:
     gains, rank = work.gains(step), work.rankings.float_ranks[step.fixed[0]]
     last = work.classes.last.take(work.rankings.row_class, axis=0)
     return _gained(work, gains, np.minimum(rank, last.T))
+
+
+def _ideal_cost(work: _Work, step: Step) -> Any:
+    rank = work.rankings.float_ranks[step.fixed[0]]
+    last = work.classes.last.take(work.rankings.row_class, axis=0)
+    return rank + _gained(work, work.gains(step).above(1.0), np.minimum(rank, last.T))
+
+
+def _ideal_discounted_gain(work: _Work, step: Step) -> Any:
+    sums = work.settings[step.settings[1]].sums(work.classes.deepest)
+    last = work.classes.last.take(work.rankings.row_class, axis=0)
+    return _gained(work, work.gains(step), sums.take(np.minimum(work.rankings.ranks[step.fixed[0]], last.T)))
 
 
 def _gained(work: _Work, gains: LevelGains, counts: Any) -> Any:
@@ -241,6 +258,25 @@ def _reciprocals(work: _Work, step: Step) -> Any:
     whole = sums.at(np.arange(len(sums.beyond)), np.array(upto))
     classes = work.rankings.row_class
     return whole.take(classes) - sums.at(classes, work.rankings.ranks[condensed] - 1)
+
+
+def _reciprocals_at_falls(work: _Work, step: Step) -> Any:
+    table = work.gains(step).reciprocals_at_falls(work.classes, work.settings[step.settings[1]])
+    classes, rank = work.rankings.row_class, work.rankings.ranks[step.fixed[0]]
+    found = np.zeros(len(rank))
+    for level in range(work.classes.highest_level, 0, -1):
+        found += np.where(rank <= work.classes.last[:, level].take(classes), table[:, level].take(classes), 0.0)
+    return found
+
+
+def _running_sum(work: _Work, step: Step, values: Any) -> Any:
+    # Place by place for all rankings, so that each ranking is added up by itself, from its first document.
+    sums, start, size = np.array(values, np.float64), work.rankings.start, work.rankings.size
+    longest = np.argsort(-size, kind="stable")
+    start, reaching = start[longest], np.searchsorted(-size[longest], -np.arange(1, size.max(initial=1)))
+    for place, rankings in enumerate(reaching.tolist(), 1):
+        sums[start[:rankings] + place] += sums[start[:rankings] + place - 1]
+    return sums
 
 
 def _system_score(work: _Work, step: Step) -> Any:
@@ -301,6 +337,11 @@ def _scattered(values: Any, place: NDArray[np.intp], ranking: NDArray[np.intp], 
     return found
 
 
+def _logarithm(work: _Work, step: Step, values: Any) -> Any:
+    # From `math`, because NumPy's logarithms differ between processors.
+    return np.fromiter(map(math.log2, values.tolist()), np.float64, len(values))
+
+
 def _score(work: _Work, step: Step, values: Any, worth: Any) -> Any:
     work.scores[step.fixed[0]] = values
     work.note(step.fixed[0], worth, step.fixed[1])
@@ -327,6 +368,7 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "ideal_total": _ideal_total,
     "ideal_precisions": _ideal_precisions,
     "ideal_gain": _ideal_gain,
+    "ideal_falls": _ideal_falls,
     "ideal_stopping": _ideal_stopping,
     "rank": _rank,
     "judged_rank": _rank,
@@ -334,10 +376,15 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "by_level": _by_level,
     "cumulative_gain": _cumulative_gain,
     "ideal_cumulative_gain": _ideal_cumulative_gain,
+    "ideal_cost": _ideal_cost,
+    "ideal_discounted_gain": _ideal_discounted_gain,
     "product_above": _product_above,
     "weight": _weight,
     "weight_at": _weight_at,
     "reciprocals": _reciprocals,
+    "reciprocals_at_falls": _reciprocals_at_falls,
+    "running_sum": _running_sum,
+    "logarithm": _logarithm,
     "system_score": _system_score,
     **dict.fromkeys(BY_RANKING, _by_ranking),
     "relevant_only": _relevant_only,

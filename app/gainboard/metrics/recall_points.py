@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from gainboard.metrics.catalogue import metric
-from gainboard.metrics.discounts import MICROSOFT
 from gainboard.metrics.parameters import Multiple, Rank, RecallPoint
 from gainboard.metrics.values import Number, Value, ceiling, floor, maximum, minimum
 from gainboard.metrics.views import BinaryRankings
@@ -66,15 +65,3 @@ def r_precision_at_multiple(rankings: BinaryRankings, *, multiple: Multiple = 2.
 def relative_precision(rankings: BinaryRankings, *, cutoff: Rank) -> Value:
     """relP@l is P@l divided by the highest P@l that a ranking can have: count(l) / min(l, R)."""
     return rankings.relevant(upto=cutoff).number / minimum(rankings.relevant_count, cutoff)
-
-
-@metric("binG", title="Binary G", reference=_TREC_EVAL.format("binG"))
-def binary_g(rankings: BinaryRankings) -> Value:
-    """binG is the mean over all relevant documents of 1/log2(2 + n), where n documents above are not relevant.
-
-    Relevant documents that are not retrieved add 0. Unlike in nDCG, relevant documents above do not lower the value.
-    """
-    found = rankings.relevant()
-    # A row below `rel` may have the count 0. Its weight is not used, but its rank must be within the run.
-    own_rank = found.rank - (maximum(found.count, 1) - 1)
-    return found.sum(found.discount_at(own_rank, MICROSOFT)) / rankings.relevant_count

@@ -112,6 +112,11 @@ def ceiling(number: Value) -> Value:
     return 0.0 - floor(0.0 - number)
 
 
+def logarithm(number: Value) -> Value:
+    """Return the logarithm to base 2, number by number. The numbers must be > 0."""
+    return value("logarithm", number.space, number)
+
+
 _MOST_VALUES: Final = 1 << 14
 """The number of values kept in memory, so that equal values are one object."""
 

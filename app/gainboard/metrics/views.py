@@ -1,7 +1,8 @@
 """Views of a judged run: the values that a metric can use.
 
 The type of the first parameter of a metric's function is its view: `BinaryRankings` (relevant or not), `GradedRankings`
-(with gains), `ScoredRankings` (with gains and the run's own scores) or `WholeRankings` (with all judged documents).
+(with gains), `ScoredRankings` (with gains and the run's own scores), `WholeRankings` (with all judged documents) or
+`WholeGradedRankings` (with these and gains).
 """
 
 from __future__ import annotations
@@ -128,6 +129,10 @@ class WholeRankings(BinaryRankings):
         return value("judged_weight", Space.RANKING, fixed=fixed, open=(weights_of(discount),))
 
 
+class WholeGradedRankings(GradedRankings, WholeRankings):
+    """The view for metrics of graded relevance that also need the length of a ranking."""
+
+
 class Found:
     """The relevant documents of a ranking, retrieved at a given rank or above: values by document, and their sums."""
 
@@ -231,6 +236,20 @@ class GradedFound(Found):
         return value("ideal_cumulative_gain", Space.ROW, fixed=(condensed,), open=(gains_above(rel),))
 
     @property
+    def ideal_cost(self) -> Value:
+        """The sum of max(1, g_I(i)) over the ranks i down to this document's rank."""
+        settings = (gains_above(self._graded.rel),)
+        return value("ideal_cost", Space.ROW, fixed=(int(self._graded.condensed),), open=settings)
+
+    def discounted_gain(self, discount: Discount) -> Value:
+        """Return the discounted gain of this document and of those above it."""
+        return value("running_sum", Space.ROW, self._relevant_only(self.gain * self.discount(discount)))
+
+    def ideal_discounted_gain(self, discount: Discount) -> Value:
+        """Return the discounted gain of the first r documents of the ideal ranking, where r is this document's rank."""
+        return self._at_rank("ideal_discounted_gain", discount)
+
+    @property
     def stop_share(self) -> Value:
         """The share of users who stop at the document: its number in `stops`, over the sum for all relevant ones."""
         stops = ("stops", self._graded.rel)
@@ -239,8 +258,18 @@ class GradedFound(Found):
 
     def reciprocals(self, discount: Discount, upto: int) -> Value:
         """Return the sum of 1/cg_I(i) over the ranks i from this document's rank to `upto`; cg_I(i) is discounted."""
+        return self._at_rank("reciprocals", discount, upto)
+
+    def reciprocals_at_falls(self, discount: Discount) -> Value:
+        """Return the sum of 1/cg_I(i) over the ranks i >= this document's rank before a fall, with discounted cg_I(i).
+
+        Such a rank is the last rank of the ideal ranking with its gain: see `IdealRankings.falls`.
+        """
+        return self._at_rank("reciprocals_at_falls", discount)
+
+    def _at_rank(self, operation: str, discount: Discount, *fixed: int) -> Value:
         settings = (gains_above(self._graded.rel), weights_of(discount))
-        return value("reciprocals", Space.ROW, fixed=(int(self._graded.condensed), upto), open=settings)
+        return value(operation, Space.ROW, fixed=(int(self._graded.condensed), *fixed), open=settings)
 
 
 class IdealRankings:
@@ -260,6 +289,11 @@ class IdealRankings:
         If `upto` is a value, it must be R.
         """
         return value("ideal_stopping", Space.TOPIC, stop, fixed=(upto if isinstance(upto, int) else WHOLE,))
+
+    @property
+    def falls(self) -> Value:
+        """The number of different gains above 0. After the last document of each of them, the gain falls."""
+        return value("ideal_falls", Space.TOPIC, open=(gains_above(self._rel),))
 
     @property
     def generalised_precision_sum(self) -> Value:

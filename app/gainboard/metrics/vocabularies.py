@@ -210,6 +210,9 @@ TREC_EVAL: Final = Vocabulary(
         "Rprec_mult": Word("RprecMult", _BINARY, "must", _BY_L_AND_J, number="multiple"),
         "relative_P": Word("relP", _BINARY, "must", _BY_L_AND_J),
         "binG": Word("binG", _BINARY, "never", _BY_L_AND_J),
+        "G": Word("G", _LINEAR, "never", {"condensed": ("condensed", _YES_OR_NO)}),
+        "ndcg_rel": Word("nDCGrel", _LINEAR, "never", {"condensed": ("condensed", _YES_OR_NO)}),
+        "Rndcg": Word("RnDCG", _LINEAR, "never", {"condensed": ("condensed", _YES_OR_NO)}),
         "set_P": Word("setP", _BINARY, "never", _BY_L_AND_J),
         "set_relative_P": Word("setRelP", _BINARY, "never", _BY_L_AND_J),
         "set_recall": Word("setRecall", _BINARY, "never", _BY_L_AND_J),
@@ -222,7 +225,7 @@ TREC_EVAL: Final = Vocabulary(
         **dict.fromkeys(("num_rel", "num_rel_ret"), "set_recall, the share of relevant documents that is retrieved"),
         **dict.fromkeys(("num_nonrel_judged_ret", "utility"), "set_P"),
         "num_q": "the field `topics_scored` of each answer",
-        **dict.fromkeys(("Rndcg", "ndcg_rel", "G"), "ndcg"),
+        "rbp": "the metric RBP of Gainboard",
         "rbp_resid": "the metric RBPresidual of Gainboard",
     },
 )
@@ -231,10 +234,11 @@ _J: Final = {"j": ("condensed", _YES_OR_NO)}
 _BETA: Final = _J | {"beta": ("beta", dict[str, str]())}
 _GAMMA: Final = _J | {"gamma": ("gamma", dict[str, str]())}
 _BY_BETA: Final = _BINARY | {"beta": "1"}
+_EVERY_INTENT: Final = _READ | {"intents": "all"}
 NTCIREVAL: Final = Vocabulary(
     "ntcireval",
     # It prints cut-offs as in nDCG@0010. The names of the program in Python are without hyphens.
-    re.compile(rf"(?P<name>\w+(?:-\w+)?){_ARGUMENTS}(?:@0*{_CUTOFF})?"),
+    re.compile(rf"(?P<name>\w+#?(?:-\w+)?){_ARGUMENTS}(?:@0*{_CUTOFF})?"),
     "@10",
     {
         "RR": Word("RR", _BINARY, "never", _J),
@@ -261,12 +265,13 @@ NTCIREVAL: Final = Vocabulary(
         "bpref": Word("bpref", _BINARY, "never", _J),
         "EBR": Word("EBR", _BY_BETA, "may", _BETA),
         "iRBU": Word("iRBU", _BINARY | {"p": "0.99"}, "may", _J),
+        "I-rec": Word("Irec", _EVERY_INTENT, "must", _J),
+        "D-nDCG": Word("DnDCG", _READ, "must", _J),
+        "D-Q": Word("DQ", _READ | {"beta": "1"}, "must", _BETA),
+        "D#-nDCG": Word("DsharpnDCG", _EVERY_INTENT | {"gamma": "0.5"}, "must", _J),
+        "D#-Q": Word("DsharpQ", _EVERY_INTENT | {"beta": "1", "gamma": "0.5"}, "must", _BETA),
     },
-    {
-        # Metrics of diversity. Their judgments are by intent.
-        **dict.fromkeys(("I-rec", "D-nDCG", "D-measure"), "MSnDCG@10"),
-        "D-Q": "Q-measure@10",
-    },
+    {},
     # The gains (-g) are always given; the stops (-s) and the scale of ERR follow from them.
     told=frozenset(("gains", "stops", "stop_scale")),
 )
