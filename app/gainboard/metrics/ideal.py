@@ -166,18 +166,20 @@ class LevelGains(NamedTuple):
 
     def falls(self, classes: TopicClasses) -> NDArray[np.bool_]:
         """Return whether the ideal gain falls after the last document of each level or a higher one: bool [c, h+1]."""
-        found, below = np.zeros(classes.counts.shape, np.bool_), np.zeros(len(classes.counts))
-        gain = np.broadcast_to(self.gain, found.shape)
-        for level in range(self.rel, found.shape[1]):
-            found[:, level] = (classes.counts[:, level] > 0) & (gain[:, level] > below)
+        counts = classes.counts
+        found, below = np.zeros_like(counts, np.bool_), np.zeros(len(counts))
+        gain = np.broadcast_to(self.gain, counts.shape)
+        for level in range(self.rel, counts.shape[1]):
+            found[:, level] = (counts[:, level] > 0) & (gain[:, level] > below)
             below = np.where(found[:, level], gain[:, level], below)
         return found
 
     def reciprocals_at_falls(self, classes: TopicClasses, discount: Discount) -> Scores:
         """Return 1/cg_I(i) at the rank i of each level's last document: float64 [c, h+1], 0 where no gain falls."""
         sums, last = discount.sums(classes.deepest), classes.last
-        # [h+1, c]: at the last document of one level, the documents of each other level that are not below it.
-        gained = [self.worth(sums.take(np.minimum(last, rank[:, np.newaxis]))) for rank in last.T]
+        # By level, float64 [c]: the gain down to its last document.
+        ends = (last[:, [level]] for level in range(last.shape[1]))
+        gained = [self.worth(sums.take(np.minimum(last, end))) for end in ends]
         with np.errstate(divide="ignore"):
             return np.where(self.falls(classes), 1.0 / np.transpose(gained), 0.0)
 
