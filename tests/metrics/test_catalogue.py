@@ -36,6 +36,15 @@ def bound(metric: Metric, **defaults: str) -> BoundMetric:
     return resolve(f"{metric.name}{cutoff}", SCALE, query={**RATIO, **defaults})
 
 
+SPANNED: list[dict[str, str]] = [
+    {},
+    {"gains": "exp"},
+    {"gains": "100:10:1", "base": "10", "b": "1.01:2:3", "urs": "raw", "srs": "raw"},
+    {"gains": "adjust(9:5:1)"},
+]
+"""Settings that widen the range of some metrics."""
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[dict[str, dict[str, int]], dict[str, list[str]]]:
     """Qrels of a few topics, each with a relevant document, and a run of judged and unjudged documents."""
@@ -67,6 +76,20 @@ def test_bounded_scores_lie_between_0_and_1(metric: Metric, case: Case, gains: s
     defined = scores[~np.isnan(scores)]
     assert (defined >= -1e-12).all()
     assert (defined <= 1 + 1e-12).all()
+
+
+@EVERY
+@given(case=cases(), data=st.data(), query=st.sampled_from(SPANNED))
+def test_judgments_move_a_score_by_its_span_at_most(
+    metric: Metric, case: Case, data: st.DataObject, query: dict[str, str]
+) -> None:
+    qrels, run = case
+    other = {topic: {doc: data.draw(st.integers(0, 3)) for doc in levels} for topic, levels in qrels.items()}
+    several = bound(metric, **query)
+    scores = [scores_of(several, judged(each, run)) for each in (qrels, other)]
+    moved = abs(scores[0] - scores[1])
+    assert (moved[~np.isnan(moved)] <= several.span * (1 + 1e-12)).all()
+    assert several.span >= 1 if metric.bounded else several.span != 1
 
 
 @EVERY

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gainboard.evaluation.policy import CollectionPolicy
 from tests.conftest import Service
 from tests.trust.attacks import ATTACKS, PRESET, crafted_run, means_of_one_topic
 from tests.trust.target import WIDE_OPEN, Target
@@ -54,8 +53,8 @@ def test_what_the_default_gives_away_is_bounded_by_the_budget_alone(shared: Serv
     found, answers = weigh(target, answers=45, documents=60)
     assert (answers, target.refused) == (40, {"budget-exhausted": 1})
     assert found.share > 0.95  # of 60 documents that the participant chose
-    bits = answers * CollectionPolicy().bits_an_answer
-    assert found.documents <= bits
+    told = target.client.get("/v1/me/limits").json()["team"]
+    assert found.documents <= answers * told["bits_an_answer"]
     whole = len(target.truth)
     assert found.gained * found.documents / whole <= BY_GUESSING
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -42,4 +43,5 @@ def test_the_page_has_every_field_of_the_policy() -> None:
 def test_the_page_has_every_attack_and_the_bounds(shared: Service) -> None:
     assert len(re.findall(r"^\| .* \| [0-9.]+ % \|", PAGE, re.MULTILINE)) == len(ATTACKS)
     assert f"at most {MOST_PRESETS} expressions" in PAGE
-    assert f"{CollectionPolicy().answers * CollectionPolicy().bits_an_answer:,.0f} bits" in PAGE
+    policy = CollectionPolicy()
+    assert f"{policy.answers * math.log2(10**policy.decimals + 1):,.0f} bits" in PAGE

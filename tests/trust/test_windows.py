@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from math import log2
 from threading import Event, Thread
 from typing import Any
 from urllib.parse import urlsplit
@@ -200,6 +201,42 @@ def test_limits_say_what_is_left_to_a_team(shared: Service) -> None:
         datetime.fromisoformat(at) for at in times.values()
     ]
     assert team["bits_left"] == pytest.approx(200 * 9.967226258835993)
+
+
+@pytest.mark.parametrize(
+    ("policy", "bits"),
+    [
+        ({"presets": ["AP", "Q"]}, log2(1001)),
+        ({"presets": ["AP"], "decimals": 4}, log2(10_001)),
+        # The widest of the presets counts: 10 documents of the highest gain.
+        ({"presets": ["AP", "CG(gains=3:2:1)@10"]}, log2(30 * 1000 + 1)),
+        ({"presets": ["CG(gains=1000000:1000:1)@10"]}, log2(10**7 * 1000 + 1)),
+        ({"presets": ["CG(gains=1e90:1e9:1)@10"]}, 64),
+        ({"parameters": "free"}, 64),
+        # One score for each of two declared topics, and their mean.
+        ({"presets": ["AP"], "scores": "own-per-topic"}, 3 * log2(1001)),
+    ],
+)
+def test_limits_say_how_much_an_answer_may_tell(shared: Service, policy: dict[str, Any], bits: float) -> None:
+    campaign = Campaign(shared, levels=3, policy=policy, topics=["t1", "t2"])
+    assert _limits(campaign.client("participant", "own"))["team"]["bits_an_answer"] == pytest.approx(bits)
+
+
+def test_nobody_can_say_what_scores_of_topics_tell_that_are_not_declared(shared: Service) -> None:
+    _, own = _campaign(shared, presets=["AP"], scores="own-per-topic", coverage=0)
+    team = _limits(own)["team"]
+    assert (team["bits_an_answer"], team["bits_left"]) == (None, None)
+
+
+def test_one_answer_of_distant_gains_counts_the_documents_of_each_level(shared: Service) -> None:
+    # This is why the width of a metric's range counts.
+    campaign = Campaign(shared, levels=3, topics=["t"], policy={"presets": ["CG(gains=10000:100:1)@10"]})
+    levels = {f"d{number}": level for number, level in enumerate([3, 0, 1, 2, 1, 0, 3, 1])}
+    assert campaign.put_qrels("".join(f"t 0 {each} {level}\n" for each, level in levels.items())).status_code == 201
+    own = campaign.client("participant", "own")
+    assert campaign.submit(run_text({"t": list(levels)}, "spy"), own).status_code == 201
+    (run,) = campaign.get("/scores", own, metric="CG(gains=10000:100:1)@10").json()["runs"]
+    assert list(run["mean"].values()) == [2 * 10_000 + 1 * 100 + 3 * 1]
 
 
 @pytest.mark.parametrize("phase", ["hidden", "released"])

@@ -59,5 +59,5 @@ def of(workspace: Workspace, principal: Principal) -> Allowance | None:
             runs=quotas.of_team(tx, workspace, view, token.team_id, now),
             bytes=quotas.of_bytes(tx, view, token.team_id),
             answers=Quota(limit, budgets.used(tx, view, token.team_id)),
-            bits_an_answer=view.policy.bits_an_answer if limited else None,
+            bits_an_answer=budgets.bits_an_answer(view) if limited else None,
         )

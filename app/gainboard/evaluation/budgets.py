@@ -7,25 +7,49 @@ parameters are charged when the team asks for them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection as Container
 from collections.abc import Sequence
+from typing import Final
 
 from gainboard.errors import BudgetExhausted
 from gainboard.evaluation.binding import scale_of
 from gainboard.evaluation.visibility import View
-from gainboard.metrics import expand, resolve
+from gainboard.metrics import BoundMetric, expand, resolve
 from gainboard.store import answers, runs
 from gainboard.store.arrays import unpack_names
 from gainboard.store.database import Transaction
 from gainboard.store.records import Run
 
+_ANY_NUMBER: Final = 64.0
+"""The bits of a score under free parameters: those of a number in double precision."""
+
 
 def preset_labels(view: View) -> Sequence[str]:
     """Return the distinct labels of the policy's presets."""
+    return list(dict.fromkeys(metric.label for metric in _presets(view)))
+
+
+def _presets(view: View) -> Sequence[BoundMetric]:
     collection = view.collection
     scale, defaults = scale_of(collection), {"gains": collection.gains}
-    expressions = expand(view.policy.presets, scale.highest_level)
-    return list(dict.fromkeys(resolve(each, scale, collection=defaults).label for each in expressions))
+    return [resolve(each, scale, collection=defaults) for each in expand(view.policy.presets, scale.highest_level)]
+
+
+def bits_an_answer(view: View) -> float | None:
+    """Return the most bits that an answer reveals: log2 of the number of values that its scores can have.
+
+    The answer has one score, or one for each declared topic, too. Return None if it shows topics and none are declared.
+    """
+    policy, topics = view.policy, view.collection.topics
+    if policy.is_free:
+        bits = _ANY_NUMBER
+    else:
+        widest = max((metric.span for metric in _presets(view)), default=1.0)
+        bits = min(_ANY_NUMBER, math.log2(widest * 10**policy.decimals + 1))
+    if view.scores == "own-mean":
+        return bits
+    return bits * (1 + len(topics)) if topics else None
 
 
 def missing_topics(view: View, topics: Container[str]) -> int | None:

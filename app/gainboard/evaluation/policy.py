@@ -9,7 +9,6 @@ safe.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -42,11 +41,6 @@ class CollectionPolicy(PolicySettings):
     def is_open(self) -> bool:
         """Return whether every score under any parameters is shown; the judgments are then almost public."""
         return self.scores == "all" and self.is_free
-
-    @property
-    def bits_an_answer(self) -> float:
-        """The most bits that one score reveals: log2 of the number of values between 0 and 1 that it can have."""
-        return math.log2(10**self.decimals + 1)
 
 
 def late_from(collection: Collection) -> datetime | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics.arrays import Scores
-from gainboard.metrics.catalogue import Metric
+from gainboard.metrics.catalogue import Limits, Metric
 from gainboard.metrics.discounts import Discount, Geometric
 from gainboard.metrics.gains import FLAT, GainSetting, parse_gains
 from gainboard.metrics.intent_views import IntentRankings
@@ -105,6 +105,13 @@ class BoundMetric:
         """True if all scores are in [0, 1]."""
         # The Average Distance Measure is in [0, 1] only if it scales both kinds of scores; raw scores have no range.
         return self.metric.bounded and "raw" not in self.parameters.values()
+
+    @property
+    def span(self) -> float:
+        """The width of a range in which the score of a ranking is, whatever the judgments."""
+        gains: GainSetting = self.parameters.get(GAINS.name, FLAT)
+        last = self.cutoff if isinstance(self.cutoff, int) else self._scale.depth
+        return self.metric.span(Limits(gains.highest, last, self.parameters))
 
 
 @lru_cache(maxsize=4096)

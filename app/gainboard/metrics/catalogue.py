@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Concatenate, Final, TypeVar, get_args, get_type_hints
+from typing import Any, Concatenate, Final, NamedTuple, TypeVar, get_args, get_type_hints
 
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
@@ -21,12 +21,25 @@ VALUED: Final = "_x"
 """The end of an alias that contains the value of the metric's first parameter in place of x: `Rprec_mult_0.50`."""
 
 
+class Limits(NamedTuple):
+    """What the range of a metric's scores may depend on: the highest gain, the last rank, and its parameters."""
+
+    highest_gain: float
+    last_rank: int
+    parameters: Mapping[str, Any]
+
+
+def _one(limits: Limits) -> float:
+    return 1.0
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Metric:
     """An effectiveness metric. Its parameters are read from the signature of its function, the kernel.
 
     `aliases` may contain a placeholder for the cut-off (`NUMBERED`) or a parameter (`VALUED`). `reference` is the
     source of the definition. `bounded` tells that all scores are in [0, 1] under the default parameters, for all gains.
+    `span` is the width of a range in which the score of a ranking is, whatever the judgments.
     `sorted_is_best` tells that of all orders of some documents, descending and ascending levels have the highest and
     the lowest score. `on_every_topic` tells that topics without relevant documents have a score, too.
     `score_of_missing` is the score of a topic that the run lacks.
@@ -39,6 +52,7 @@ class Metric:
     bounded: bool
     sorted_is_best: bool
     kernel: Callable[..., Any]
+    span: Callable[[Limits], float] = _one
     on_every_topic: bool = False
     score_of_missing: int = 0
 
@@ -112,7 +126,8 @@ def metric(
     aliases: Sequence[str] = (),
     title: str,
     reference: str,
-    bounded: bool = True,
+    span: Callable[[Limits], float] | None = None,
+    bounded: bool | None = None,
     sorted_is_best: bool = True,
     on_every_topic: bool = False,
     score_of_missing: int = 0,
@@ -124,6 +139,9 @@ def metric(
     lacks (their score becomes `score_of_missing`). It may divide by zero on both. A kernel whose view is
     `IntentRankings` returns the scores themselves, float64 [runs, n], and takes values of parameters.
 
+    Give `span` if scores may exceed 1: the largest difference between two scores of a ranking. Such a metric is not
+    bounded, unless `bounded` says so for its default parameters.
+
     Keywords annotated with a type of `parameters` become parameters. `cutoff: Cutoff = None` is an optional cut-off.
     `cutoff: Rank` is a cut-off that the metric always has, `cutoff: int` one that cannot be R.
     """
@@ -134,7 +152,8 @@ def metric(
             aliases=tuple(aliases),
             title=title,
             reference=reference,
-            bounded=bounded,
+            bounded=span is None if bounded is None else bounded,
+            span=span or _one,
             sorted_is_best=sorted_is_best,
             on_every_topic=on_every_topic,
             score_of_missing=score_of_missing,

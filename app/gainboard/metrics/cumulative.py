@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gainboard.metrics.catalogue import metric
+from gainboard.metrics.catalogue import Limits, metric
 from gainboard.metrics.discounts import MICROSOFT, NO_DISCOUNT, Discount
 from gainboard.metrics.parameters import Base, Rank
 from gainboard.metrics.values import Value
@@ -42,13 +42,23 @@ def averaged_normalised_gain(rankings: GradedRankings, cutoff: int, discount: Di
     return found.sum(discounted_gain(found, discount) * found.reciprocals(discount, cutoff)) / cutoff
 
 
-@metric("CG", title="Cumulative Gain", reference=_TOIS, bounded=False)
+def _most_gain(limits: Limits) -> float:
+    """Return the cumulative gain if all documents have the highest gain."""
+    return limits.highest_gain * limits.last_rank
+
+
+def _most_discounted_gain(limits: Limits) -> float:
+    discount = Discount(limits.parameters["base"])
+    return limits.highest_gain * float(discount.sums(limits.last_rank)[-1])
+
+
+@metric("CG", title="Cumulative Gain", reference=_TOIS, span=_most_gain)
 def cumulative_gain(rankings: GradedRankings, *, cutoff: Rank) -> Value:
     """CG@l is the sum of the gains of the first l documents."""
     return gain_to(rankings, cutoff, NO_DISCOUNT)
 
 
-@metric("DCG", title="Discounted Cumulative Gain", reference=_TOIS, bounded=False)
+@metric("DCG", title="Discounted Cumulative Gain", reference=_TOIS, span=_most_discounted_gain)
 def discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: Rank) -> Value:
     """DCG@l is the sum of the discounted gains of the first l documents.
 
@@ -57,13 +67,13 @@ def discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cu
     return gain_to(rankings, cutoff, Discount(base))
 
 
-@metric("ACG", title="Averaged Cumulative Gain", reference=_TOIS, bounded=False)
+@metric("ACG", title="Averaged Cumulative Gain", reference=_TOIS, span=_most_gain)
 def averaged_cumulative_gain(rankings: GradedRankings, *, cutoff: Rank) -> Value:
     """ACG@l is the mean of CG@1, CG@2, ..., CG@l."""
     return averaged_gain(rankings, cutoff, NO_DISCOUNT)
 
 
-@metric("ADCG", title="Averaged Discounted Cumulative Gain", reference=_TOIS, bounded=False)
+@metric("ADCG", title="Averaged Discounted Cumulative Gain", reference=_TOIS, span=_most_discounted_gain)
 def averaged_discounted_cumulative_gain(rankings: GradedRankings, *, base: Base = 2.0, cutoff: Rank) -> Value:
     """ADCG@l is the mean of DCG@1, DCG@2, ..., DCG@l."""
     return averaged_gain(rankings, cutoff, Discount(base))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from gainboard.metrics.catalogue import metric
+from gainboard.metrics.catalogue import Limits, metric
 from gainboard.metrics.parameters import SystemScores, UserScores
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import ScoredRankings
+
+
+def _span(limits: Limits) -> float:
+    """Return the largest user score: judgments move the distance of a document by as much."""
+    return limits.highest_gain if limits.parameters["urs"] == "raw" else 1.0
 
 
 @metric(
     "ADM",
     title="Average Distance Measure",
     reference="Della Mea and Mizzaro, Measuring retrieval effectiveness: a new proposal, JASIST 55(6), 2004",
+    span=_span,
+    bounded=True,
 )
 def average_distance(rankings: ScoredRankings, *, urs: UserScores = "scaled", srs: SystemScores = "minmax") -> Value:
     """ADM is one minus the mean distance between user score and system score over the documents judged or retrieved.

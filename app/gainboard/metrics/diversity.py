@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, Final
@@ -9,7 +10,7 @@ from typing import Annotated, Any, Final
 import numpy as np
 
 from gainboard.metrics.arrays import Scores
-from gainboard.metrics.catalogue import metric
+from gainboard.metrics.catalogue import Limits, metric
 from gainboard.metrics.discounts import MICROSOFT
 from gainboard.metrics.gains import GainSetting
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
@@ -81,6 +82,15 @@ def _novelty(rankings: IntentRankings, alpha: float, cutoff: int, weights: Score
     """Return the novelty gain of the first `cutoff` documents of each ranking. `weights` are by rank, from 1."""
     found = rankings.relevant(cutoff)
     return rankings.total(found.sum(found.novelty(alpha) * weights.take(found.rank - 1, mode="clip")))
+
+
+def _above_greedy(limits: Limits) -> float:
+    """Return how many times the novelty gain of the greedy ideal ranking the best ranking can have.
+
+    Each document adds less, the more documents are above it. So the first documents of the greedy ranking have at least
+    1 - 1/e of the gain that as many documents can have (Nemhauser, Wolsey and Fisher, Mathematical Programming, 1978).
+    """
+    return 1.0 / (1.0 - math.exp(-1.0))
 
 
 @lru_cache(maxsize=64)
@@ -162,7 +172,7 @@ def _sharp(rankings: GradedIntentRankings, gamma: float, intents: str, cutoff: i
     aliases=["alpha-nDCG"],
     title="alpha-nDCG",
     reference=_CLARKE,
-    bounded=False,
+    span=_above_greedy,
     sorted_is_best=False,
 )
 def alpha_ndcg(rankings: IntentRankings, *, alpha: Alpha = 0.5, cutoff: int) -> Scores:
@@ -204,7 +214,7 @@ def intent_aware_err(
     aliases=["nERR-IA"],
     title="Normalised intent-aware ERR",
     reference=_NDEVAL,
-    bounded=False,
+    span=_above_greedy,
     sorted_is_best=False,
 )
 def normalised_intent_aware_err(rankings: IntentRankings, *, alpha: Alpha = 0.5, cutoff: int) -> Scores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gainboard.metrics.catalogue import metric
+from gainboard.metrics.catalogue import Limits, metric
 from gainboard.metrics.parameters import Cutoff, Penalties
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings
@@ -10,7 +10,12 @@ from gainboard.metrics.views import BinaryRankings
 _WEB = "Eguchi et al., Overview of the Web retrieval task at the third NTCIR workshop, 2003, in Sakai's form of 2004"
 
 
-@metric("WRR", title="Weighted Reciprocal Rank", reference=_WEB, bounded=False)
+def _most(limits: Limits) -> float:
+    """Return the score of a document with the smallest penalty at rank 1."""
+    return 1.0 / (1.0 - 1.0 / float(min(limits.parameters["b"])))
+
+
+@metric("WRR", title="Weighted Reciprocal Rank", reference=_WEB, span=_most)
 def weighted_reciprocal_rank(rankings: BinaryRankings, *, b: Penalties, cutoff: Cutoff = None) -> Value:
     """WRR is 1/(r - 1/b(X)) for the first relevant document, of level X at rank r, or 0 if none is retrieved.
 

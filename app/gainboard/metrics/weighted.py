@@ -44,7 +44,7 @@ def generalised_average_precision(rankings: GradedRankings, *, cutoff: Cutoff = 
     "genP",
     title="Generalised Precision at a document cut-off",
     reference="Kekalainen and Jarvelin, Using graded relevance assessments in IR evaluation, JASIST 53(13), 2002",
-    bounded=False,
+    span=lambda limits: limits.highest_gain,
 )
 def generalised_precision(rankings: GradedRankings, *, cutoff: Rank) -> Value:
     """genP@l is the mean gain of the first l ranks. Ranks without a relevant document have gain 0."""

@@ -48,7 +48,8 @@ class Team(Model):
         "scored, and all others that the team has received"
     )
     bits_an_answer: float | None = Field(
-        description="The most bits that one score can reveal; null if all scores are shown"
+        description="The most bits that one answer can reveal, by the widest range of the presets' scores; null if all "
+        "scores are shown, or scores of topics that are not declared"
     )
     bits_left: float | None = Field(description="The most bits that the remaining answers can reveal")
 
