@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from pathlib import Path
 
 import gainboard
@@ -50,6 +51,25 @@ def test_the_client_imports_errors_models_and_plain_values_alone() -> None:
     assert wrong == []
 
 
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    modules = {_dotted(path): path for path in ROOT.rglob("*.py")}
+    imports = {name: {_known(each, modules) for each in _members(path)} - {name, ""} for name, path in modules.items()}
+    # Modules that import none of the rest are taken away, again and again. What is left is a circle, or imports one.
+    while done := {name for name, others in imports.items() if not others & imports.keys()}:
+        imports = {name: others for name, others in imports.items() if name not in done}
+    assert imports == {}
+
+
+def _dotted(path: Path) -> str:
+    return ".".join((PACKAGE, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def _known(name: str, modules: Mapping[str, Path]) -> str:
+    """The module of a name that a module, or something in a module, has; empty for the package itself."""
+    found = name if name in modules else name.rpartition(".")[0]
+    return found if found != PACKAGE else ""
+
+
 def _allowed(room: str, target: str) -> bool:
     if room == target or target in FOR_ALL:
         return True
@@ -75,6 +95,17 @@ def _ring(room: str) -> int:
 def imported_rooms(path: Path) -> set[str]:
     """The rings that a file imports from."""
     return {name.split(".")[1] for name in _names(path)} - {"__version__"}
+
+
+def _members(path: Path) -> set[str]:
+    """Everything of ours that a file imports, by its full name: modules, and what is in them."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    return {
+        f"{node.module}.{alias.name}"
+        for node in nodes
+        for alias in node.names
+        if (node.module or "").startswith(PACKAGE)
+    }
 
 
 def _names(path: Path) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, cast
@@ -23,6 +23,10 @@ from gainboard.metrics.views import BinaryRankings
 
 _READING: Final = (GAINS.name, REL.name, CONDENSED.name, MEAN.name, IA.name)
 """Parameters that define how a run is read and how scores are averaged. They are not arguments of metric functions."""
+
+
+ScoreAll = Callable[[Sequence["BoundMetric"], JudgedRuns, Sequence[int]], Scores]
+"""Returns the scores of some runs, as `scoring.score_all` does."""
 
 
 class BoundMetric:
@@ -87,14 +91,25 @@ class BoundMetric:
         """The same metric without the average over intents."""
         return BoundMetric(self.metric, {**self.parameters, IA.name: False}, self.cutoff, self._scale)
 
-    def scores_by_intent(self, runs: JudgedRuns, places: NDArray[np.intp]) -> Scores:
-        """Return the scores of the runs at these positions: float64 [places, n]. The metric is defined by intent."""
+    def scores_by_intent(self, runs: JudgedRuns, places: NDArray[np.intp], score_all: ScoreAll) -> Scores:
+        """Return the scores of the runs at these positions: float64 [places, n]. The metric is defined by intent.
+
+        `score_all` computes other metrics, of which the metric may be made.
+        """
         own = {name: value for name, value in self.parameters.items() if name not in _READING or name == GAINS.name}
         if self.metric.graded:
             del own[GAINS.name]
-        gains = self.parameters.get(GAINS.name, FLAT)
+        gains, scale = self.parameters.get(GAINS.name, FLAT), self._scale
+        reading = {name: self.parameters[name] for name in (REL.name, CONDENSED.name)}
+
+        def score(metric: Metric, gains: GainSetting, cutoff: int) -> Scores:
+            parameters = {each.name: each.default_value(scale) for each in metric.parameters}
+            parameters |= {**reading, GAINS.name: gains}
+            by_intent = BoundMetric(metric, parameters, cutoff, scale)
+            return np.asarray(score_all([by_intent], rankings.runs, places.tolist())[0])
+
         reads = cast(type[IntentRankings], self.metric.reads)
-        rankings = reads(runs, places, self.parameters[REL.name], self.parameters[CONDENSED.name], gains)
+        rankings = reads(runs, places, **reading, gains=gains, score=score)
         with np.errstate(all="ignore"):
             scores: Scores = self.metric.kernel(rankings, **own, cutoff=self.cutoff)
             scores[:, rankings.undefined] = np.nan

@@ -7,9 +7,10 @@ or by document that is relevant to an intent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,17 @@ from gainboard.metrics.columns import Rankings
 from gainboard.metrics.discounts import Discount
 from gainboard.metrics.gains import FLAT, GainSetting
 from gainboard.metrics.intents import Intents
+from gainboard.metrics.rankings import JudgedRuns
 
-if TYPE_CHECKING:
-    from gainboard.metrics.catalogue import Metric
-    from gainboard.metrics.rankings import JudgedRuns
+ScoresByIntent = Callable[[Any, GainSetting, int], Scores]
+"""Returns the scores of each intent, float64 [m, p], under a graded metric with its default parameters.
+
+The arguments are the metric of the catalogue, its gains and its cut-off.
+"""
+
+
+def _no_scores(metric: Any, gains: GainSetting, cutoff: int) -> Scores:
+    raise ValueError("other metrics are computed for each intent only where they are given")
 
 
 class IntentRankings:
@@ -31,16 +39,25 @@ class IntentRankings:
     graded = False
 
     def __init__(
-        self, runs: JudgedRuns, places: NDArray[np.intp], rel: int, condensed: bool, gains: GainSetting = FLAT
+        self,
+        runs: JudgedRuns,
+        places: NDArray[np.intp],
+        rel: int,
+        condensed: bool,
+        gains: GainSetting = FLAT,
+        score: ScoresByIntent = _no_scores,
     ) -> None:
-        """Choose the runs at the positions `places`, intp [m]. Raises ValueError without judgments by intent."""
+        """Choose the runs at the positions `places`, intp [m]. Raises ValueError without judgments by intent.
+
+        `score` computes other metrics for each intent, which this module cannot.
+        """
         intents = runs.judgments.intents
         if intents is None or runs.by_intent is None:
             raise ValueError("this metric needs judgments by intent: see BoundMetric.needs_intents")
         self.intents: Intents = intents
         self.runs = runs.by_intent
         self.places = places
-        self.rel, self.condensed, self.gains = rel, condensed, gains
+        self.rel, self.condensed, self.gains, self.score = rel, condensed, gains, score
         self.highest_level = runs.judgments.classes.highest_level
         self.missing: NDArray[np.bool_] = runs.missing[places]
         self.topics = runs.judgments.topics
@@ -75,17 +92,6 @@ class IntentRankings:
         found = self.expected(np.where(is_defined, scores, 0.0))
         found[self.total(is_defined.astype(np.float64)) == 0] = np.nan
         return found
-
-    def score(self, metric: Metric, gains: GainSetting, cutoff: int) -> Scores:
-        """Return the scores of each intent under a graded metric with its default parameters: float64 [m, p]."""
-        from gainboard.metrics.bound import BoundMetric  # noqa: PLC0415 (it imports this module)
-        from gainboard.metrics.rankings import Scale  # noqa: PLC0415
-        from gainboard.metrics.scoring import score_all  # noqa: PLC0415
-
-        scale = Scale(self.highest_level)
-        own = {each.name: each.default_value(scale) for each in metric.parameters}
-        own |= {"gains": gains, "rel": self.rel, "condensed": self.condensed}
-        return np.asarray(score_all([BoundMetric(metric, own, cutoff, scale)], self.runs, self.places.tolist())[0])
 
     def deepest(self, cutoff: int) -> int:
         """Return the deepest rank up to the cut-off at which these or the ideal rankings have a relevant document."""

@@ -6,7 +6,7 @@ are the pairs of topic and intent, and every metric can score it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.gains import GainSetting
-
-if TYPE_CHECKING:
-    from gainboard.metrics.rankings import JudgedRun, Judgments
 
 Integers = NDArray[np.int64]
 
@@ -81,31 +78,27 @@ class Intents:
         """Return the intents of these topics, in their order: int64."""
         return _stretches(self.starts[topics], self.starts[topics + 1] - self.starts[topics])
 
-    def counts(self, judgments: Judgments) -> tuple[Integers, Integers]:
-        """Return `level_counts` int64 [p, h+1] and `negative_counts` int64 [p] of the intents.
+    def counts(self, level_counts: Integers, negative_counts: Integers) -> tuple[Integers, Integers]:
+        """Return the numbers of judged documents by intent: int64 [p, h+1], and of those below level 0, int64 [p].
 
-        Every judged document of the topic is judged for each of its intents. `judgments` are those of the topics.
+        Every judged document of the topic is judged for each of its intents. `level_counts` int64 [n, h+1] and
+        `negative_counts` int64 [n] are the numbers by topic.
         """
-        width = judgments.level_counts.shape[1]
+        width = level_counts.shape[1]
         flat = np.bincount(self.intent * width + self.level, minlength=len(self.probability) * width)
         counts = flat.reshape(len(self.probability), width).astype(np.int64)
-        counts[:, 0] = judgments.level_counts.sum(axis=1)[self.topic] - counts[:, 1:].sum(axis=1)
-        return counts, judgments.negative_counts[self.topic]
+        counts[:, 0] = level_counts.sum(axis=1)[self.topic] - counts[:, 1:].sum(axis=1)
+        return counts, negative_counts[self.topic]
 
-    def split(self, run: JudgedRun) -> JudgedRun:
-        """Return the run by intent: the ranking of each topic once for each of its intents, with the intent's levels.
+    def levels_of(self, starts: Integers, document: NDArray[np.uint32], level: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Return the levels for each intent of documents of its topic: int8 [rows].
 
-        Raises ValueError if the run does not have the numbers of its documents.
+        Intent i has the rows from starts[i] to starts[i+1], without the last. `document` [rows] is the number of the
+        document within the topic, and `level` int8 [rows] its level for the topic.
         """
-        whole = run.only(self.topic)
-        if whole.document is None:
-            if len(whole.rank):
-                raise ValueError("a run is split by intent only if it has the numbers of its documents")
-            return whole
-        row = np.repeat(self._levels_from, np.diff(whole.starts)) + whole.document
-        level = self._levels.take(row)
+        found = self._levels.take(np.repeat(self._levels_from, np.diff(starts)) + document)
         # A document that is judged below 0 for its topic is so for each intent.
-        return replace(whole, level=np.where(level > 0, level, np.minimum(whole.level, 0)).astype(np.int8))
+        return np.where(found > 0, found, np.minimum(level, 0)).astype(np.int8)
 
     @cached_property
     def _levels_from(self) -> Integers:

@@ -7,7 +7,7 @@ document that is both judged and retrieved, only its rank and its level are kept
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -65,7 +65,7 @@ class Judgments:
     @cached_property
     def by_intent(self) -> Judgments | None:
         """The judgments with each pair of topic and intent as a topic, in the order of the topics."""
-        return Judgments(*self.intents.counts(self)) if self.intents is not None else None
+        return Judgments(*self.intents.counts(self.level_counts, self.negative_counts)) if self.intents else None
 
     @cached_property
     def judged_count(self) -> NDArray[np.int64]:
@@ -377,9 +377,14 @@ def _of_one(run: JudgedRun, judgments: Judgments) -> JudgedRuns:
 
 
 def _split(run: JudgedRun, judgments: Judgments) -> JudgedRuns | None:
-    if judgments.intents is None or judgments.by_intent is None or (run.document is None and len(run.rank)):
+    """Return the run by intent: the ranking of each topic once for each of its intents, with the intent's levels."""
+    intents, by_intent = judgments.intents, judgments.by_intent
+    if intents is None or by_intent is None or (run.document is None and len(run.rank)):
         return None
-    return _of_one(judgments.intents.split(run), judgments.by_intent)
+    whole = run.only(intents.topic)
+    if whole.document is not None:
+        whole = replace(whole, level=intents.levels_of(whole.starts, whole.document, whole.level))
+    return _of_one(whole, by_intent)
 
 
 def _joined_by_intent(parts: Sequence[JudgedRuns], judgments: Judgments) -> JudgedRuns | None:

@@ -78,7 +78,7 @@ def _score_some_by_intent(metrics: Sequence[BoundMetric], runs: JudgedRuns, chos
         some = slice(begin, begin + at_once)
         for row, metric in enumerate(metrics):
             if metric.metric.needs_intents:
-                table[row, some] = metric.scores_by_intent(runs, places[some])
+                table[row, some] = metric.scores_by_intent(runs, places[some], score_all)
             elif metric.is_averaged:
                 table[row, some] = _averaged(metric, runs, places[some])
     return table

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 import gainboard
-from gainboard.cli.doctor import Finding, Subject, check
+from gainboard.cli.doctor.checks import Finding, Subject, check
 from gainboard.evaluation.audit import verify
 from gainboard.store import audit, inspection
 from gainboard.store.database import Transaction

@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 import gainboard
-from gainboard.cli.doctor import Finding, Subject, check
+from gainboard.cli.doctor.checks import Finding, Subject, check
 from gainboard.settings import PREFIX, Settings, available_cores
 
 OLDEST_SQLITE = (3, 35, 0)
