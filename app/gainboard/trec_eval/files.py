@@ -61,8 +61,12 @@ class Retrieved:
         Raise DuplicateDocuments if one of these documents is there twice.
         """
         scores = np.concatenate(self.scores)
-        places = np.argsort(-scores, kind="stable")
-        for begin, end in _equal(scores[places]):
+        if (scores[1:] <= scores[:-1]).all():  # as in most files; sorting takes a sixth of the time of a run
+            places = np.arange(len(scores))
+        else:
+            places = np.argsort(-scores, kind="stable")
+            scores = scores[places]
+        for begin, end in _equal(scores):
             equal = sorted(places[begin:end].tolist(), key=self.documents.__getitem__, reverse=True)
             places[begin:end] = equal
         places = places[: max(most, 0)]
