@@ -6,6 +6,7 @@ import os
 import platform
 import signal
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
+from gainboard.store.schema import migrate
 from tests import (
     private_postgres,
     thorough,  # noqa: F401 (it sets how many examples property tests look at)
@@ -37,6 +39,8 @@ HERE = Path(__file__).parent
 OUTER = ("client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
 ON_BOTH_DATABASES = {"database_url", "postgres_url"}
 ADMIN = "the-admin-token-of-the-tests"
+NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Tests speak plain HTTP. Reading the certificates of the usual authorities takes a client longer than many tests."""
 
 
 # A shell that starts the tests in the background has SIGINT ignored. Servers that tests start would inherit that, and
@@ -147,7 +151,7 @@ class Service:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # All connections are kept. To keep few, httpx may close one that another thread has just been given.
         limits = httpx.Limits(max_connections=100, max_keepalive_connections=100)
-        client = httpx.Client(base_url=self.url, headers=headers, timeout=60, limits=limits)
+        client = httpx.Client(base_url=self.url, headers=headers, timeout=60, limits=limits, verify=NO_AUTHORITIES)
         self._clients.append(client)
         return client
 
@@ -220,9 +224,30 @@ def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
         thread.join()
 
 
+@cache
+def migrated() -> bytes:
+    """The file of a migrated SQLite database, which takes five times as long to make as to open."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "gainboard.db")
+        database = Database(f"sqlite:///{file}")
+        migrate(database)
+        database.close()
+        return file.read_bytes()
+
+
+def new_settings(folder: Path, **given: Any) -> Settings:
+    """Settings of a server on SQLite. The folder gets a migrated database without rows, unless it has a database."""
+    file = folder / "gainboard.db"
+    if not file.exists():
+        file.write_bytes(migrated())
+    return Settings.read({}, data=folder, admin_token=ADMIN, **given)
+
+
 @pytest.fixture
 def service(database_url: str) -> Iterator[Service]:
     """Gainboard on each kind of database."""
+    if file := make_url(database_url).database if database_url.startswith("sqlite") else None:
+        Path(file).write_bytes(migrated())
     with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service:
         yield service
 
@@ -230,5 +255,5 @@ def service(database_url: str) -> Iterator[Service]:
 @pytest.fixture
 def sqlite_service(tmp_path: Path) -> Iterator[Service]:
     """Gainboard on SQLite, for tests of what is the same on every database."""
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path)) as service:
         yield service

@@ -20,9 +20,8 @@ from gainboard import demo
 from gainboard.cli import main
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import create_app, open_workspace
-from gainboard.settings import Settings
 from gainboard.statistics.correlation import kendall_matrix
-from tests.conftest import ADMIN, Service, running
+from tests.conftest import ADMIN, Service, new_settings, running
 from tests.outside import ROOT
 from tests.waiting import over
 
@@ -37,7 +36,7 @@ GAINS = [f"nDCG(gains={gains})@10" for gains in ("1:1:1", "3:2:1", "10:5:1")]
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A server with the demo's campaigns."""
-    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)
+    settings = new_settings(tmp_path_factory.mktemp("data"))
     workspace, _ = open_workspace(settings)
     list(demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))))
     with running(create_app(workspace, settings)) as service:

@@ -21,7 +21,7 @@ import pytest
 from gainboard.settings import Settings
 from tests.api.campaign import RUN, Campaign
 from tests.api.laboratory import LONG, Laboratory
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.outside import ROOT
 from tests.waiting import until
 
@@ -136,7 +136,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def proxy(certificate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN, job_slots=0)
+    settings = new_settings(tmp_path_factory.mktemp("data"), job_slots=0)
     with serving(settings) as service, Proxy(service, certificate, tmp_path_factory.mktemp("nginx")).running() as proxy:
         yield proxy
 

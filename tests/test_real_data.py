@@ -16,7 +16,7 @@ from gainboard.compiled import is_installed
 from gainboard.metrics.scoring import SCORING
 from gainboard.settings import Settings
 from tests import real
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.metrics.judged import ordinary_metrics
 from tests.test_real_jobs import waited
 
@@ -43,7 +43,7 @@ NEAR_TIE = ("TUA1-1", "map")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The campaign under both orders, in one service."""
     real.folder()
-    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         for order_by in ("score", "score32"):
             real.load(service, order_by, order_by=order_by)
         yield service

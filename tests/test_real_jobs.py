@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from gainboard.settings import Settings
 from gainboard.statistics.draws import Draws
 from gainboard.statistics.judges import MEASUREMENTS
 from gainboard.work.job_kinds import every_kind
 from tests import real
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import Service, new_settings, serving
 from tests.statistics.plain_alpha import alpha
 from tests.waiting import over
 
@@ -97,7 +96,7 @@ def published() -> dict[str, dict[str, float]]:
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The campaign, ordered as on its day."""
     real.folder()
-    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         real.load(service, "dl19", order_by="score32")
         text = second_judgments(service)[0]
         path = "/v1/collections/dl19/qrels"

@@ -13,10 +13,9 @@ import pytest
 from gainboard import demo
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import create_app, open_workspace
-from gainboard.settings import Settings
 from gainboard.work.report_kinds import every_report_kind
 from tests import real
-from tests.conftest import ADMIN, Service, running, serving
+from tests.conftest import ADMIN, Service, new_settings, running, serving
 from tests.exhibits.compiling import compiles_text
 from tests.waiting import over
 
@@ -29,7 +28,7 @@ KINDS = [kind.name for kind in every_report_kind() if kind.name != "web-track-di
 @pytest.fixture(scope="module", params=["demo", "dl19"])
 def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, str]]:
     """A server with the collection of this name."""
-    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)
+    settings = new_settings(tmp_path_factory.mktemp("data"))
     if request.param == "demo":
         workspace, _ = open_workspace(settings)
         list(demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))))

@@ -19,12 +19,11 @@ from gainboard.evaluation.runs import RunDetails
 from gainboard.evaluation.scoring import Question, score
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import open_workspace
-from gainboard.settings import Settings
 from gainboard.store.records import VersionName
 from tests.analyses.laboratory import SETTINGS
 from tests.api.campaign import run_text
 from tests.api.test_publication import body
-from tests.conftest import ADMIN
+from tests.conftest import ADMIN, new_settings
 
 TOPICS = [str(number) for number in range(40)]
 QRELS = "".join(f"{topic} 0 d{number} {number % 3}\n" for topic in TOPICS for number in range(9))
@@ -35,7 +34,7 @@ class Kept:
     """A workspace with collections, and the names of the runs that were read from its database to be scored."""
 
     def __init__(self, folder: Path) -> None:
-        self.workspace, _ = open_workspace(Settings.read({}, data=folder, admin_token=ADMIN))
+        self.workspace, _ = open_workspace(new_settings(folder))
         self.organiser = authenticate(self.workspace, Sender.of(ADMIN))
         self.read: list[str] = []
         self._gains = count(4)

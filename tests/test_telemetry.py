@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gainboard.settings import Settings
 from tests.api.laboratory import SHORT, Laboratory
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import Service, new_settings, serving
 
 
 def test_requests_are_counted_by_route_without_names(sqlite_service: Service) -> None:
@@ -25,7 +24,7 @@ def test_a_head_is_counted_under_its_route(sqlite_service: Service) -> None:
 
 
 def test_jobs_are_counted_by_state(tmp_path: Path) -> None:
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)) as service:
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
         lab = Laboratory(service)
         for seed in range(2):
             lab.ask(**SHORT, seed=seed)

@@ -20,7 +20,6 @@ from gainboard.evaluation.scoring import Question, score
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import open_workspace
-from gainboard.settings import Settings
 from gainboard.store import claims, jobs
 from gainboard.store.job_records import Claim, StoredJob
 from gainboard.store.records import Collection, VersionName
@@ -28,7 +27,7 @@ from gainboard.work.job_kinds import find_kind
 from gainboard.work.orders import CHUNK_SECONDS, launch
 from gainboard.work.results import content
 from gainboard.work.worker import Worker
-from tests.conftest import ADMIN
+from tests.conftest import ADMIN, new_settings
 
 NAME = "grove"
 NO_RELEVANT, ONLY_LOW = "112", "111"
@@ -151,7 +150,7 @@ def _refuse(constant: str) -> float:
 
 def opened(folder: Path) -> Laboratory:
     """The campaign in this folder."""
-    workspace, _ = open_workspace(Settings.read({}, data=folder, admin_token=ADMIN))
+    workspace, _ = open_workspace(new_settings(folder))
     return Laboratory(workspace, authenticate(workspace, Sender.of(ADMIN)))
 
 

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from gainboard.settings import Settings
 from tests.api.campaign import Campaign
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import Service, new_settings, serving
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Gainboard on SQLite."""
-    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as running:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
         yield running
 
 

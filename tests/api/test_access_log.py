@@ -11,8 +11,7 @@ import pytest
 
 from gainboard.api.access_log import AccessLog
 from gainboard.logs import ACCESS, JsonLines, TextLines
-from gainboard.settings import Settings
-from tests.conftest import ADMIN, serving
+from tests.conftest import ADMIN, new_settings, serving
 
 
 def _lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
@@ -27,7 +26,7 @@ def _note(access: AccessLog, number: int) -> None:
 
 def test_every_request_before_a_stop_has_its_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "gainboard")
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path)) as service:
         for number in range(50):
             service.anonymous.get(f"/v1/me?secret={ADMIN}", headers={"X-Request-ID": f"mine-{number}"})
     lines = [line for line in _lines(caplog) if line["path"] == "/v1/me"]
@@ -46,7 +45,7 @@ def test_a_terminal_gets_a_request_as_text_that_cannot_control_it(caplog: pytest
 
 def test_it_is_switched_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "gainboard")
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, access_log="off")) as service:
+    with serving(new_settings(tmp_path, access_log="off")) as service:
         assert service.anonymous.get("/healthz").status_code == 200
     assert _lines(caplog) == []
 

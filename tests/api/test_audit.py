@@ -17,13 +17,13 @@ from gainboard.store.records import Action
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A server that works no jobs: none is over before it is cancelled."""
-    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN, job_slots=0)) as running:
+    with serving(new_settings(tmp_path_factory.mktemp("data"), job_slots=0)) as running:
         yield running
 
 
@@ -168,7 +168,7 @@ def test_a_start_says_when_it_made_or_set_an_organiser_and_only_then(tmp_path: P
     for admin in (None, None, ADMIN, ADMIN, "another-admin-token-now", ADMIN):
         workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=admin))
         workspace.database.close()
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path)) as service:
         entries = log(service.organiser)
     assert [entry["action"] for entry in entries] == ["first-token-made", *["admin-token-set"] * 3]
     assert {(entry["role"], entry["token"]) for entry in entries} == {("operator", None)}

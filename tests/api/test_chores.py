@@ -21,7 +21,7 @@ from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_c
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service, running
+from tests.conftest import ADMIN, Service, new_settings, running
 from tests.waiting import over, until
 
 pytestmark = pytest.mark.outer
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.outer
 def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Laboratory, Workspace]]:
     """A laboratory where nobody works jobs but the tests, and nobody waits for a chore."""
     monkeypatch.setattr("gainboard.api.work.MOST_SECONDS", 0.01)
-    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)
+    settings = new_settings(tmp_path, job_slots=0)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as service:
         yield Laboratory(service), workspace

@@ -12,11 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from gainboard.settings import Settings
 from tests.api.campaign import refused
 from tests.api.conforms import faults
 from tests.api.laboratory import LONG, Laboratory
-from tests.conftest import ADMIN, Service, description, serving
+from tests.conftest import ADMIN, Service, description, new_settings, serving
 
 pytestmark = pytest.mark.outer
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.outer
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     """A laboratory where nobody works jobs, so that they change only when somebody changes them."""
-    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN, job_slots=0)
+    settings = new_settings(tmp_path_factory.mktemp("data"), job_slots=0)
     with serving(settings) as service:
         yield Laboratory(service)
 
@@ -127,7 +126,7 @@ def test_followers_who_leave_leave_nothing_behind(still: Laboratory) -> None:
 @pytest.mark.parametrize("path", ["/events", "?wait=30"])
 def test_a_server_that_stops_does_not_wait_for_those_who_wait(tmp_path: Path, path: str) -> None:
     got: list[str] = []
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)) as service:
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
         lab = Laboratory(service)
         url = lab.ask(**LONG).headers["location"]
         client = httpx.Client(base_url=service.url, headers=dict(lab.organiser.headers), timeout=60)

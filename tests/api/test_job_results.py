@@ -13,7 +13,6 @@ from sqlalchemy import delete, null, update
 
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
-from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.store.job_records import Claim
 from gainboard.store.job_tables import job_file_parts, job_files
@@ -21,7 +20,7 @@ from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import SHORT, Laboratory, rotated
-from tests.conftest import ADMIN, Service, running, serving
+from tests.conftest import Service, new_settings, running, serving
 from tests.waiting import over, until
 
 pytestmark = pytest.mark.outer
@@ -42,7 +41,7 @@ def job(lab: Laboratory) -> Any:
 @pytest.fixture
 def still(tmp_path: Path) -> Iterator[tuple[Laboratory, Workspace]]:
     """A laboratory where nobody works jobs."""
-    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)
+    settings = new_settings(tmp_path, job_slots=0)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as service:
         yield Laboratory(service), workspace
@@ -154,7 +153,7 @@ def test_a_failed_job_says_why_and_is_queued_again(still: tuple[Laboratory, Work
 
 
 def test_behind_a_proxy_every_address_begins_with_its_root_path(tmp_path: Path) -> None:
-    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN)
+    settings = new_settings(tmp_path)
     with running(create_app(open_workspace(settings)[0], settings), root_path="/gain") as service:
         lab = Laboratory(service)
         asked = lab.ask(**SHORT)
@@ -167,7 +166,7 @@ def test_behind_a_proxy_every_address_begins_with_its_root_path(tmp_path: Path) 
 
 
 def test_results_outlive_the_server_that_worked_them(tmp_path: Path) -> None:
-    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN)
+    settings = new_settings(tmp_path)
     with serving(settings) as service:
         lab = Laboratory(service)
         url = lab.finished(lab.ask())["result_url"]
@@ -193,7 +192,7 @@ def test_no_request_parses_a_result(still: tuple[Laboratory, Workspace], monkeyp
 
 
 def test_what_an_earlier_version_worked_is_shown_as_it_was(tmp_path: Path) -> None:
-    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN)
+    settings = new_settings(tmp_path)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as service:
         lab = Laboratory(service)

@@ -14,12 +14,11 @@ import pytest
 from gainboard.cli import main
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
-from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import Laboratory, rotated
-from tests.conftest import ADMIN, running
+from tests.conftest import ADMIN, new_settings, running
 
 pytestmark = pytest.mark.outer
 
@@ -30,7 +29,7 @@ PAIRS = 7 * 6 // 2
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Laboratory, Workspace]]:
     """Seven runs, where nobody works jobs but the tests."""
-    settings = Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN, job_slots=0)
+    settings = new_settings(tmp_path_factory.mktemp("data"), job_slots=0)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as service:
         lab = Laboratory(service)

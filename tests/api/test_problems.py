@@ -13,7 +13,7 @@ from gainboard.errors import GainboardError, every_error
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
 from tests.api.campaign import Campaign, refused
-from tests.conftest import ADMIN, Service, running, serving
+from tests.conftest import Service, new_settings, running, serving
 
 PROMISED = {
     401: ["not-authenticated"],
@@ -129,7 +129,7 @@ def test_an_unread_encoding_and_an_unread_archive_are_unsupported(campaign: Camp
 
 def test_a_file_over_a_limit_is_too_large_before_it_is_read_whole(tmp_path: Path) -> None:
     small = {"max_compressed_bytes": 1000, "max_decompressed_bytes": 2000, "max_line_bytes": 100}
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, **small)) as service:
+    with serving(new_settings(tmp_path, **small)) as service:
         campaign = Campaign(service)
         assert refused(campaign.put_qrels(b"1 0 d 1\n" * 200)) == (413, "too-large")
         assert refused(campaign.put_qrels(gzip.compress(b"1 0 d 1\n" * 500))) == (413, "too-large")
@@ -143,7 +143,7 @@ def test_a_file_over_a_limit_is_too_large_before_it_is_read_whole(tmp_path: Path
 def test_a_fault_of_ours_is_a_problem_that_tells_its_request_id_only(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    application = create_app(open_workspace(Settings.read({}, data=tmp_path, admin_token=ADMIN))[0])
+    application = create_app(open_workspace(new_settings(tmp_path))[0])
 
     @application.get("/fault")
     def fault() -> None:
@@ -197,7 +197,7 @@ def test_pages_of_other_origins_may_call_only_where_that_is_set(tmp_path: Path, 
 
 
 def test_behind_a_proxy_locations_and_links_begin_with_its_root_path(tmp_path: Path) -> None:
-    workspace, _ = open_workspace(Settings.read({}, data=tmp_path, admin_token=ADMIN))
+    workspace, _ = open_workspace(new_settings(tmp_path))
     with running(create_app(workspace), root_path="/gain") as service:
         answer = service.organiser.post("/v1/collections", json={"name": "a", "levels": 1})
         assert answer.headers["location"] == answer.json()["links"]["self"] == "/gain/v1/collections/a"

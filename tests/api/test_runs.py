@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from gainboard.settings import Settings
 from gainboard.trec.zstd import compress
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign, codes, judged, refused, run_text
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import Service, new_settings, serving
 
 
 def test_a_submitted_run_says_what_it_holds(service: Service) -> None:
@@ -166,7 +165,7 @@ def test_a_run_may_have_so_many_topics_for_each_declared_one(shared: Service) ->
 
 
 def test_a_server_may_allow_fewer_topics(tmp_path: Path) -> None:
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, max_topics=2)) as service:
+    with serving(new_settings(tmp_path, max_topics=2)) as service:
         campaign = Campaign(service)
         assert refused(campaign.submit("1 Q0 d 1 1 t\n2 Q0 d 1 1 t\n3 Q0 d 1 1 t\n")) == (413, "too-large")
         assert campaign.submit().status_code == 201

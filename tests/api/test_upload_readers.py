@@ -13,14 +13,14 @@ import pytest
 
 from gainboard.settings import Settings
 from tests.api.campaign import RUN, Campaign, refused, run_text
-from tests.conftest import ADMIN, serving
+from tests.conftest import new_settings, serving
 from tests.waiting import until
 
 
 @pytest.fixture
 def six(tmp_path: Path) -> Iterator[Campaign]:
     """A campaign on a server that reads six uploads at once."""
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, readers=6)) as service:
+    with serving(new_settings(tmp_path, readers=6)) as service:
         yield Campaign(service)
 
 
@@ -57,7 +57,7 @@ def test_a_team_has_four_uploads_at_once_whatever_their_tokens(six: Campaign) ->
 
 
 def test_a_team_never_has_all_places(tmp_path: Path) -> None:
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, readers=4)) as service, ExitStack() as uploads:
+    with serving(new_settings(tmp_path, readers=4)) as service, ExitStack() as uploads:
         campaign = Campaign(service)
         lemur, rival = campaign.client("participant", "lemur"), campaign.client("participant", "rival")
         for _ in range(3):
@@ -90,7 +90,7 @@ def test_a_server_reads_so_many_uploads_in_all(six: Campaign) -> None:
 
 @pytest.mark.parametrize("body", [RUN, "faulty\n", b"PK\x03\x04", b"\x1f\x8b"])
 def test_every_end_of_an_upload_frees_its_place(tmp_path: Path, body: str | bytes) -> None:
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, readers=1)) as service:
+    with serving(new_settings(tmp_path, readers=1)) as service:
         campaign = Campaign(service)
         found = [campaign.submit(body).status_code for _ in range(3)]
         assert 429 not in found

@@ -14,9 +14,8 @@ from gainboard.cli import main, progress
 from gainboard.cli.files import short_names
 from gainboard.cli.progress import ProgressLine as Progress
 from gainboard.cli.progress import progress_line
-from gainboard.settings import Settings
 from gainboard.trec.zstd import compress
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import Service, new_settings, serving
 
 FILES = {
     "columns": b"1 Q0 d1 1 2.5 tag\n1 Q0 d 2 2 1.5 tag\n",
@@ -40,7 +39,7 @@ QRELS = b"1 0 d1 1\n1 0 d2 0\n2 0 d1 2\n"
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service with the same judgments."""
-    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         service.organiser.post("/v1/collections", json={"name": "qrels", "levels": 3}).raise_for_status()
         service.organiser.put("/v1/collections/qrels/qrels", content=QRELS).raise_for_status()
         yield service

@@ -21,8 +21,7 @@ import pytest
 
 from gainboard.cli import every_command, main
 from gainboard.cli.command import Command, Group
-from gainboard.settings import Settings
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.outside import ROOT, outside
 from tests.test_readme import running
 
@@ -55,7 +54,7 @@ LINES = [example.line for command in commands() for example in command.examples]
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[Service]:
     """What examples ask."""
-    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         fill(service, prepared)
         yield service
 

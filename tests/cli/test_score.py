@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from gainboard.cli import main
-from gainboard.settings import Settings
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import Service, new_settings, serving
 
 METRICS = ["AP", "Q(beta=10)", "nDCG@10", "O-measure", "ADM", "map", "P_10", "AP(mean=geometric)"]
 FAULTY = "1 Q0 d01 1 high tag\n1 Q0 d02 2 1.0 tag\n1 Q0 d02 3 0.5 tag\n"
@@ -21,7 +20,7 @@ FAULTY = "1 Q0 d01 1 high tag\n1 Q0 d02 2 1.0 tag\n1 Q0 d02 3 0.5 tag\n"
 @pytest.fixture(scope="module")
 def stored(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The same files in a collection of the service."""
-    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         organiser, here = service.organiser, "/v1/collections/c"
         organiser.post("/v1/collections", json={"name": "c", "levels": 3}).raise_for_status()
         organiser.put(f"{here}/qrels", content=(prepared / "qrels.txt").read_bytes()).raise_for_status()

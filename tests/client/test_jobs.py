@@ -12,12 +12,11 @@ from gainboard.api.models.jobs import ShownJob
 from gainboard.client import Gainboard, Job, NoAnswer, Problem, Report, WorkFailed
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
-from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.work.job_kinds import every_kind
 from tests.api.laboratory import LONG, REPORT, SHORT, Laboratory
 from tests.client.conftest import Connect
-from tests.conftest import ADMIN, Service, running
+from tests.conftest import ADMIN, Service, new_settings, running
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,7 @@ def lab(shared: Service) -> Laboratory:
 @pytest.fixture
 def idle(tmp_path: Path, connect: Connect) -> Iterator[tuple[Gainboard, str, Workspace]]:
     """An organiser's client, and a laboratory's name, where nobody works jobs."""
-    settings = Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)
+    settings = new_settings(tmp_path, job_slots=0)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as service:
         yield connect(service.url, ADMIN), Laboratory(service).name, workspace

@@ -14,8 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playw
 from gainboard import demo
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import create_app, open_workspace
-from gainboard.settings import Settings
-from tests.conftest import ADMIN, Service, running
+from tests.conftest import ADMIN, Service, new_settings, running
 
 FLAGS = (
     "--no-sandbox",
@@ -100,7 +99,7 @@ def open_page(browser: Browser) -> Iterator[Any]:
 def demo_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The demo's server, with both campaigns."""
     data: Path = tmp_path_factory.mktemp("demo")
-    settings = Settings.read({}, data=data, admin_token=ADMIN)
+    settings = new_settings(data)
     workspace, _ = open_workspace(settings)
     for _line in demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))):
         pass

@@ -13,11 +13,10 @@ import pytest
 from playwright.sync_api import expect
 
 from gainboard.dashboard.schema_forms import fields_of
-from gainboard.settings import Settings
 from gainboard.work.job_kinds import JobKind, every_kind
 from gainboard.work.report_kinds import every_report_kind
 from tests.api.campaign import WORSE, judged
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.dashboard.conftest import Watched
 from tests.dashboard.test_signing_in import Person
 
@@ -74,7 +73,7 @@ def test_a_form_says_what_is_wrong_and_keeps_what_was_written(open_page: Any, de
 
 
 def test_a_job_is_cancelled_by_a_button(open_page: Any, tmp_path: Path) -> None:
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN, job_slots=0)) as service:
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
         campaign = judged(service, name="web")
         campaign.submit(WORSE)
         asked = {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}

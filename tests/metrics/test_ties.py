@@ -73,21 +73,26 @@ def tied(levels: Mapping[str, int], groups: Groups) -> TiedRun:
     return RunTies.of([ranking], "score", 1000).tied_run(joined({"t": levels}, {"t": scored}), ["t"])
 
 
-def every_score(metric: BoundMetric, levels: Mapping[str, int], groups: Groups) -> NDArray[np.float64]:
-    """The score of every order of the groups."""
+def every_order(levels: Mapping[str, int], groups: Groups) -> JudgedRuns:
+    """A run for every order of the groups."""
     scores = {document: float(-place) for place, group in enumerate(groups) for document in group}
     orders = [[*chain(*order)] for order in product(*map(permutations, groups))]
     runs = [joined({"t": levels}, {"t": {document: scores[document] for document in order}}) for order in orders]
-    return np.asarray(score_all([metric], JudgedRuns.of(runs, judgments({"t": levels})))[0, :, 0])
+    return JudgedRuns.of(runs, judgments({"t": levels}))
+
+
+def every_score(metric: BoundMetric, orders: JudgedRuns) -> NDArray[np.float64]:
+    """The score of every order."""
+    return np.asarray(score_all([metric], orders)[0, :, 0])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_best_and_the_worst_are_those_of_all_orders(name: str) -> None:
     for levels, groups in examples(name):
-        run, known = tied(levels, groups), judgments({"t": levels})
+        run, known, orders = tied(levels, groups), judgments({"t": levels}), every_order(levels, groups)
         for expression in expressions(name):
             metric = resolve(expression, SCALE)
-            every = every_score(metric, levels, groups)
+            every = every_score(metric, orders)
             found = range_of([metric], run, known, "tag")
             said = f"{expression} {levels} {groups}"
             assert found.scores["worst"][0, 0] == pytest.approx(every.min(), abs=1e-12, nan_ok=True), said
@@ -97,12 +102,12 @@ def test_the_best_and_the_worst_are_those_of_all_orders(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_closed_form_is_the_mean_of_all_orders_and_drawn_orders_come_close(name: str) -> None:
     for levels, groups in examples(name):
-        run, known = tied(levels, groups), judgments({"t": levels})
+        run, known, orders = tied(levels, groups), judgments({"t": levels}), every_order(levels, groups)
         for expression in expressions(name):
             metric = resolve(expression, SCALE)
             found = expected_of([metric], run, known)
             expected, error = (each[0, 0] for each in found.scores.values())
-            mean = every_score(metric, levels, groups).mean()
+            mean = every_score(metric, orders).mean()
             said = f"{expression} {levels} {groups}"
             if name in DRAWN and not np.isnan(mean):
                 assert abs(expected - mean) <= 5 * error + 1e-12, said
@@ -130,7 +135,7 @@ def test_sorting_is_really_not_best_where_a_metric_says_so(name: str) -> None:
     metric = resolve("EBR(gains=10:5:1)" if name == "EBR" else name, SCALE)
     wrong = 0
     for levels, groups in [each for seed in range(8) for each in examples(name + chr(seed))]:
-        every = every_score(metric, levels, groups)
+        every = every_score(metric, every_order(levels, groups))
         found = [tied(levels, groups).ordered(best_first=best) for best in (True, False)]
         best, worst = score_all([metric], JudgedRuns.of(found, judgments({"t": levels})))[0, :, 0]
         wrong += best < every.max() - 1e-9 or worst > every.min() + 1e-9

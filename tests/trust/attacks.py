@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gainboard.settings import Settings
-from tests.conftest import ADMIN, serving
+from tests.conftest import new_settings, serving
 from tests.trust.target import WIDE_OPEN, Levels, Recovered, Target
 
 GAINS = (0, 1, 3, 5)
@@ -173,7 +172,7 @@ def main() -> None:
     """Prints what each attack recovers."""
     from tests.trust.weighing import weigh  # noqa: PLC0415 - it needs SciPy
 
-    with TemporaryDirectory() as folder, serving(Settings.read({}, data=Path(folder), admin_token=ADMIN)) as service:
+    with TemporaryDirectory() as folder, serving(new_settings(Path(folder))) as service:
         policies = {"open": WIDE_OPEN, "default": {"presets": [PRESET, "P@10"]}}
         for title, attack in ATTACKS.items():
             for name, policy in policies.items():

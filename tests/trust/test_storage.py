@@ -23,7 +23,7 @@ from gainboard.store.database import Database
 from gainboard.store.tables import blob_parts, judged_runs, runs
 from gainboard.work import pruner
 from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.operations.test_backup import restored, taken
 from tests.waiting import until
 
@@ -235,7 +235,7 @@ def test_a_server_prunes_by_itself(database_url: str, monkeypatch: pytest.Monkey
 
 
 def test_the_command_says_what_it_deletes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with serving(Settings.read({}, data=tmp_path, admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path)) as service:
         campaign, own = team(service)
         campaign.submit(RUN, own)
         own.delete(f"{campaign.path}/runs/tag")

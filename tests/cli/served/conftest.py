@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.settings import Settings
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Gainboard on SQLite."""
-    with serving(Settings.read({}, data=tmp_path_factory.mktemp("data"), admin_token=ADMIN)) as running:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as running:
         yield running
 
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from gainboard.cli import main
-from gainboard.settings import Settings
 from tests.api.laboratory import REPORT, Laboratory
 from tests.cli.terminals import in_terminal
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import ADMIN, Service, new_settings, serving
 
 pytestmark = pytest.mark.outer
 
@@ -33,7 +32,7 @@ def laboratory(shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def idle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Laboratory]:
     """The same on a server that works no jobs, so that whatever is asked for stays queued."""
-    with serving(Settings.read({}, data=folder / "data", admin_token=ADMIN, job_slots=0)) as service:
+    with serving(new_settings(folder / "data", job_slots=0)) as service:
         made = Laboratory(service)
         monkeypatch.setenv("GAINBOARD_SERVER", service.url)
         monkeypatch.setenv("GAINBOARD_COLLECTION", made.name)
