@@ -331,14 +331,19 @@ def relative_p(t: Topic, cutoff: int) -> float:
 
 
 @define("IPrec")
-def interpolated_precision(t: Topic, recall: float) -> float:
-    needed = max(1, math.ceil(recall * t.R - 1e-9))
+def interpolated_precision(t: Topic, recall: float, rounding: str) -> float:
+    documents = {
+        "up": math.ceil(recall * t.R - 1e-9),
+        "nearest": math.floor(recall * t.R + 0.5),
+        "trec_eval9": int(recall * t.R + 0.9),
+    }
+    needed = max(1, documents[rounding])
     return max((t.count(r) / r for r in t.cut(None) if t.count(r) >= needed), default=0.0)
 
 
 @define("AP11pt")
-def eleven_points(t: Topic) -> float:
-    return sum(interpolated_precision(t, tenth / 10) for tenth in range(11)) / 11
+def eleven_points(t: Topic, rounding: str) -> float:
+    return sum(interpolated_precision(t, tenth / 10, rounding) for tenth in range(11)) / 11
 
 
 @define("RprecMult")

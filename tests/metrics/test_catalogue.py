@@ -199,11 +199,11 @@ def test_a_better_document_that_moves_up_never_costs(metric: Metric, case: Case,
 
 LESS_THAN_ONE = (
     *("P", "RprecMult", "setP", "setF", "setAP", "ADM", "ERR", "iRBU", "EBR", "RBP", "RBPresidual", "infAP", "ERRIA"),
-    "Unjudged",
+    *("Unjudged", "alphaDCG", "NRBP"),
 )
-"""P, RprecMult, ERRIA and the metrics of sets divide by ranks that no relevant document can fill, ADM looks at scores,
-no document stops all users of ERR, iRBU and EBR, those of RBP go on beyond the end, infAP is smoothed, and an ideal
-list has no unjudged document."""
+"""P, RprecMult, ERRIA, alphaDCG, NRBP and the metrics of sets divide by ranks that no relevant document can fill, ADM
+looks at scores, no document stops all users of ERR, iRBU and EBR, those of RBP go on beyond the end, infAP is smoothed,
+and an ideal list has no unjudged document."""
 PROMISES = [metric for metric in BOUNDED if metric.name not in LESS_THAN_ONE]
 
 
@@ -274,9 +274,13 @@ def test_a_residual_of_condensed_rankings_is_refused() -> None:
         ("setF", "setF(weight=1)"),
         ("set_F_0.25", "setF(weight=0.25)"),
         ("IPrec", "IPrec(recall=0.1)"),
-        ("iprec_at_recall_0.00", "IPrec(recall=0)"),
+        ("iprec_at_recall_0.00", "IPrec(recall=0,rounding=nearest)"),
+        ("iprec_at_recall_0.30(rounding=up)", "IPrec(recall=0.3)"),
+        ("gm_map", "AP(mean=geometric)"),
+        ("gm_map(rel=2)", "AP(mean=geometric,rel=2)"),
+        ("gm_bpref", "bpref(mean=geometric)"),
         ("Rprec_mult_1.20(rel=2)", "RprecMult(multiple=1.2,rel=2)"),
-        ("11pt_avg", "AP11pt"),
+        ("11pt_avg", "AP11pt(rounding=nearest)"),
         ("G", "G(gains=linear)"),
         ("ndcg_rel", "nDCGrel(gains=linear)"),
         ("Rndcg(gains=exp)", "RnDCG(gains=exp)"),
@@ -299,7 +303,10 @@ def test_labels_show_what_tools_disagree_on(expression: str, label: str) -> None
         ("Judged@R", "takes a fixed cut-off only"),
         ("Unjudged@R", "takes a fixed cut-off only"),
         ("IPrec@10", "IPrec takes no cut-off"),
-        ("IPrec(recall=1.1)", "recall=1.1: must be a number >= 0, at most 1"),
+        ("num_rel_ret", "num_rel_ret of trec_eval is not here. The nearest by meaning is set_recall"),
+        ("ERRIA(gains=exp)@5", "gains has an effect with form=chapelle only. Remove one of them"),
+        ("ERRIA(alpha=0.3,form=chapelle)@5", "alpha has an effect with form=ndeval only"),
+        ("IPrec(recall=1.1)", r"IPrec\(recall=1.1\): recall=1.1: must be a number >= 0, at most 1"),
         ("iprec_at_recall_2", "recall=2: must be a number >= 0, at most 1"),
         ("set_F_2(weight=1)", "weight is given twice"),
         ("RprecMult(multiple=0)", "multiple=0: must be a number > 0, at most 1000"),

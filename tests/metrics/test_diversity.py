@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 import numpy as np
 import pyndeval
 import pytest
 
-from gainboard.errors import NeedsIntents
+from gainboard.errors import BadExpression, NeedsIntents
 from gainboard.metrics import Scale, every_metric, resolve, score_all
+from gainboard.metrics.vocabularies import NDEVAL
 from tests.metrics.by_intent import ByIntent, Probabilities, Run, index_of, judged, scores
 
 H = 3
@@ -38,6 +39,9 @@ BY_HAND = [
     ("alphanDCG@4", (2 / LOG3 + 0.5 / LOG5) / (2 + 0.5 / LOG3 + 0.5 / 2)),
     ("alphanDCG(alpha=0)@4", (2 / LOG3 + 1 / LOG5) / (2 + 1 / LOG3 + 1 / 2)),
     ("alphanDCG(condensed=true)@3", (2 / LOG3 + 0.5 / 2) / (2 + 0.5 / LOG3 + 0.5 / 2)),
+    ("alphaDCG@4", (2 / LOG3 + 0.5 / LOG5) / (2 * (1 + 0.5 / LOG3 + 0.25 / 2 + 0.125 / LOG5))),
+    ("NRBP(p=0.25)", (2 * 0.25 + 0.5 * 0.25**3) * (1 - 0.5 * 0.25) / 2),
+    ("nNRBP", (2 * 0.5 + 0.5 * 0.5**3) / (2 + 0.5 * 0.5 + 0.5 * 0.5**2)),
     ("ERRIA@4", (2 / 2 + 0.5 / 4) / (2 * (1 + 0.5 / 2 + 0.25 / 3 + 0.125 / 4))),
     ("nERRIA@4", (2 / 2 + 0.5 / 4) / (2 + 0.5 / 2 + 0.5 / 3)),
     # Intent 1: b with gain 3 stops 3/4 at rank 2. Intent 2: b stops 1/4, then c 2/4 at rank 4.
@@ -47,6 +51,9 @@ BY_HAND = [
     ("AP(ia=true)", 0.5 * (1 / 2) / 2 + 0.25 * (1 / 2 + 2 / 4) / 2),
     ("AP(ia=true,rel=2)", 0.5 * (1 / 2) + 0.25 * (1 / 4)),
     ("RR(condensed=true,ia=true)", 0.5 / 2 + 0.25 / 2),
+    # Intents 1 and 2 have a relevant document; at level 3, only intent 1.
+    ("P(ia=equal)@4", (1 / 4 + 2 / 4) / 2),
+    ("AP(ia=equal,rel=3)", 1 / 2),
     # Others take the highest level: a 1, b 3, c 2.
     ("AP", (1 / 2 + 2 / 4) / 3),
     ("nDCG@4", (3 + 2 / 2) / (3 + 2 + 1 / LOG3)),
@@ -170,16 +177,24 @@ def plain(expression: str, topic: str, qrels: ByIntent, run: Run, given: Probabi
         measured = summed / min(cutoff, len(ideal))
         return float(measured) if name == "DQ" else mixed(parameters["gamma"], recall, measured)
     alpha = parameters["alpha"]
+    cutoff = cutoff if bound.metric.takes_cutoff else len(known) + len(ranking)
     chosen: list[str] = []
     while len(chosen) < min(cutoff, len(known)):
         left = sorted(known - set(chosen), reverse=True)
         chosen.append(max(left, key=lambda each: novelties([*chosen, each], met, alpha)[-1]))
-    weight = (lambda r: 1 / math.log2(r + 1)) if name == "alphanDCG" else (lambda r: 1 / r)
+    weights: Mapping[str, Callable[[int], float]] = {
+        "DCG": lambda r: 1 / math.log2(r + 1),
+        "BP": lambda r: parameters["p"] ** (r - 1),
+        "IA": lambda r: 1 / r,
+    }
+    weight = next(found for end, found in weights.items() if name.endswith(end))
     sums = [sum(g * weight(r) for r, g in enumerate(novelties(each[:cutoff], met, alpha), 1))
             for each in (ranking, chosen)]  # fmt: skip
-    if name == "ERRIA":
-        most = len(found) * sum((1 - alpha) ** (rank - 1) / rank for rank in range(1, cutoff + 1))
+    if name in ("ERRIA", "alphaDCG"):
+        most = len(found) * sum((1 - alpha) ** (rank - 1) * weight(rank) for rank in range(1, cutoff + 1))
         return float(sums[0] / most)
+    if name == "NRBP":
+        return float(sums[0] * (1 - (1 - alpha) * parameters["p"]) / len(found))
     return float(sums[0] / sums[1])
 
 
@@ -204,6 +219,7 @@ PLAIN = [
     *("Irec@3", "Irec(intents=all,rel=2)@10", "DnDCG(gains=exp)@5", "DnDCG(rel=2)@1000", "DQ@4", "DQ(beta=3,rel=2)@50"),
     *("DQ(gains=10:5:0)@9", "DsharpnDCG(gamma=0.3)@10", "DsharpQ(beta=10)@7", "alphanDCG@5", "alphanDCG(rel=2)@1000"),
     *("alphanDCG(alpha=0.25)@10", "alphanDCG(alpha=1)@10", "ERRIA@1", "ERRIA(alpha=0)@20", "ERRIA(rel=3)@5"),
+    *("alphaDCG@4", "alphaDCG(alpha=0.9,rel=2)@30", "NRBP", "NRBP(alpha=0.2,p=0.9,rel=2)", "nNRBP(p=0.8)"),
     *("DsharpnDCG(intents=all)@10", "DsharpQ(gamma=0.9,intents=all,rel=2)@5"),
     *("nERRIA@10", "nERRIA(alpha=0.75)@20", "DQ(condensed=true)@5", "alphanDCG(condensed=true)@5"),
 ]
@@ -244,29 +260,21 @@ def test_an_average_over_intents_is_that_of_the_scores_of_its_intents(expression
             assert found == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
-BY_NDEVAL = {
-    "ERR-IA@5": "ERR-IA@5",
-    "ERR-IA@20": "ERR-IA@20",
-    "nERR-IA@5": "nERR-IA@5",
-    "nERR-IA@20": "nERR-IA@20",
-    "alpha-nDCG@5": "alpha-nDCG@5",
-    "alpha-nDCG@20": "alpha-nDCG@20",
-    "P-IA@5": "P(ia=true)@5",
-    "P-IA@20": "P(ia=true)@20",
-    "MAP-IA": "AP(ia=true)",
-    "strec@5": "Irec@5",
-    "strec@20": "Irec@20",
-}
-"""What ndeval prints, and what it is here."""
+BY_NDEVAL = [
+    name + cutoff
+    for name, word in NDEVAL.words.items()
+    for cutoff in (("@5", "@20") if word.cutoff == "must" else ("",))
+]
+"""What ndeval prints."""
 
 
 @pytest.mark.parametrize("theirs", BY_NDEVAL)
 def test_scores_agree_with_ndeval(theirs: str) -> None:
     compared = 0
     for seed in range(200):
-        qrels, run, _ = case(seed)
-        expected = by_ndeval(theirs, qrels, run)
-        for topic, found in zip(sorted(qrels), scores(BY_NDEVAL[theirs], qrels, run), strict=True):
+        qrels, run, probabilities = case(seed)  # ndeval knows no probabilities
+        expected, ours = by_ndeval(theirs, qrels, run), NDEVAL.translate(theirs)
+        for topic, found in zip(sorted(qrels), scores(ours, qrels, run, probabilities), strict=True):
             if topic in expected and not np.isnan(found):
                 assert found == pytest.approx(expected[topic], rel=1e-9, abs=1e-9)
                 compared += expected[topic] > 0
@@ -286,11 +294,18 @@ def by_ndeval(measure: str, qrels: ByIntent, run: Run) -> dict[str, float]:
     return {topic: its[measure] for topic, its in pyndeval.ndeval(given, ranked, [measure]).items()}
 
 
-def test_ndeval_does_not_normalise_its_err_ia_at_1() -> None:
-    """A fault of pyndeval: ERR-IA@1 is the number of intents that the first document meets."""
+def test_pyndeval_puts_equal_scores_in_ascending_order_of_ids() -> None:
+    # Here, and in trec_eval, the larger id is first (tests/trec/test_run_order.py).
+    given, ranked = [("t", "1", "a", 1), ("t", "1", "b", 0)], [("t", "b", 1.0), ("t", "a", 1.0)]
+    assert pyndeval.ndeval(given, ranked, ["strec@1"])["t"]["strec@1"] == 1.0
+
+
+def test_ndeval_does_not_normalise_at_rank_1() -> None:
+    """A fault of pyndeval: ERR-IA@1 and alpha-DCG@1 are the number of intents that the first document meets."""
     qrels: ByIntent = {"t": {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 1}}}
-    assert by_ndeval("ERR-IA@1", qrels, {"t": ["a"]})["t"] == 2.0
-    assert scores("ERRIA@1", qrels, {"t": ["a"]})[0] == pytest.approx(2 / 3)
+    for name in ("ERR-IA@1", "alpha-DCG@1"):
+        assert by_ndeval(name, qrels, {"t": ["a"]})["t"] == 2.0
+        assert scores(NDEVAL.translate(name), qrels, {"t": ["a"]})[0] == pytest.approx(2 / 3)
 
 
 def test_scores_do_not_depend_on_the_other_runs_and_topics() -> None:
@@ -316,10 +331,14 @@ def test_rankings_with_equal_levels_of_other_intents_are_not_alike() -> None:
     assert none == 0
 
 
-def test_a_default_of_a_request_means_the_other_metrics_of_this_parameter() -> None:
+def test_a_request_gives_a_default_for_gamma_and_none_for_alpha() -> None:
     labels = [
         resolve(each, Scale(H, intents=True), query={"gamma": "0.7", "alpha": "0.1"}).label
         for each in ("D#-nDCG@5", "alpha-nDCG@5", "NCUrbP")
     ]
-    assert labels[:2] == ["DsharpnDCG(gains=linear,gamma=0.5)@5", "alphanDCG(alpha=0.5)@5"]
-    assert "gamma=0.7" in labels[2]
+    assert labels == ["DsharpnDCG(gains=linear,gamma=0.7)@5", "alphanDCG(alpha=0.5)@5", "NCUrbP(gamma=0.7)"]
+    assert resolve("D#-Q@5", Scale(H, intents=True), query={"gamma": "1"}).label.endswith("gamma=1)@5")
+    with pytest.raises(BadExpression, match="gamma=1: must be a number > 0, < 1"):
+        resolve("NCUrbP", Scale(H), query={"gamma": "1"})
+    with pytest.raises(BadExpression, match="gamma=2: must be a number from 0 to 1 or a number > 0, < 1"):
+        resolve("AP", Scale(H), query={"gamma": "2"})

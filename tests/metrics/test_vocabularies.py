@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import ir_measures
+import pyndeval
 import pytest
 import pytrec_eval
 from pyNTCIREVAL import metrics as ntcireval
 
 from gainboard.errors import BadExpression
 from gainboard.metrics import Scale, resolve, translate
-from gainboard.metrics.vocabularies import IR_MEASURES, NTCIREVAL, TREC_EVAL, Vocabulary
+from gainboard.metrics.vocabularies import IR_MEASURES, NDEVAL, NTCIREVAL, TREC_EVAL, Vocabulary
 from gainboard.trec_eval.measures import MEASURES
 from tests.test_docs import rows
 from tests.trec_eval.test_peer import topics_of
@@ -27,7 +28,7 @@ SCALE = Scale(H, intents=True)
 TOLD = [row for row in rows("metrics.md", "tools") if row[0] != "tool"]
 BY_GDEVAL = ("ERR", "nDCG(dcg=")
 """How names begin that ir_measures gives to gdeval, a program in Perl that prints five decimals."""
-BY_NDEVAL = ("alpha_", "ERR_IA", "nERR_IA", "StRecall", "P_IA", "AP_IA", "MAP_IA")
+BY_NDEVAL = ("alpha_", "ERR_IA", "nERR_IA", "StRecall", "P_IA", "AP_IA", "MAP_IA", "NRBP", "nNRBP")
 """How names begin that ir_measures gives to pyndeval. Here, a topic has one intent; test_diversity has many."""
 GRADES = [1, 2, 3]
 
@@ -110,8 +111,8 @@ def _in_ntcireval(
     return getattr(ntcireval, made)(*arguments.get(stem, (counts, GRADES, b)))
 
 
-INTERPOLATED = ("iprec", "11pt", "IPrec")
-"""How names begin whose recall points trec_eval 9 and 10 round in their own ways where 10 does not divide R."""
+INTERPOLATED = ("iprec", "11pt")
+"""How names begin whose recall points trec_eval 9, which is in Python, and 10 round differently unless 10 divides R."""
 
 
 def padded(levels: Mapping[str, int]) -> dict[str, int]:
@@ -120,10 +121,20 @@ def padded(levels: Mapping[str, int]) -> dict[str, int]:
     return {**levels, **{f"missed{number}": 1 for number in range(missing)}}
 
 
+def scores_of_ndeval(name: str, qrels: Qrels, run: Run) -> dict[str, float]:
+    stem, _, given = name.partition("@")[0].rstrip(")").partition("(")
+    options = {key: float(value) for key, value in (part.split("=") for part in given.split(",") if part)}
+    measure = stem + name[name.index("@") :] if "@" in name else stem
+    known = [(topic, "1", doc, level) for topic, its in qrels.items() for doc, level in its.items()]
+    ranked = [(topic, doc, score) for topic, its in run.items() for doc, score in its.items()]
+    return {topic: its[measure] for topic, its in pyndeval.ndeval(known, ranked, [measure], **options).items()}
+
+
 TOOLS = {
     "ir_measures": scores_of_ir_measures,
     "trec_eval": scores_of_trec_eval,
     "NTCIREVAL": scores_of_ntcireval,
+    "ndeval": scores_of_ndeval,
 }
 
 
@@ -137,7 +148,7 @@ def test_a_name_of_another_tool_gives_its_number(tool: str, name: str, label: st
     # gdeval takes numbers only for topics.
     qrels = {topic[1:]: levels for topic, levels in qrels.items()}
     run = {topic[1:]: scores for topic, scores in run.items()}
-    if name.startswith((*BY_GDEVAL, *BY_NDEVAL, "RR(", "RBP(", "Judged")):
+    if tool == "ndeval" or name.startswith((*BY_GDEVAL, *BY_NDEVAL, "RR(", "RBP(", "Judged")):
         # These programs put equal scores in another order than trec_eval does.
         run = {topic: {doc: -place for place, doc in enumerate(its)} for topic, its in ordered(run).items()}
     if name.startswith(INTERPOLATED):
@@ -153,7 +164,7 @@ def test_a_name_of_another_tool_gives_its_number(tool: str, name: str, label: st
         assert score == pytest.approx(expected, abs=within) or (math.isnan(score) and expected == 0)
 
 
-EVERY = (IR_MEASURES, TREC_EVAL, NTCIREVAL)
+EVERY = (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)
 WORDS = [(vocabulary, name) for vocabulary in EVERY for name in vocabulary.words]
 
 
@@ -166,10 +177,15 @@ def test_no_default_changes_what_a_name_means(vocabulary: Vocabulary, name: str)
     plain = resolve(expression, SCALE)
     others = {"gains": "10:5:1", "rel": "2", "condensed": "true", "mean": "geometric", "recall_base": "cutoff"}
     others |= {"stop_scale": "9", "beta": "7", "base": "3", "p": "0.5", "gamma": "0.5", "stops": "4:2:1"}
-    others |= {"weight": "3", "recall": "0.7", "multiple": "3"}
+    others |= {"weight": "3", "recall": "0.7", "multiple": "3", "rounding": "up", "ia": "true"}
     others = {key: value for key, value in others.items() if key not in vocabulary.told}
     assert resolve(expression, SCALE, query=others).label == plain.label
-    open_parameters = {parameter.name for parameter in plain.metric.parameters} - {*word.values, *word.cut, word.number}
+    with_effect = {
+        each.name
+        for each in plain.metric.parameters
+        if each.only_with is None or plain.parameters[each.only_with[0]] == each.only_with[1]
+    }
+    open_parameters = with_effect - {*word.values, *word.cut, word.number}
     assert open_parameters <= vocabulary.told
 
 
@@ -205,6 +221,7 @@ def test_every_name_of_the_tools_is_known_or_told() -> None:
     assert {name.split("_at_")[0] for name in ir_measures.measures.registry} <= known
     stems = {name.rstrip("0123456789").rstrip("_").removesuffix("_") for name in pytrec_eval.supported_measures}
     assert stems <= {*TREC_EVAL.words, *TREC_EVAL.absent, "relstring", "runid"}
+    assert {*pyndeval.SUPPORTED_MEASURES} == {*NDEVAL.words}
     classes = {name for name, found in vars(ntcireval).items() if isinstance(found, type)} - {"Metric"}
     assert classes <= {*NTCIREVAL.words}
 
@@ -215,7 +232,9 @@ def test_every_name_of_the_tools_is_known_or_told() -> None:
         ("ir_measures", "NumRelRet", "NumRelRet of ir_measures is not here. The nearest by meaning is SetR"),
         ("ir_measures", "IPrec", "'IPrec' needs a value of recall, such as IPrec@0.50"),
         ("ir_measures", "P@1.5", "'P@1.5': a cut-off is a whole number from 1, such as 10"),
-        ("ir_measures", "alpha_DCG", "nearest by meaning is alpha_nDCG@20"),
+        ("ir_measures", "alpha_DCG", "'alpha_DCG' needs a cut-off, such as alpha_DCG@10"),
+        ("ndeval", "strec", "'strec' needs a cut-off, such as strec@10"),
+        ("ndeval", "NRBP(gamma=1)", "'gamma=1' has no meaning here. Possible: alpha=N, beta=N"),
         ("ir_measures", "RBP", r"'RBP' needs rel, such as RBP\(rel=1\)"),
         ("ir_measures", "RBP(rel=1)@10", "has no cut-off here"),
         ("ntcireval", "nDCG", "'nDCG' needs a cut-off, such as nDCG@10"),

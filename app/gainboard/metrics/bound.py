@@ -84,12 +84,12 @@ class BoundMetric:
     @property
     def is_averaged(self) -> bool:
         """True if the score is the expected score over the intents of a topic."""
-        return bool(self.parameters.get(IA.name))
+        return bool(self.parameters.get(IA.name, "false") != "false")
 
     @cached_property
     def of_one_intent(self) -> BoundMetric:
         """The same metric without the average over intents."""
-        return BoundMetric(self.metric, {**self.parameters, IA.name: False}, self.cutoff, self._scale)
+        return BoundMetric(self.metric, {**self.parameters, IA.name: "false"}, self.cutoff, self._scale)
 
     def scores_by_intent(self, runs: JudgedRuns, places: NDArray[np.intp], score_all: ScoreAll) -> Scores:
         """Return the scores of the runs at these positions: float64 [places, n]. The metric is defined by intent.
@@ -111,7 +111,8 @@ class BoundMetric:
         reads = cast(type[IntentRankings], self.metric.reads)
         rankings = reads(runs, places, **reading, gains=gains, score=score)
         with np.errstate(all="ignore"):
-            scores: Scores = self.metric.kernel(rankings, **own, cutoff=self.cutoff)
+            cutoff = {"cutoff": self.cutoff} if self.metric.takes_cutoff else {}
+            scores: Scores = self.metric.kernel(rankings, **own, **cutoff)
             scores[:, rankings.undefined] = np.nan
         return scores
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Concatenate, Final, NamedTuple, TypeVar, get_args, get_type_hints
 
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
-from gainboard.metrics.parameters import CONDENSED, GAINS, IA, MEAN, REL, Parameter
+from gainboard.metrics.parameters import CONDENSED, GAINS, IA, MEAN, REL, Parameter, either
 from gainboard.metrics.values import Value
 from gainboard.metrics.views import BinaryRankings, GradedRankings, ScoredRankings, WholeRankings
 
@@ -37,7 +37,8 @@ def _one(limits: Limits) -> float:
 class Metric:
     """An effectiveness metric. Its parameters are read from the signature of its function, the kernel.
 
-    `aliases` may contain a placeholder for the cut-off (`NUMBERED`) or a parameter (`VALUED`). `reference` is the
+    `aliases` may contain a placeholder for the cut-off (`NUMBERED`) or a parameter (`VALUED`). `implied` are the values
+    of parameters that an alias stands for, by alias. `reference` is the
     source of the definition. `bounded` tells that all scores are in [0, 1] under the default parameters, for all gains.
     `span` is the width of a range in which the score of a ranking is, whatever the judgments.
     `sorted_is_best` tells that of all orders of some documents, descending and ascending levels have the highest and
@@ -52,6 +53,7 @@ class Metric:
     bounded: bool
     sorted_is_best: bool
     kernel: Callable[..., Any]
+    implied: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     span: Callable[[Limits], float] = _one
     on_every_topic: bool = False
     score_of_missing: int = 0
@@ -139,6 +141,8 @@ def metric(
     lacks (their score becomes `score_of_missing`). It may divide by zero on both. A kernel whose view is
     `IntentRankings` returns the scores themselves, float64 [runs, n], and takes values of parameters.
 
+    An alias may imply values of parameters: `gm_map(mean=geometric)` is `gm_map`.
+
     Give `span` if scores may exceed 1: the largest difference between two scores of a ranking. Such a metric is not
     bounded, unless `bounded` says so for its default parameters.
 
@@ -147,9 +151,11 @@ def metric(
     """
 
     def enter(kernel: Callable[Concatenate[View, ...], Value | Scores]) -> Metric:
+        implied = {alias: _implied(values) for alias, _, values in (each.partition("(") for each in aliases)}
         entry = Metric(
             name=name,
-            aliases=tuple(aliases),
+            aliases=tuple(implied),
+            implied=implied,
             title=title,
             reference=reference,
             bounded=span is None if bounded is None else bounded,
@@ -165,6 +171,11 @@ def metric(
     return enter
 
 
+def _implied(values: str) -> Mapping[str, str]:
+    pairs = (pair.partition("=") for pair in values.rstrip(")").split(",") if pair)
+    return {key: value for key, _, value in pairs}
+
+
 def every_metric() -> tuple[Metric, ...]:
     """Return all metrics, in the order of their definitions."""
     return tuple(_METRICS)
@@ -178,5 +189,8 @@ def every_parameter() -> list[Parameter]:
 
 def query_parameters() -> Mapping[str, Parameter]:
     """Return the parameters for which a request may give defaults, for all its metrics, by name."""
-    every = (each for metric in reversed(_METRICS) for each in metric.parameters)
-    return {each.name: each for each in every if not each.only_in_expressions}
+    found: dict[str, Parameter] = {}
+    for each in every_parameter():
+        if not each.only_in_expressions:
+            found[each.name] = either(each, found[each.name]) if each.name in found else each
+    return found

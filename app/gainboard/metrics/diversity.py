@@ -11,19 +11,20 @@ import numpy as np
 
 from gainboard.metrics.arrays import Scores
 from gainboard.metrics.catalogue import Limits, metric
-from gainboard.metrics.discounts import MICROSOFT
+from gainboard.metrics.discounts import MICROSOFT, Discount, Geometric
 from gainboard.metrics.gains import GainSetting
 from gainboard.metrics.intent_views import GradedIntentRankings, IntentRankings
 from gainboard.metrics.numbers import format_number, read_number
-from gainboard.metrics.parameters import GAINS, Beta, Parameter, choice
+from gainboard.metrics.parameters import GAINS, Beta, Parameter, Persistence, choice
 from gainboard.metrics.stopping import expected_reciprocal_rank
 
 _SAKAI = "Sakai and Song, Evaluating diversified search results using per-intent graded relevance, SIGIR 2011"
 _CLARKE = "Clarke, Kolla, Cormack et al., Novelty and diversity in information retrieval evaluation, SIGIR 2008"
+_NRBP = "Clarke, Kolla and Vechtomova, An effectiveness measure for ambiguous and underspecified queries, ICTIR 2009"
 _NDEVAL = "Clarke, Craswell, Soboroff and Cormack, Overview of the TREC 2010 Web Track; ndeval"
 
 
-def _share(name: str, description: str) -> Parameter:
+def _share(name: str, description: str, *, only_in_expressions: bool = False) -> Parameter:
     def read(text: str, scale: Any) -> float | None:
         value = read_number(text)
         return value if value is not None and 0 <= value <= 1 else None
@@ -36,14 +37,20 @@ def _share(name: str, description: str) -> Parameter:
         read_text=read,
         write=format_number,
         always_shown=True,
-        only_in_expressions=True,
+        only_in_expressions=only_in_expressions,
     )
 
 
 Alpha = Annotated[
-    float, _share("alpha", "How much of an intent a relevant document meets, so that later ones are worth less.")
+    float,
+    _share(
+        "alpha",
+        "How much of an intent a relevant document meets, so that later ones are worth less.",
+        only_in_expressions=True,  # elsewhere, alpha is a level of significance
+    ),
 ]
-Gamma = Annotated[float, _share("gamma", "The weight of I-rec compared with the D-measure.")]
+Gamma = Annotated[float, _share("gamma", "The weight of I-rec in D#-nDCG and D#-Q, compared with the D-measure.")]
+Goes = Annotated[float, replace(Persistence.__metadata__[0], space=None)]
 IntentBeta = Annotated[float, replace(Beta.__metadata__[0], space=None)]
 IntentsCounted = Annotated[
     str,
@@ -78,6 +85,10 @@ def _reciprocal(rankings: IntentRankings, cutoff: int) -> Scores:
     return 1.0 / np.arange(1.0, rankings.deepest(cutoff) + 1)
 
 
+def _geometric(rankings: IntentRankings, p: float) -> Scores:
+    return Geometric(p).weights(rankings.deepest(_MOST_RANKS))[1:]
+
+
 def _novelty(rankings: IntentRankings, alpha: float, cutoff: int, weights: Scores) -> Scores:
     """Return the novelty gain of the first `cutoff` documents of each ranking. `weights` are by rank, from 1."""
     found = rankings.relevant(cutoff)
@@ -94,10 +105,12 @@ def _above_greedy(limits: Limits) -> float:
 
 
 @lru_cache(maxsize=64)
-def _all_at_every_rank(alpha: float, upto: int) -> float:
-    """Return the sum of (1-alpha)^(r-1)/r over the ranks r = 1..`upto`."""
+def _all_at_every_rank(alpha: float, discount: Discount | None, cutoff: int) -> float:
+    """Return the sum of (1-alpha)^(r-1) over the first `cutoff` ranks r, discounted, or by default divided by r."""
+    upto = min(cutoff, _MOST_RANKS)
     powers = np.cumprod(np.concatenate([[1.0], np.full(upto - 1, 1.0 - alpha)]))
-    return float(np.cumsum(powers / np.arange(1.0, upto + 1))[-1])
+    weights = discount.weights(upto)[1:] if discount else 1.0 / np.arange(1.0, upto + 1)
+    return float(np.cumsum(powers * weights)[-1])
 
 
 @metric("Irec", aliases=["I-rec"], title="Intent Recall", reference=_SAKAI, sorted_is_best=False)
@@ -187,6 +200,17 @@ def alpha_ndcg(rankings: IntentRankings, *, alpha: Alpha = 0.5, cutoff: int) -> 
     return _novelty(rankings, alpha, cutoff, weights) / rankings.ideal_novelty(alpha, weights)
 
 
+@metric("alphaDCG", aliases=["alpha-DCG"], title="alpha-DCG", reference=_NDEVAL, sorted_is_best=False)
+def alpha_dcg(rankings: IntentRankings, *, alpha: Alpha = 0.5, cutoff: int) -> Scores:
+    """alphaDCG@l is the novelty gain of alphanDCG, divided by that of a list with all intents at every rank.
+
+    The divisor is the sum of M(1-alpha)^(r-1)/log2(r+1), where M is the number of intents with a relevant document. So
+    it does not depend on the ideal ranking.
+    """
+    gained = _novelty(rankings, alpha, cutoff, _logarithmic(rankings, cutoff))
+    return gained / (rankings.intents.relevant_intents(rankings.rel) * _all_at_every_rank(alpha, MICROSOFT, cutoff))
+
+
 @metric("ERRIA", aliases=["ERR-IA"], title="Intent-aware ERR", reference=_NDEVAL, sorted_is_best=False)
 def intent_aware_err(
     rankings: IntentRankings,
@@ -205,8 +229,7 @@ def intent_aware_err(
     if form == "chapelle":
         return rankings.average(rankings.score(expected_reciprocal_rank, gains, cutoff))
     gained = _novelty(rankings, alpha, cutoff, _reciprocal(rankings, cutoff))
-    most = _all_at_every_rank(alpha, min(cutoff, _MOST_RANKS))
-    return gained / (rankings.intents.relevant_intents(rankings.rel) * most)
+    return gained / (rankings.intents.relevant_intents(rankings.rel) * _all_at_every_rank(alpha, None, cutoff))
 
 
 @metric(
@@ -224,3 +247,26 @@ def normalised_intent_aware_err(rankings: IntentRankings, *, alpha: Alpha = 0.5,
     """
     weights = _reciprocal(rankings, cutoff)
     return _novelty(rankings, alpha, cutoff, weights) / rankings.ideal_novelty(alpha, weights)
+
+
+@metric("NRBP", title="Novelty- and rank-biased precision", reference=_NRBP, sorted_is_best=False)
+def novelty_and_rank_biased_precision(rankings: IntentRankings, *, alpha: Alpha = 0.5, p: Goes = 0.5) -> Scores:
+    """NRBP is the sum of the novelty gains of alphanDCG, the one at rank r times p^(r-1), times (1-(1-alpha)p)/M.
+
+    M is the number of intents with a relevant document. A list with all intents at every rank has the score 1.
+    """
+    gained = _novelty(rankings, alpha, _MOST_RANKS, _geometric(rankings, p))
+    return gained * (1.0 - (1.0 - alpha) * p) / rankings.intents.relevant_intents(rankings.rel)
+
+
+@metric(
+    "nNRBP",
+    title="Normalised novelty- and rank-biased precision",
+    reference=_NRBP,
+    span=_above_greedy,
+    sorted_is_best=False,
+)
+def normalised_nrbp(rankings: IntentRankings, *, alpha: Alpha = 0.5, p: Goes = 0.5) -> Scores:
+    """nNRBP is the NRBP of the run divided by that of the ideal ranking, which is that of alphanDCG."""
+    weights = _geometric(rankings, p)
+    return _novelty(rankings, alpha, _MOST_RANKS, weights) / rankings.ideal_novelty(alpha, weights)

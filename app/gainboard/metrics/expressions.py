@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from gainboard.errors import BadExpression, NeedsIntents
+from gainboard.errors import BadExpression, BadGains, NeedsIntents
 from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.catalogue import Metric, query_parameters
-from gainboard.metrics.names import Spelling, find
+from gainboard.metrics.names import Spelling, find, is_known
 from gainboard.metrics.parameters import AT_R, Parameter
 from gainboard.metrics.rankings import Scale
+from gainboard.metrics.vocabularies import TREC_EVAL
 
 _Items = tuple[tuple[str, str], ...]
 _LONGEST: Final = 1000
@@ -65,13 +66,18 @@ def without(expression: str, parameter: str) -> str:
 @lru_cache(maxsize=1024)
 def _resolve(expression: str, scale: Scale, query: _Items, collection: _Items) -> BoundMetric:
     parsed = _parse(expression)
+    if (nearest := TREC_EVAL.absent.get(parsed.name)) and not is_known(parsed.name):
+        raise BadExpression(f"{parsed.name} of trec_eval is not here. The nearest by meaning is {nearest}")
     spelling = find(parsed.name, bare=parsed.name == expression)
     metric = spelling.metric
     _check_keys(parsed, metric)
     _check_defaults(query + collection, scale)
     own = _arguments_of(parsed, spelling)
     texts = dict(() if spelling.pinned else collection + query) | own
-    values = {each.name: _value(each, own if each.only_in_expressions else texts, scale) for each in metric.parameters}
+    values = {
+        each.name: _value(each, own if each.only_in_expressions else texts, scale, parsed) for each in metric.parameters
+    }
+    _check_effect(parsed, metric, values)
     bound = BoundMetric(metric, values, _cutoff(parsed, spelling, scale), scale)
     if bound.needs_intents and not scale.intents:
         raise NeedsIntents(
@@ -104,11 +110,10 @@ def _arguments(expression: str, text: str | None) -> dict[str, str]:
 
 
 def _arguments_of(parsed: _Parsed, spelling: Spelling) -> dict[str, str]:
-    """Return the parameters that the expression gives, within its name or in brackets."""
-    named = dict([spelling.argument]) if spelling.argument else {}
-    for key in named.keys() & parsed.arguments.keys():
+    """Return the parameters that the expression gives, by its name or in brackets."""
+    for key in spelling.named.keys() & parsed.arguments.keys():
         raise BadExpression(f"{parsed.text}: {key} is given twice")
-    return named | parsed.arguments
+    return {**spelling.implied, **spelling.named, **parsed.arguments}
 
 
 def _check_keys(parsed: _Parsed, metric: Metric) -> None:
@@ -116,6 +121,16 @@ def _check_keys(parsed: _Parsed, metric: Metric) -> None:
     for key in parsed.arguments:
         if key not in known:
             raise BadExpression(f"{parsed.text}: {metric.name} has no parameter {key}. Available: {', '.join(known)}")
+
+
+def _check_effect(parsed: _Parsed, metric: Metric, values: Mapping[str, Any]) -> None:
+    """Refuse a parameter of the expression that has no effect beside the value of another one."""
+    for each in metric.parameters:
+        other, value = each.only_with or ("", "")
+        if each.name in parsed.arguments and other and values[other] != value:
+            raise BadExpression(
+                f"{parsed.text}: {each.name} has an effect with {other}={value} only. Remove one of them"
+            )
 
 
 @lru_cache(maxsize=64)  # all expressions of a request have the same defaults
@@ -126,9 +141,14 @@ def _check_defaults(defaults: _Items, scale: Scale) -> None:
             known[key].read(text, scale)
 
 
-def _value(parameter: Parameter, texts: Mapping[str, str], scale: Scale) -> Any:
-    text = texts.get(parameter.name)
-    return parameter.default_value(scale) if text is None else parameter.read(text, scale)
+def _value(parameter: Parameter, texts: Mapping[str, str], scale: Scale, parsed: _Parsed) -> Any:
+    if (text := texts.get(parameter.name)) is None:
+        return parameter.default_value(scale)
+    try:
+        return parameter.read(text, scale)
+    except (BadExpression, BadGains) as error:
+        # A request may have many expressions, and only one of them is wrong.
+        raise type(error)(f"{parsed.text}: {error.message}") from error
 
 
 def _cutoff(parsed: _Parsed, spelling: Spelling, scale: Scale) -> int | str | None:

@@ -14,6 +14,7 @@ _EPSILON: Final = 1e-5
 
 @metric(
     "bpref",
+    aliases=["gm_bpref(mean=geometric)"],
     title="Binary preference",
     reference="Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004, as in trec_eval",
 )

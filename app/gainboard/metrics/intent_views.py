@@ -83,13 +83,15 @@ class IntentRankings:
         """Return the expected values over the intents of each topic, by their probabilities: float64 [m, n]."""
         return self.total(by_intent * self.intents.probability)
 
-    def average(self, scores: Scores) -> Scores:
+    def average(self, scores: Scores, *, equal: bool = False) -> Scores:
         """Return the expected scores over the intents of each topic: float64 [m, n], from scores [m, p].
 
-        An intent for which the metric is undefined (NaN) counts as 0. If it is so for all intents, the score is NaN.
+        If `equal`, intents with a relevant document are equally likely. An intent for which the metric is undefined
+        (NaN) counts as 0. If it is so for all intents, the score is NaN.
         """
         is_defined = ~np.isnan(scores)
-        found = self.expected(np.where(is_defined, scores, 0.0))
+        known = np.where(is_defined, scores, 0.0)
+        found = self.total(known) / self.intents.relevant_intents(self.rel) if equal else self.expected(known)
         found[self.total(is_defined.astype(np.float64)) == 0] = np.nan
         return found
 

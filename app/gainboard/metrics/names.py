@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,13 +16,15 @@ from gainboard.metrics.presets import every_preset, find_preset
 class Spelling(NamedTuple):
     """The meaning of a name: the metric, a cut-off (as in `P_10`), and whether it is pinned to trec_eval's meaning.
 
-    `argument` is a parameter and its value (as in `Rprec_mult_0.50`), or nothing.
+    `named` is a parameter whose value is in the name (as in `Rprec_mult_0.50`), with the value. `implied` are values
+    that the name stands for (as in `gm_map`), unless the expression gives others.
     """
 
     metric: Metric
     cutoff: str | None = None
     pinned: bool = False
-    argument: tuple[str, str] | tuple[()] = ()
+    named: Mapping[str, str] = {}
+    implied: Mapping[str, str] = {}
 
 
 def is_pinned(alias: str) -> bool:
@@ -46,7 +49,7 @@ class _Names:
         self.exact = {name: Spelling(metric) for metric in metrics for name in (metric.name, *metric.aliases)}
         for name, spelling in self.exact.items():
             if name != spelling.metric.name and is_pinned(name):
-                self.exact[name] = spelling._replace(pinned=True)
+                self.exact[name] = spelling._replace(pinned=True, implied=spelling.metric.implied[name])
         self.folded = {name.lower(): spelling for name, spelling in reversed(self.exact.items())}
 
     def get(self, name: str) -> Spelling | None:
@@ -93,7 +96,7 @@ def _numbered(known: _Names, stem: str, number: str) -> Spelling | None:
     if number.isdigit() and (found := known.get(stem + NUMBERED)):
         return found._replace(cutoff=number)
     found = known.get(stem + VALUED)
-    return found and found._replace(argument=(found.metric.parameters[0].name, number))
+    return found and found._replace(named={found.metric.parameters[0].name: number})
 
 
 def _check_plus(name: str, bare: bool, known: _Names) -> None:

@@ -113,6 +113,17 @@ def choice(name: str, description: str, *values: str) -> Parameter:
     )
 
 
+def either(one: Parameter, other: Parameter) -> Parameter:
+    """Return a parameter of a request that has two meanings, in different metrics: it takes what one of them takes."""
+
+    def read(text: str, scale: Scale) -> Any:
+        value = one.read_text(text, scale)
+        return other.read_text(text, scale) if value is None else value
+
+    limits = " or ".join(dict.fromkeys((one.limits, other.limits)))
+    return replace(one, description=f"{one.description} {other.description}", limits=limits, read_text=read)
+
+
 def _read_rel(text: str, scale: Scale) -> int:
     level = int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else 0
     if not 1 <= level <= scale.highest_level:
@@ -170,15 +181,14 @@ MEAN: Final = choice(
     "arithmetic",
     "geometric",
 )
-IA: Final = Parameter(
-    name="ia",
-    description="If true, the score is the expected score over the intents of the topic, by their probabilities. Each "
-    "intent has its own relevant documents (Agrawal et al. 2009). Only in collections with intents.",
-    limits="true or false",
-    schema={"type": "boolean"},
-    read_text=lambda text, scale: {"true": True, "false": False}.get(text),
-    write=lambda value: str(value).lower(),
-    default=False,
+IA: Final = choice(
+    "ia",
+    "If true, the score is the expected score over the intents of the topic, by their probabilities. Each intent has "
+    "its own relevant documents (Agrawal et al. 2009). If equal, all intents with a relevant document are equally "
+    "likely, as in ndeval. Only in collections with intents.",
+    "false",
+    "true",
+    "equal",
 )
 GAINS: Final = Parameter(
     name="gains",
@@ -231,7 +241,9 @@ Base = Annotated[
 Persistence = Annotated[
     Number,
     number(
-        "p", "The probability that a user goes on to the next document; by default 0.95, and 0.99 for iRBU.", below=1
+        "p",
+        "The probability that a user goes on to the next document; by default 0.95, 0.99 for iRBU and 0.5 for NRBP.",
+        below=1,
     ),
 ]
 Decay = Annotated[
@@ -243,6 +255,17 @@ Decay = Annotated[
 ]
 RecallPoint = Annotated[
     Number, number("recall", "The share of the relevant documents that must be retrieved.", least=0, most=1)
+]
+Rounding = Annotated[
+    str,
+    choice(
+        "rounding",
+        "How `recall` * R becomes a whole number of documents: up; to the nearest, as in trec_eval 10; or by adding "
+        "0.9 and cutting off the decimals, as in trec_eval 9.",
+        "up",
+        "nearest",
+        "trec_eval9",
+    ),
 ]
 Multiple = Annotated[
     Number, number("multiple", "The rank, as a multiple of R, the topic's number of relevant documents.", most=1000)

@@ -17,7 +17,7 @@ def recall_divisor(rankings: BinaryRankings, recall_base: str, cutoff: Cutoff) -
 
 @metric(
     "AP",
-    aliases=["AveP", "map", "map_cut_l"],
+    aliases=["AveP", "map", "map_cut_l", "gm_map(mean=geometric)"],
     title="Average Precision",
     reference="Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000",
 )

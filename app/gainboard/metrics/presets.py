@@ -95,7 +95,7 @@ def trec_eval(highest_level: int) -> list[str]:
     These are map, gm_map, Rprec, bpref, recip_rank, interpolated precision at eleven recall points and P at nine
     cut-offs, in trec_eval's order. The counts, which it also prints, are not scores of this list.
     """
-    points = [f"IPrec(recall={tenth / 10:g})" for tenth in range(11)]
+    points = [f"IPrec(recall={tenth / 10:g},rounding=nearest)" for tenth in range(11)]
     cutoffs = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
     return ["AP", "AP(mean=geometric)", "Rprec", "bpref", "RR", *points, *(f"P@{cutoff}" for cutoff in cutoffs)]
 
@@ -166,10 +166,17 @@ def beir(highest_level: int) -> list[str]:
     reference="Clarke, Craswell, Soboroff and Cormack, Overview of the TREC 2010 Web Track; ndeval",
 )
 def web_diversity(highest_level: int) -> list[str]:
-    """The measures of ndeval: intent-aware ERR, alpha-nDCG, P and AP averaged over intents, and subtopic recall.
+    """The measures that ndeval prints, in its order.
 
-    Gains play no part. The preset needs a collection with intents.
+    These are intent-aware ERR, alpha-DCG, NRBP, P and AP averaged over intents, and subtopic recall. Gains and the
+    probabilities of intents play no part. The preset needs a collection with intents.
     """
-    cutoffs = (5, 10, 20)
-    forms = ("ERRIA(alpha=0.5,form=ndeval)", "nERRIA(alpha=0.5)", "alphanDCG(alpha=0.5)", "P(ia=true)")
-    return [*(f"{form}@{cutoff}" for form in (*forms, "Irec") for cutoff in cutoffs), "AP(ia=true)"]
+
+    def at(*forms: str) -> list[str]:
+        return [f"{form}@{cutoff}" for form in forms for cutoff in (5, 10, 20)]
+
+    return [
+        *at("ERRIA(alpha=0.5,form=ndeval)", "nERRIA(alpha=0.5)", "alphaDCG(alpha=0.5)", "alphanDCG(alpha=0.5)"),
+        *("NRBP(alpha=0.5,p=0.5)", "nNRBP(alpha=0.5,p=0.5)", "AP(ia=equal)"),
+        *at("P(ia=equal)", "Irec"),
+    ]

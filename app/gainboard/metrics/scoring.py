@@ -15,7 +15,7 @@ from gainboard.metrics.bound import BoundMetric
 from gainboard.metrics.by_ranking import values_by_ranking
 from gainboard.metrics.ideal import LevelGains, TopicClasses
 from gainboard.metrics.intent_views import IntentRankings
-from gainboard.metrics.parameters import CONDENSED, REL
+from gainboard.metrics.parameters import CONDENSED, IA, REL
 from gainboard.metrics.program import BoundSetting, Program, program_of
 from gainboard.metrics.rankings import JudgedRun, JudgedRuns, Judgments
 
@@ -86,7 +86,9 @@ def _score_some_by_intent(metrics: Sequence[BoundMetric], runs: JudgedRuns, chos
 
 def _averaged(metric: BoundMetric, runs: JudgedRuns, places: NDArray[np.intp]) -> Scores:
     rankings = IntentRankings(runs, places, metric.parameters[REL.name], metric.parameters[CONDENSED.name])
-    return rankings.average(score_all([metric.of_one_intent], rankings.runs, places.tolist())[0])
+    scores = score_all([metric.of_one_intent], rankings.runs, places.tolist())[0]
+    with np.errstate(invalid="ignore"):
+        return rankings.average(scores, equal=metric.parameters[IA.name] == "equal")
 
 
 def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:

@@ -14,12 +14,13 @@ from typing import Final, Literal
 from gainboard.errors import BadExpression
 from gainboard.metrics.names import find, is_known
 
-Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval"]
+Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval", "ndeval"]
 """The tools whose names an expression may use."""
 
 _READ: Final = {"rel": "1", "condensed": "false", "mean": "arithmetic"}
 _BINARY: Final = _READ | {"ia": "false"}
 _NOVEL: Final = _READ | {"alpha": "0.5"}
+_EQUAL: Final = _READ | {"ia": "equal"}
 _NO_CUTOFF: Final = 10**9
 """The cut-off of a graded metric that the other tool does not cut. No topic has as many documents."""
 _ARGUMENTS: Final = r"(?:\((?P<arguments>[^()]*)\))?"
@@ -130,6 +131,10 @@ _JUDGED: Final = {"judged_only": ("condensed", _YES_OR_NO)}
 _DIVIDED_BY_R: Final = _BINARY | {"recall_base": "relevant"}
 _LINEAR: Final = _BINARY | {"gains": "linear"}
 _BY_REL: Final = _REL | _JUDGED
+_ALPHA: Final = {"alpha": ("alpha", dict[str, str]())}
+_ALPHA_AND_BETA: Final = _ALPHA | {"beta": ("p", dict[str, str]())}
+_BY_ALPHA: Final = _REL | _ALPHA
+_BY_ALPHA_AND_BETA: Final = _REL | _ALPHA_AND_BETA
 _BY_L_AND_J: Final = _REL | {"condensed": ("condensed", _YES_OR_NO)}  # trec_eval's -l and -J
 
 IR_MEASURES: Final = Vocabulary(
@@ -161,25 +166,23 @@ IR_MEASURES: Final = Vocabulary(
         # Its beta is trec_eval's weight, which is not squared.
         "SetF": Word("setF", _BINARY | {"weight": "1"}, "never", _BY_REL | {"beta": ("weight", {})}),
         "SetAP": Word("setAP", _BINARY, "never", _BY_REL),
-        "IPrec": Word("IPrec", _BINARY, "must", _BY_REL, number="recall"),
+        "IPrec": Word("IPrec", _BINARY | {"rounding": "trec_eval9"}, "must", _BY_REL, number="recall"),
         # Without rel, ir_measures takes another program, which multiplies by levels, so that scores may exceed 1.
         "RBP": Word("RBP", _BINARY | {"gains": "flat", "p": "0.8"}, "never", _REL | {"p": ("p", {})}, needs="rel"),
-        **dict.fromkeys(
-            ("alpha_nDCG", "α_nDCG"), Word("alphanDCG", _NOVEL, "must", _REL | {"alpha": ("alpha", dict[str, str]())})
-        ),
-        "ERR_IA": Word("ERRIA", _NOVEL | {"form": "ndeval", "gains": "linear"}, "must", _REL),
+        **dict.fromkeys(("alpha_nDCG", "α_nDCG"), Word("alphanDCG", _NOVEL, "must", _BY_ALPHA)),
+        **dict.fromkeys(("alpha_DCG", "α_DCG"), Word("alphaDCG", _NOVEL, "must", _BY_ALPHA)),
+        "NRBP": Word("NRBP", _NOVEL | {"p": "0.5"}, "never", _BY_ALPHA_AND_BETA),
+        "nNRBP": Word("nNRBP", _NOVEL | {"p": "0.5"}, "never", _BY_ALPHA_AND_BETA),
+        "ERR_IA": Word("ERRIA", _NOVEL | {"form": "ndeval"}, "must", _REL),
         "nERR_IA": Word("nERRIA", _NOVEL, "must", _REL),
         "StRecall": Word("Irec", _READ | {"intents": "relevant"}, "must", _REL),
-        "P_IA": Word("P", _BINARY | {"ia": "true"}, "must", _REL),
-        **dict.fromkeys(("AP_IA", "MAP_IA"), Word("AP", _DIVIDED_BY_R | {"ia": "true"}, "never", _REL)),
+        "P_IA": Word("P", _EQUAL, "must", _REL),
+        **dict.fromkeys(("AP_IA", "MAP_IA"), Word("AP", _DIVIDED_BY_R | _EQUAL, "never", _REL)),
     },
     {
         **dict.fromkeys(("BPM", "INST", "INSQ"), "RBP(rel=1)"),
         **dict.fromkeys(("NERR8", "NERR9", "NERR10", "NERR11"), "ERR@10"),
         **dict.fromkeys(("SDCG", "Compat"), "nDCG@10"),
-        # Metrics of diversity. Their judgments are by subtopic.
-        **dict.fromkeys(("NRBP", "nNRBP"), "ERR_IA@20"),
-        **dict.fromkeys(("alpha_DCG", "α_DCG"), "alpha_nDCG@20"),
         # Counts, and what is not retrieval.
         "Accuracy": "RR",
         "NumRet": "the field `retrieved` of a run",
@@ -205,8 +208,8 @@ TREC_EVAL: Final = Vocabulary(
         "bpref": Word("bpref", _BINARY, "never", _BY_L_AND_J),
         "gm_bpref": Word("bpref", _BINARY | {"mean": "geometric"}, "never", _BY_L_AND_J),
         "infAP": Word("infAP", _BINARY, "never", _BY_L_AND_J),
-        "iprec_at_recall": Word("IPrec", _BINARY, "must", _BY_L_AND_J, number="recall"),
-        "11pt_avg": Word("AP11pt", _BINARY, "never", _BY_L_AND_J),
+        "iprec_at_recall": Word("IPrec", _BINARY | {"rounding": "nearest"}, "must", _BY_L_AND_J, number="recall"),
+        "11pt_avg": Word("AP11pt", _BINARY | {"rounding": "nearest"}, "never", _BY_L_AND_J),
         "Rprec_mult": Word("RprecMult", _BINARY, "must", _BY_L_AND_J, number="multiple"),
         "relative_P": Word("relP", _BINARY, "must", _BY_L_AND_J),
         "binG": Word("binG", _BINARY, "never", _BY_L_AND_J),
@@ -277,9 +280,28 @@ NTCIREVAL: Final = Vocabulary(
 )
 
 
+NDEVAL: Final = Vocabulary(
+    "ndeval",
+    re.compile(rf"(?P<name>\w+(?:-\w+)?){_ARGUMENTS}(?:@{_CUTOFF})?"),
+    "@10",
+    {
+        "ERR-IA": Word("ERRIA", _NOVEL | {"form": "ndeval"}, "must", _ALPHA),
+        "nERR-IA": Word("nERRIA", _NOVEL, "must", _ALPHA),
+        "alpha-DCG": Word("alphaDCG", _NOVEL, "must", _ALPHA),
+        "alpha-nDCG": Word("alphanDCG", _NOVEL, "must", _ALPHA),
+        "NRBP": Word("NRBP", _NOVEL | {"p": "0.5"}, "never", _ALPHA_AND_BETA),
+        "nNRBP": Word("nNRBP", _NOVEL | {"p": "0.5"}, "never", _ALPHA_AND_BETA),
+        "MAP-IA": Word("AP", _DIVIDED_BY_R | _EQUAL, "never"),
+        "P-IA": Word("P", _EQUAL, "must"),
+        "strec": Word("Irec", _READ | {"intents": "relevant"}, "must"),
+    },
+    {},
+)
+
+
 def translate(expression: str, names: Names) -> str:
     """Return our expression for one that uses the names of a tool. Raises BadExpression."""
     return expression if names == "gainboard" else _VOCABULARIES[names].translate(expression)
 
 
-_VOCABULARIES: Final = {each.tool: each for each in (IR_MEASURES, TREC_EVAL, NTCIREVAL)}
+_VOCABULARIES: Final = {each.tool: each for each in (IR_MEASURES, TREC_EVAL, NTCIREVAL, NDEVAL)}

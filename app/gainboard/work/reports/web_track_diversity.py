@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.metrics.vocabularies import NDEVAL
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut
 from gainboard.work.report_kinds import About, JobResults, Needed, ReportKind, ReportParams, Result, enter
 
@@ -12,16 +13,12 @@ RUNS, TOPICS = "runs", "topics"
 CUTOFFS = (5, 10, 20)
 FIRST = "ERR-IA@20"
 """The measure by which the track ranked its runs."""
-MEASURES: Mapping[str, Mapping[str, str]] = {
-    "ERR-IA": {f"@{cutoff}": f"ERRIA@{cutoff}" for cutoff in CUTOFFS},
-    "nERR-IA": {f"@{cutoff}": f"nERRIA@{cutoff}" for cutoff in CUTOFFS},
-    "alpha-nDCG": {f"@{cutoff}": f"alphanDCG@{cutoff}" for cutoff in CUTOFFS},
-    "P-IA": {f"@{cutoff}": f"P(ia=true)@{cutoff}" for cutoff in CUTOFFS},
-    "MAP-IA": {"": "AP(ia=true)"},
-    "strec": {f"@{cutoff}": f"Irec@{cutoff}" for cutoff in CUTOFFS},
+MEASURES: Mapping[str, Sequence[str]] = {
+    name: [f"@{cutoff}" for cutoff in CUTOFFS] if word.cutoff == "must" else [""] for name, word in NDEVAL.words.items()
 }
-"""Maps ndeval's measures, by name and cut-off, to expressions."""
-NAMES = {name + cutoff: each for name, its in MEASURES.items() for cutoff, each in its.items()}
+"""Maps ndeval's measures to their cut-offs."""
+NAMES = {name + cutoff: NDEVAL.translate(name + cutoff) for name, its in MEASURES.items() for cutoff in its}
+"""Maps what ndeval prints to our expressions."""
 COMPARED = (FIRST, "nERR-IA@20", "alpha-nDCG@20", "P-IA@20", "MAP-IA", "strec@20")
 DRAWN = (FIRST, "alpha-nDCG@20")
 
@@ -31,8 +28,8 @@ class WebTrackParams(ReportParams):
     ERR-IA@20 first. Table 2 has Kendall's tau between the rankings by these measures. Figure 1 shows the topics by the
     mean of all runs, the hardest by ERR-IA@20 first.
 
-    alpha is 0.5. P-IA and MAP-IA are averages over the intents of a topic. If the qrels have probabilities of intents,
-    these averages use them, though ndeval has none. strec is the recall of intents (subtopics), Irec.
+    alpha and the p of NRBP are 0.5. P-IA and MAP-IA are averages over the intents of a topic that have a relevant
+    document, without the probabilities of intents. strec is the recall of intents (subtopics), Irec.
     """
 
 
