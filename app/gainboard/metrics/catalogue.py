@@ -22,7 +22,7 @@ VALUED: Final = "_x"
 
 
 class Limits(NamedTuple):
-    """What the range of a metric's scores may depend on: the highest gain, the last rank, and its parameters."""
+    """The highest gain, the last rank and the parameters, from which the range of a metric's scores follows."""
 
     highest_gain: float
     last_rank: int

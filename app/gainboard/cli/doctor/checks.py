@@ -1,4 +1,4 @@
-"""What a check of `gainboard doctor` is: a function with `@check` above it, which yields findings about a subject."""
+"""The checks of `gainboard doctor` and what they look at. A check is a function with `@check` above it."""
 
 from __future__ import annotations
 
