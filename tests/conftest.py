@@ -238,6 +238,7 @@ def migrated() -> bytes:
 def new_settings(folder: Path, **given: Any) -> Settings:
     """Settings of a server on SQLite. The folder gets a migrated database without rows, unless it has a database."""
     file = folder / "gainboard.db"
+    folder.mkdir(parents=True, exist_ok=True)
     if not file.exists():
         file.write_bytes(migrated())
     return Settings.read({}, data=folder, admin_token=ADMIN, **given)

@@ -148,9 +148,14 @@ def _read_stops(text: str, scale: Scale) -> GainSetting | None:
     return stops if min(stops.values) > 0 else None
 
 
-def _read_stop_scale(text: str, scale: Scale) -> int | None:
+def _read_stop_scale(text: str, scale: Scale) -> int:
     level = int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else 0
-    return level if scale.highest_level <= level <= _HIGHEST_LEVEL else None
+    if not scale.highest_level <= level <= _HIGHEST_LEVEL:
+        raise BadExpression(
+            f"stop_scale={text}: must be a whole number from {scale.highest_level}, the highest relevance level, to "
+            f"{_HIGHEST_LEVEL}"
+        )
+    return level
 
 
 def _write_penalties(values: tuple[float, ...]) -> str:

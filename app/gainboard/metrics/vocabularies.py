@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from gainboard.errors import BadExpression
 from gainboard.metrics.names import find, is_known
+from gainboard.metrics.presets import find_preset
 
 Names = Literal["gainboard", "ir_measures", "trec_eval", "ntcireval", "ndeval"]
 """The tools whose names an expression may use."""
@@ -118,6 +119,10 @@ class Vocabulary:
         if nearest := self.absent.get(name):
             return f"{name} of {self.tool} is not here. The nearest by meaning is {nearest}"
         start = f"{self.tool} has no metric {expression[:80]!r} that is here."
+        if other_case := next((word for word in self.words if word.lower() == name.lower()), None):
+            return f"{start} Write {other_case}"
+        if preset := find_preset(name):
+            return f"{start} {preset.name} is a preset of Gainboard: ask for it without names={self.tool}"
         if is_known(name):
             return f"{start} It is a name of Gainboard: leave out names={self.tool}, or ask in a request of its own"
         near = get_close_matches(name.lower(), {word.lower(): word for word in self.words}, n=3, cutoff=0.5)
@@ -228,6 +233,8 @@ TREC_EVAL: Final = Vocabulary(
         **dict.fromkeys(("num_rel", "num_rel_ret"), "set_recall, the share of relevant documents that is retrieved"),
         **dict.fromkeys(("num_nonrel_judged_ret", "utility"), "set_P"),
         "num_q": "the field `topics_scored` of each answer",
+        "official": "the preset trec_eval of Gainboard",
+        **dict.fromkeys(("set", "all_trec", "relstring", "runid"), "the command `gainboard trec_eval`"),
         "rbp": "the metric RBP of Gainboard",
         "rbp_resid": "the metric RBPresidual of Gainboard",
     },
