@@ -152,6 +152,29 @@ def test_a_faulty_file_says_what_is_wrong(sqlite_service: Service, more: str, co
     assert sorted(each["code"] for each in answer.json()["errors"]) == sorted(codes)
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("1 1 0.4\n1 2 0.4\n", "the probabilities of the intents of topic '1' add up to 0.8. They must add up to 1"),
+        ("1 1 1\n", "intent '2' of topic '1' has no probability, but other intents of the topic have one"),
+        (
+            "".join(f"1 {intent} a 1\n" for intent in range(3, 102)),
+            "topic '1' has 101 intents. At most 100 are allowed",
+        ),
+    ],
+)
+def test_a_fault_without_a_line_names_its_topic(sqlite_service: Service, more: str, message: str) -> None:
+    answer = Campaign(sqlite_service, intents=True).put_qrels(QRELS + more)
+    (fault,) = answer.json()["errors"]
+    assert (fault["message"], fault["line"], fault["topic"]) == (message, None, "1")
+    assert answer.json()["detail"] == message
+
+
+def test_a_faulty_probability_is_not_reported_as_missing_as_well(sqlite_service: Service) -> None:
+    answer = Campaign(sqlite_service, intents=True).put_qrels(QRELS + "1 1 0.5\n1 2 half\n")
+    assert [each["line"] for each in answer.json()["errors"]] == [9]
+
+
 def test_rounded_probabilities_are_made_to_add_up_to_one(sqlite_service: Service) -> None:
     campaign = Campaign(sqlite_service, intents=True)
     answer = campaign.put_qrels(QRELS + "1 1 0.66\n1 2 0.33\n3 1 1\n")

@@ -90,6 +90,8 @@ class _Reading:
         self._scale, self._faults = scale, faults
         self._topics: dict[bytes, _Topic] = {}
         self._probabilities: dict[bytes, dict[bytes, float]] = {}
+        self._faulty_probabilities: set[bytes] = set()
+        """Topics with a fault in a line of a probability."""
         self._level_bytes: dict[bytes, int | None] = {}
         self._repeated = self._normalised = 0
 
@@ -166,13 +168,14 @@ class _Reading:
             value, own = decimal(token), self._probabilities.setdefault(topic, {})
             if value is None or not 0 <= value <= 1:
                 problem = f"probability {quoted(token)} of intent {quoted(intent)} is not a number from 0 to 1"
-                self._faults.add("bad-probability", problem, number, topic=topic)
             elif intent == NO_INTENT:
                 problem = "intent 0 stands for no intent, so it has no probability. Number intents from 1"
-                self._faults.add("bad-probability", problem, number, topic=topic)
             elif own.setdefault(intent, value) != value:
                 problem = f"intent {quoted(intent)} has two probabilities, {own[intent]:g} and {value:g}. Keep one"
-                self._faults.add("bad-probability", problem, number, topic=topic)
+            else:
+                continue
+            self._faulty_probabilities.add(topic)
+            self._faults.add("bad-probability", problem, number, topic=topic)
 
     def _packed(self, name: bytes, topic: _Topic) -> tuple[PackedTopic, TopicIntents]:
         documents, intents = (bytes(each).split(b"\n")[:-1] for each in (topic.documents, topic.intents))
@@ -208,25 +211,29 @@ class _Reading:
         given = self._probabilities.get(topic, {})
         names = sorted((judged | given.keys()) - {NO_INTENT})
         if len(names) > MOST_INTENTS:
-            problem = f"the topic has {len(names)} intents. At most {MOST_INTENTS} are allowed"
+            problem = f"topic {quoted(topic)} has {len(names)} intents. At most {MOST_INTENTS} are allowed"
             self._faults.add("bad-intent", problem, topic=topic)
         number = {document: place for place, document in enumerate(documents)}
         place = {name: at for at, name in enumerate(names)}
         rows = sorted((place[intent], number[document], level) for (document, intent), level in relevant.items())
         intent, document, level = np.array(rows, np.int64).reshape(-1, 3).T
-        probability = self._given(topic, names, given) if given else _uniform(len(names), intent)
+        # A probability at fault is reported with its line. It would only look missing here.
+        is_given = given and topic not in self._faulty_probabilities
+        probability = self._given(topic, names, given) if is_given else _uniform(len(names), intent)
         return TopicIntents(probability, document.copy(), intent.copy(), level.astype(np.int8))
 
     def _given(self, topic: bytes, names: Sequence[bytes], given: Mapping[bytes, float]) -> NDArray[np.float64]:
         """Return the probabilities that the file gives, so that they add up to 1."""
         missing = [name for name in names if name not in given]
         if missing:
-            problem = f"intent {quoted(missing[0])} has no probability, but other intents of the topic have one"
+            intent = f"intent {quoted(missing[0])} of topic {quoted(topic)}"
+            problem = f"{intent} has no probability, but other intents of the topic have one"
             self._faults.add("bad-probability", problem, topic=topic)
         probability = np.array([given.get(name, 0.0) for name in names])
         total = float(probability.sum())
         if abs(total - 1) > _ROUNDING and not missing:
-            problem = f"the probabilities of the topic's intents add up to {total:g}. They must add up to 1"
+            intents = f"the intents of topic {quoted(topic)}"
+            problem = f"the probabilities of {intents} add up to {total:g}. They must add up to 1"
             self._faults.add("bad-probability", problem, topic=topic)
         if abs(total - 1) <= 1e-9 or not total:
             return probability
