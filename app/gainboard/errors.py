@@ -102,7 +102,8 @@ class Unavailable(GainboardError):
 class Fault:
     """A fault in a file. `line` is 1-based, or None if the fault is in the whole file.
 
-    `last_line` is the last of several successive lines that all have this fault.
+    `last_line` is the last of several successive lines that all have this fault. `file` is the name of the file if
+    several files are read as one and the fault is not in the first of them.
     """
 
     code: str
@@ -111,13 +112,15 @@ class Fault:
     topic: str | None = None
     lines: tuple[int, ...] | None = None
     last_line: int | None = None
+    file: str | None = None
 
     @property
     def place(self) -> str:
         """The line or the lines in words; empty if the fault is in the whole file."""
+        lines = "" if self.line is None else f"line {self.line}"
         if self.last_line is not None:
-            return f"lines {self.line}-{self.last_line}"
-        return "" if self.line is None else f"line {self.line}"
+            lines = f"lines {self.line}-{self.last_line}"
+        return " of ".join(part for part in (lines, self.file) if part)
 
     def as_json(self) -> dict[str, Any]:
         """Return the fault as a member of a problem document. `line` is always present."""

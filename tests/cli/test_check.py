@@ -198,3 +198,57 @@ def test_after_a_thousand_faults_the_number_is_a_minimum(folder: Path, capsys: p
     assert (found["errors_total"], found["errors_total_is_minimum"]) == (1000, True)
     assert main(["check", "faulty"]) == 1
     assert "faulty: at least 1,000 faults; the rest of the file was not read" in capsys.readouterr().out
+
+
+INTENTS = "1 1 d1 1\n1 2 d2 1\n"
+TWO = ("--qrels", "intents", "--iprob", "iprob")
+
+
+def test_faults_in_the_file_of_probabilities_have_its_name_and_lines(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for end in ("", "\n"):  # with and without a last line feed
+        (folder / "intents").write_text(INTENTS.removesuffix("\n") + end)
+        (folder / "iprob").write_text("1 1 1.5\n1 2 0.5\n1 2 0.4\n")
+        assert main(["check", *TWO]) == 1
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split(": ")[:2] for line in lines[:2]] == [
+            ["iprob:1", "bad-probability"],
+            ["iprob:3", "bad-probability"],
+        ]
+        assert lines[2:] == ["intents: faulty: qrels"]
+    (found,) = checked(capsys, *TWO, code=1)
+    assert [(each["file"], each["line"]) for each in found["errors"]] == [("iprob", 1), ("iprob", 3)]
+
+
+def test_a_fault_of_two_lines_names_the_file_of_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "intents").write_text("1 1\n")
+    (folder / "iprob").write_text(f"1 1\n1 1\n{INTENTS}1 1 d1 0\n")
+    assert main(["check", *TWO]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("intents:1: bad-columns: ")
+    assert not lines[0].endswith(")")
+    assert lines[1].startswith("iprob:1: bad-columns: ")
+    assert lines[1].endswith(" (on all lines to 2)")
+    assert lines[2].startswith("iprob:5: conflicting-judgment: ")
+    assert "but level 1 on line 3. " in lines[2]
+    assert checked(capsys, *TWO, code=1)[0]["errors"][-1]["lines"] == [3, 5]
+    (folder / "intents").write_text(INTENTS)
+    (folder / "iprob").write_text("1 1 d1 0\n")
+    assert main(["check", *TWO]) == 1
+    assert "but level 1 on line 1 of intents. " in capsys.readouterr().out
+
+
+def test_a_file_of_probabilities_that_cannot_be_read_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "intents").write_text(INTENTS)
+    assert main(["check", *TWO]) == 1
+    said = "iprob: unreadable: Cannot be read: No such file or directory"
+    assert capsys.readouterr().out.splitlines()[0] == said
+    assert main(["score", "intents", "crlf", "--iprob", "iprob"]) == 1
+    assert capsys.readouterr().err.splitlines() == [said]
+    (folder / "iprob").write_bytes(compress(b"1 1 1\n")[:-3])
+    assert main(["check", *TWO]) == 1
+    assert capsys.readouterr().out.startswith("iprob: bad-compression: ")
+    (folder / "iprob").write_bytes(b"1 1 1\n")
+    assert main(["score", "absent", "crlf", "--iprob", "iprob"]) == 1
+    assert capsys.readouterr().err.splitlines() == [said.replace("iprob", "absent")]

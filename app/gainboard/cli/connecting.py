@@ -10,14 +10,14 @@ import os
 import stat
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.options import HOST, PORT
-from gainboard.cli.printing import Warned, fault_lines, printable, warning_lines
+from gainboard.cli.printing import Warned, fault_lines, list_faults, printable, warning_lines
 from gainboard.errors import BadSetting, Fault, GainboardError
 
 if TYPE_CHECKING:  # `gainboard check` has the options of this module, and starts without the client
@@ -198,9 +198,15 @@ def describe_faults(problem: Problem) -> Iterator[str]:
         yield f"and {'at least ' if _is_minimum(problem) else ''}{hidden} more"
 
 
-def tell_of_refusal(file: str, refusal: GainboardError) -> None:
-    """Print every fault that the service names, or the other reason for the refusal, on standard error."""
-    for line in fault_lines(file, *_file_faults(refusal)):
+def tell_of_refusal(
+    file: str, refusal: GainboardError, located: Callable[[Sequence[Fault]], Sequence[Fault]] = list
+) -> None:
+    """Print every fault that the service names, or the other reason for the refusal, on standard error.
+
+    `located` returns the faults by the lines of the user's files, if the service got several files as one.
+    """
+    faults, total, is_minimum = _file_faults(refusal)
+    for line in fault_lines(file, located(faults), total, is_minimum):
         print(printable(line), file=sys.stderr)
 
 
@@ -210,15 +216,19 @@ def tell_of_warnings(file: str, warnings: Sequence[Warned]) -> None:
         print(printable(line), file=sys.stderr)
 
 
-def _file_faults(refusal: GainboardError) -> tuple[list[Fault], int, bool]:
+def _file_faults(refusal: GainboardError) -> tuple[Sequence[Fault], int, bool]:
     from gainboard.client import Problem  # noqa: PLC0415
 
     if not isinstance(refusal, Problem):
-        return [Fault("unreadable", refusal.message)], 1, False
+        return list_faults(refusal)
     if refusal.type != "faulty-file":
         return [Fault(refusal.type, refusal.detail)], 1, False
-    faults = [Fault(each["code"], each["message"], each["line"]) for each in refusal.errors]
-    return faults, refusal.errors_total, _is_minimum(refusal)
+    return list(map(_file_fault, refusal.errors)), refusal.errors_total, _is_minimum(refusal)
+
+
+def _file_fault(found: Mapping[str, Any]) -> Fault:
+    lines = tuple(found["lines"]) if found.get("lines") else None
+    return Fault(found["code"], found["message"], found["line"], lines=lines, last_line=found.get("last_line"))
 
 
 def _is_minimum(problem: Problem) -> bool:

@@ -9,17 +9,18 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast, get_args
 
 from gainboard.cli.options import STANDARD_INPUT
-from gainboard.cli.parallel import Count, PlainCount
-from gainboard.errors import BadSetting
+from gainboard.cli.parallel import Count
+from gainboard.cli.printing import list_faults
+from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
 from gainboard.evaluation.judging import QrelsIndex
-from gainboard.evaluation.reading import NO_LIMITS, Chunks, RunFile, read_judgments, read_run, read_run_file
+from gainboard.evaluation.reading import Chunks, RunFile, read_judgments, read_run, read_run_file
 from gainboard.evaluation.ties import RunTies
 from gainboard.trec import INTENT_LAYOUT, Limits, OrderBy, QrelsFile, Ranking, decompressed
 from gainboard.trec.layouts import LAYOUTS
@@ -108,10 +109,15 @@ class FileReader:
         Without names of levels, any numbered levels are allowed. Raise GainboardError, also BadSetting.
         """
         levels = self.levels or MOST_LEVELS
-        with ExitStack() as stack:
-            names = [each for each in (name, self.probabilities) if each is not None]
-            files = [decompressed(stack.enter_context(open_counted(each, count)), None, self.limits) for each in names]
-            return read_judgments(_end_to_end(files), levels, self.intents, self.columns, self.limits)
+        if self.probabilities is None:
+            with open_counted(name, count) as file:
+                chunks = decompressed(file, None, self.limits)
+                return read_judgments(chunks, levels, self.intents, self.columns, self.limits)
+        both = TwoFiles(name, self.probabilities)
+        try:
+            return read_judgments(both.chunks(self.limits, count), levels, self.intents, self.columns, self.limits)
+        except FaultyFile as error:
+            raise FaultyFile(both.located(error.faults), error.total, is_minimum=error.is_minimum) from error
 
     def index(self, file: QrelsFile) -> QrelsIndex:
         """Return the judgments of a file, indexed for the join with runs."""
@@ -124,22 +130,62 @@ class FileReader:
         return max(1, *file.judgments.count_levels())
 
 
-def read_end_to_end(names: Sequence[str]) -> bytes:
-    """Return the contents of several files as one, decompressed. Raise GainboardError, also BadSetting."""
-    with ExitStack() as stack:
-        files = [stack.enter_context(open_counted(name, PlainCount())) for name in names]
-        return b"".join(_end_to_end([decompressed(file, None, NO_LIMITS) for file in files]))
+class TwoFiles:
+    """Two files that are read as one: qrels, and the probabilities of intents, which begin on a line of their own."""
 
+    def __init__(self, first: str, second: str) -> None:
+        self._first, self._second = first, second
+        self._lines = 0
+        """The lines of the first file, as far as it was read."""
 
-def _end_to_end(files: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
-    """Yield the contents of several files as one, each of which begins on a line of its own."""
-    last = b""
-    for file in files:
-        if last and not last.endswith(b"\n"):
+    def chunks(self, limits: Limits, count: Count) -> Iterator[bytes]:
+        """Yield the contents of both files, decompressed.
+
+        Raise what reading the first file raises, and for the second file FaultyFile with its name.
+        """
+        self._lines, last = 0, b"\n"
+        with open_counted(self._first, count) as file:
+            for chunk in decompressed(file, None, limits):
+                self._lines, last = self._lines + chunk.count(b"\n"), chunk[-1:] or last
+                yield chunk
+        if last != b"\n":
+            self._lines += 1
             yield b"\n"
-        for chunk in file:
-            last = chunk or last
-            yield chunk
+        try:
+            with open_counted(self._second, count) as file:
+                yield from decompressed(file, None, limits)
+        except GainboardError as error:
+            faults, total, is_minimum = list_faults(error)
+            named = [replace(fault, file=self._second) for fault in faults]
+            raise FaultyFile(named, total, is_minimum=is_minimum) from error
+
+    def located(self, faults: Iterable[Fault]) -> list[Fault]:
+        """Return faults of the whole by the names and lines of the two files. Call this after reading."""
+        return [located for fault in faults for located in self._located(fault)]
+
+    def _located(self, fault: Fault) -> Iterator[Fault]:
+        """Yield the fault in its file, or in both files if it is in lines of both."""
+        last = fault.last_line or fault.line
+        if fault.line is None or last is None or last <= self._lines:
+            yield fault
+            return
+        if fault.line <= self._lines:
+            yield replace(fault, last_line=self._lines if self._lines > fault.line else None)
+        line, last = max(1, fault.line - self._lines), last - self._lines
+        message, lines = fault.message, None
+        if fault.lines is not None:
+            before = fault.lines[0] - self._lines
+            place = f"line {before}" if before > 0 else f"line {fault.lines[0]} of {self._first}"
+            message = message.replace(f"on line {fault.lines[0]}.", f"on {place}.", 1)
+            lines = (before, line) if before > 0 else None
+        yield replace(
+            fault,
+            message=message,
+            line=line,
+            lines=lines,
+            last_line=last if last > line else None,
+            file=self._second,
+        )
 
 
 @contextmanager

@@ -219,7 +219,8 @@ def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int, bool]:
 def fault_lines(name: str, faults: Sequence[Fault], total: int, is_minimum: bool = False) -> Iterator[str]:
     """Yield the faults of a file, in the format of compilers."""
     for fault in faults:
-        place = name if fault.line is None else f"{name}:{fault.line}"
+        file = fault.file or name
+        place = file if fault.line is None else f"{file}:{fault.line}"
         through = f" (on all lines to {fault.last_line})" if fault.last_line is not None else ""
         yield f"{place}: {fault.code}: {fault.message}{through}"
     shown = sum((fault.last_line or fault.line or 0) - (fault.line or 0) + 1 for fault in faults)

@@ -139,6 +139,25 @@ def test_faulty_qrels_are_refused_with_their_lines(campaign: Campaign, folder: P
     assert "Cannot read absent.txt: No such file or directory." in capsys.readouterr().err
 
 
+def test_faults_of_probabilities_have_the_name_and_lines_of_their_file(
+    shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("GAINBOARD_COLLECTION", Campaign(shared, intents=True).name)
+    (folder / "intents.txt").write_text("1 1 good 1\n1 2 bad 1\n")
+    (folder / "iprob.txt").write_text("1 1 1.5\n1 2 0.5\n")
+    put = ["qrels", "put", "intents.txt", "--iprob"]
+    assert main([*put, "iprob.txt"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("iprob.txt:1: bad-probability: probability '1.5' of intent '1' ")
+    assert main([*put, "absent.txt"]) == 1
+    absent = "absent.txt: unreadable: Cannot be read: No such file or directory\n"
+    assert capsys.readouterr().err == absent
+    assert main(["qrels", "put", "absent.txt", "--iprob", "iprob.txt"]) == 1
+    assert capsys.readouterr().err == absent
+    (folder / "iprob.txt").write_text("1 1 0.5\n1 2 0.5\n")
+    assert main([*put, "iprob.txt"]) == 0
+
+
 def test_a_draft_is_held_against_what_answers_and_published_or_discarded(
     scored: Campaign, folder: Path, capsys: Captured
 ) -> None:

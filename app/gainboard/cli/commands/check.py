@@ -119,7 +119,7 @@ def _check(parsed: argparse.Namespace) -> int:
             "There is nothing to check. Name run files, or qrels with --qrels: gainboard check run.txt --qrels "
             "qrels.txt"
         )
-    require_one_input([*parsed.runs, *([parsed.qrels] if parsed.qrels else [])])
+    require_one_input([*parsed.runs, *(each for each in (parsed.qrels, parsed.iprob) if each)])
     reading, declared = FileReader.of(parsed, _limits()), None
     if parsed.collection or os.environ.get("GAINBOARD_COLLECTION"):
         reading, declared = _as_the_collection(parsed, reading)

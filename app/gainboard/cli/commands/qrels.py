@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from gainboard.api.models.qrels import Columns
@@ -23,11 +24,13 @@ from gainboard.cli.options import (
     parameter_default_options,
     read_metrics,
     read_parameters,
+    require_one_input,
     run_option,
 )
+from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, format_option, print_json, print_many, print_rows
 from gainboard.client import Problem
-from gainboard.errors import BadSetting
+from gainboard.errors import BadSetting, Fault, GainboardError
 
 if TYPE_CHECKING:
     from gainboard.api.models.impact import ImpactAnswer, ShownMetricImpact
@@ -40,9 +43,23 @@ def _put(parsed: argparse.Namespace) -> int:
     """Upload judgments in TREC's or NTCIR's layout as the next version; all stored runs are judged by it (organisers).
     Only organisers see a draft until it is published.
     """
-    source: Any = sys.stdin.buffer if parsed.file == STANDARD_INPUT else parsed.file
-    if parsed.iprob is not None:
-        source = _with_probabilities(parsed.file, parsed.iprob)
+    if parsed.iprob is None:
+        return _send(parsed, sys.stdin.buffer if parsed.file == STANDARD_INPUT else parsed.file)
+    from gainboard.cli.files import TwoFiles  # noqa: PLC0415 (with NumPy)
+    from gainboard.evaluation.reading import NO_LIMITS  # noqa: PLC0415 (with NumPy)
+
+    require_one_input([parsed.file, parsed.iprob])
+    both = TwoFiles(parsed.file, parsed.iprob)
+    try:
+        source = b"".join(both.chunks(NO_LIMITS, PlainCount()))
+    except GainboardError as error:
+        tell_of_refusal(parsed.file, error)
+        return 1
+    return _send(parsed, source, both.located)
+
+
+def _send(parsed: argparse.Namespace, source: Any, located: Callable[[Sequence[Fault]], Sequence[Fault]] = list) -> int:
+    """Send the judgments. `located` returns faults by the lines of the user's files."""
     with connect_server(parsed) as server:
         try:
             put = server.gainboard.put_qrels(
@@ -55,18 +72,11 @@ def _put(parsed: argparse.Namespace) -> int:
         except OSError as error:
             raise BadSetting(f"Cannot read {parsed.file}: {error.strerror or error}.") from error
         except Problem as problem:
-            tell_of_refusal(parsed.file, problem)
+            tell_of_refusal(parsed.file, problem, located)
             return 1
     tell_of_warnings(parsed.file, put.warnings)
     _tell(put, server.collection)
     return 0
-
-
-def _with_probabilities(*names: str) -> bytes:
-    """Return the qrels and the probabilities of intents as one file."""
-    from gainboard.cli.files import read_end_to_end  # noqa: PLC0415 (with NumPy)
-
-    return read_end_to_end(names)
 
 
 def _list(parsed: argparse.Namespace) -> int:
