@@ -175,6 +175,17 @@ def test_a_faulty_probability_is_not_reported_as_missing_as_well(sqlite_service:
     assert [each["line"] for each in answer.json()["errors"]] == [9]
 
 
+def test_qrels_without_intents_are_recognised(sqlite_service: Service) -> None:
+    campaign = Campaign(sqlite_service, intents=True)
+    (fault,) = campaign.put_qrels("1 0 a 1\n1 0 b 0\n").json()["errors"]
+    assert fault["message"] == (
+        "document 'a' has level 1 for intent 0, which stands for no intent. The second column is 0 in all lines, as in "
+        "qrels without intents: leave out `--intents`, or use a collection without `intents`"
+    )
+    (fault,) = campaign.put_qrels("1 0 a 1\n2 1 b 0\n").json()["errors"]
+    assert fault["message"].endswith("for intent 0, which stands for no intent")
+
+
 def test_rounded_probabilities_are_made_to_add_up_to_one(sqlite_service: Service) -> None:
     campaign = Campaign(sqlite_service, intents=True)
     answer = campaign.put_qrels(QRELS + "1 1 0.66\n1 2 0.33\n3 1 1\n")

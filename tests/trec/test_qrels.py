@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import gainboard.trec.lines
 from gainboard.errors import FaultyFile, InvalidRequest, TooLarge
 from gainboard.trec import Limits, QrelsFile, read_qrels
+from gainboard.trec.causes import BY_INTENT
 from gainboard.trec.layouts import LAYOUTS, LevelNotation
 from tests.thorough import examples
 from tests.trec.plain_qrels import read_plain
@@ -267,6 +268,8 @@ def told(found: QrelsFile) -> Any:
     [
         ("1 Q0 d 1 2.5 tag", "It looks like a line of a run: were the two files exchanged?"),
         ("1,0,d,1", "Separate the columns by spaces or tabs, not by commas"),
+        ("1 1 0.75", f"the probability of an intent. To read qrels by intent, {BY_INTENT}"),
+        ("1 d 1.5", "iteration, document id, level"),
         ("1 d 1", "Is the second column missing, which is 0 in most files?"),
         ("1 d", "iteration, document id, level"),
     ],
@@ -275,3 +278,30 @@ def test_the_likely_cause_of_a_line_with_other_columns_is_told(line: str, cause:
     with pytest.raises(FaultyFile) as refused:
         read("1 0 a 1", "1 0 b 1", line)
     assert refused.value.faults[0].message.endswith(cause)
+
+
+def test_judgments_by_intent_are_recognised_by_their_second_column() -> None:
+    with pytest.raises(FaultyFile) as refused:
+        read("1 1 a 1", "1 2 a 0", "1 2 a 2", "2 0 a 1", "2 0 a 0")
+    first, second, other = (fault.message for fault in refused.value.faults)
+    assert first == (
+        "document 'a' has level 0 here, but level 1 on line 1. If the second column names intents (subtopics), read "
+        "the file by intent: set `intents` of the collection, or use `--intents`"
+    )
+    assert second.endswith(BY_INTENT)
+    assert other.endswith("but level 1 on line 4. Keep one of the two lines")
+
+
+def test_many_values_of_the_second_column_are_told_apart() -> None:
+    lines = [f"1 {number} d{number} 1" for number in range(300)]
+    with pytest.raises(FaultyFile) as refused:
+        read(*lines, "1 300 d3 0", "1 299 d299 0")
+    assert [fault.message.endswith(BY_INTENT) for fault in refused.value.faults] == [True, False]
+
+
+def test_a_file_of_probabilities_alone_is_recognised() -> None:
+    with pytest.raises(FaultyFile) as refused:
+        read("1 1 0.75", "1 2 0.25")
+    (fault,) = refused.value.faults
+    assert fault.code == "ambiguous-columns"
+    assert fault.message.endswith(BY_INTENT)

@@ -1,4 +1,7 @@
-"""Guesses at the cause of a line with the wrong number of columns, so that a message can say what would be right."""
+"""Guesses at the cause of a fault, so that a message can say what would be right.
+
+Many faults come from lines with the wrong number of columns, or from files of another kind.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,14 @@ from collections.abc import Sequence
 
 from gainboard.trec.numbers import decimal, integer
 
+BY_INTENT = "set `intents` of the collection, or use `--intents`"
+SECOND_COLUMN_DIFFERS = f". If the second column names intents (subtopics), read the file by intent: {BY_INTENT}"
+"""The likely cause of two judgments of a document that differ in level and in the second column."""
+NO_INTENT_AT_ALL = (
+    ". The second column is 0 in all lines, as in qrels without intents: leave out `--intents`, or use a collection "
+    "without `intents`"
+)
+"""The likely cause of relevant documents for intent 0 in a file that names no intent."""
 _SEPARATORS = {b",": "commas", b";": "semicolons"}
 
 
@@ -35,7 +46,15 @@ def cause_in_qrels(row: Sequence[bytes]) -> str:
         return ". It looks like a line of a run: were the two files exchanged?"
     if len(row) == 3 and integer(row[2]) is not None:
         return ". Is the second column missing, which is 0 in most files?"
-    return ""
+    return cause_by_intent(row)
+
+
+def cause_by_intent(row: Sequence[bytes]) -> str:
+    """Return a sentence if a line of qrels looks like the probability of an intent, with a space before it."""
+    probability = decimal(row[2]) if len(row) == 3 and integer(row[2]) is None else None
+    if probability is None or not 0 <= probability <= 1:
+        return ""
+    return f". It looks like the probability of an intent. To read qrels by intent, {BY_INTENT}"
 
 
 def _other_separator(row: Sequence[bytes]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import InvalidRequest
+from gainboard.trec.causes import NO_INTENT_AT_ALL
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileWarning, Limits, note_reserved, quoted
 from gainboard.trec.judgments import PackedJudgments, PackedTopic
 from gainboard.trec.layouts import LOWEST_LEVEL, LevelNotation
@@ -94,6 +95,7 @@ class _Reading:
         """Topics with a fault in a line of a probability."""
         self._level_bytes: dict[bytes, int | None] = {}
         self._repeated = self._normalised = 0
+        self._names_intents = False
 
     def add(self, table: Table) -> None:
         """Add lines, and note those that are at fault. Raises FaultyFile if there are too many."""
@@ -132,6 +134,7 @@ class _Reading:
                 f"{self._scale.highest}, or one of L0 to L{self._scale.highest}"
             )
             self._faults.add("bad-level", problem, int(table.numbers[at]), topic=topic)
+        self._names_intents = self._names_intents or table.columns[1].count(NO_INTENT) < len(table.columns[1])
         self._note_reserved(table)
         table = table.lines(levels >= 0)
         if not table.numbers.size:
@@ -192,7 +195,8 @@ class _Reading:
                 self._repeated += 1
             elif intent == NO_INTENT and level > 0:
                 problem = f"document {quoted(document)} has level {level} for intent 0, which stands for no intent"
-                self._faults.add("bad-intent", problem, int(numbers[place]), topic=name)
+                cause = "" if self._names_intents else NO_INTENT_AT_ALL
+                self._faults.add("bad-intent", problem + cause, int(numbers[place]), topic=name)
         relevant = {key: level for key, (level, _) in judged.items() if level > 0 and key[1] != NO_INTENT}
         return PackedTopic.of(highest), self._intents(name, sorted(highest, reverse=True), set(intents), relevant)
 

@@ -99,6 +99,8 @@ class Evidence:
     """The counts of a file's lines that fit each layout, and of those that would be faults in it."""
 
     def __init__(self, scale: LevelNotation) -> None:
+        self.example: Row = []
+        """The first line of three columns."""
         self._scale = scale
         self._lines = self._of_three_columns = 0
         self._fitting = Counter(dict.fromkeys(LAYOUTS, 0))
@@ -107,7 +109,9 @@ class Evidence:
     def add(self, columns: list[list[bytes]]) -> None:
         """Count lines of equal width, given column by column."""
         self._lines += (lines := len(columns[0]))
-        self._of_three_columns += lines if len(columns) == 3 else 0
+        if len(columns) == 3:
+            self._of_three_columns += lines
+            self.example = self.example or [column[0] for column in columns]
         for row, count in self._kinds(columns):
             for name, layout in LAYOUTS.items():
                 self._fitting[name] += count * layout.fits(self._scale, row)

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from gainboard.errors import FaultyFile, InvalidRequest
-from gainboard.trec.causes import cause_in_qrels, columns_in_words
+from gainboard.trec.causes import SECOND_COLUMN_DIFFERS, cause_by_intent, cause_in_qrels, columns_in_words
 from gainboard.trec.findings import DEFAULT_LIMITS, RESERVED_TOPIC, Faults, FileWarning, Limits, note_reserved, quoted
 from gainboard.trec.judgments import LEVEL_ZERO, PackedJudgments, PackedTopic, level_byte
 from gainboard.trec.layouts import LAYOUTS, LOWEST_LEVEL, Evidence, LevelNotation
@@ -20,6 +20,9 @@ _AMBIGUOUS = (
     "The order of the columns is not clear: topic, document, level or topic, level, document. "
     f"Name it with ?columns=, for example ?columns=topic-document-level. Available: {', '.join(LAYOUTS)}"
 )
+
+_SECONDS = 255
+"""The number of tokens of the second column that are told apart."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def _read_and_decide(text: Text, scale: LevelNotation) -> tuple[QrelsFile | None
         if not judging and evidence.all_faulty(text.faults.most):
             break
     if not (layout := evidence.decide()):
-        text.faults.add("ambiguous-columns", _AMBIGUOUS)
+        text.faults.add("ambiguous-columns", _AMBIGUOUS + cause_by_intent(evidence.example))
         raise text.faults.error()
     if layout != "trec" or not judging:
         return None, layout
@@ -112,11 +115,12 @@ def _noted(chunks: Iterable[bytes], taken: list[bytes]) -> Iterator[bytes]:
 class _Judged:
     """The judgments of one topic in the order of the file: documents (a line feed after each), levels, line numbers.
 
-    All are bytes: a level takes one, a line number eight.
+    All are bytes: a level takes one, a line number eight. `seconds` has a byte for each token of TREC's second column.
     """
 
     documents: bytearray = field(default_factory=bytearray)
     levels: bytearray = field(default_factory=bytearray)
+    seconds: bytearray = field(default_factory=bytearray)
     numbers: bytearray = field(default_factory=bytearray)
 
 
@@ -129,6 +133,7 @@ class _Judging:
         self._is_empty = True
         self._topics: dict[bytes, _Judged] = {}
         self._level_bytes: dict[bytes, int] = {}
+        self._second_bytes: dict[bytes, int] = {}
 
     def add(self, table: Table) -> None:
         """Add lines, and note those that are at fault. Raises FaultyFile if there are too many."""
@@ -139,13 +144,14 @@ class _Judging:
         if not table.numbers.size:
             return
         topics, documents, tokens = self._columns(table)
-        levels = bytes(map(self._level_bytes.__getitem__, tokens))
+        levels, seconds = bytes(map(self._level_bytes.__getitem__, tokens)), self._seconds(table)
         start = 0
         for topic, length in topic_lengths(topics):
             stretch = slice(start, start + length)
             judged = self._topics.setdefault(topic, _Judged())
             judged.documents += b"\n".join(documents[stretch]) + b"\n"
             judged.levels += levels[stretch]
+            judged.seconds += seconds[stretch]
             judged.numbers += table.numbers[stretch].tobytes()
             start += length
 
@@ -170,6 +176,20 @@ class _Judging:
     def _columns(self, table: Table) -> tuple[list[bytes], list[bytes], list[bytes]]:
         """Return the topics, the documents and the tokens of the levels."""
         return table.columns[0], table.columns[self._layout.document], table.columns[self._layout.level]
+
+    def _seconds(self, table: Table) -> bytes:
+        """Return a byte for each line, which tells tokens of TREC's second column apart: the first 255 of them."""
+        column = table.columns[1]
+        if self._name != "trec":
+            return bytes(len(column))
+        if column.count(column[0]) == len(column):  # so in almost every file, and much faster
+            return bytes([self._second_byte(column[0])]) * len(column)
+        return bytes(map(self._second_byte, column))
+
+    def _second_byte(self, token: bytes) -> int:
+        if token not in self._second_bytes and len(self._second_bytes) < _SECONDS:
+            self._second_bytes[token] = len(self._second_bytes)
+        return self._second_bytes.get(token, _SECONDS)
 
     def _well_shaped(self, table: Table) -> Table:
         """Return the lines that have the columns of the layout. Each other line is a fault."""
@@ -219,11 +239,14 @@ class _Judging:
         first = np.fromiter(map(first_place.__getitem__, documents), np.int64, len(documents))
         levels = np.frombuffer(bytes(judged.levels), np.uint8)
         numbers = np.frombuffer(bytes(judged.numbers), np.int64)
+        seconds = np.frombuffer(bytes(judged.seconds), np.uint8)
         for at in (levels != levels[first]).nonzero()[0].tolist():
             line, first_line = int(numbers[at]), int(numbers[first[at]])
+            is_one_intent = seconds[at] == seconds[first[at]]
             problem = (
                 f"document {quoted(documents[at])} has level {int(levels[at]) - LEVEL_ZERO} here, "
-                f"but level {int(levels[first[at]]) - LEVEL_ZERO} on line {first_line}. Keep one of the two lines"
+                f"but level {int(levels[first[at]]) - LEVEL_ZERO} on line {first_line}"
+                f"{'. Keep one of the two lines' if is_one_intent else SECOND_COLUMN_DIFFERS}"
             )
             faults.add("conflicting-judgment", problem, first_line, line, topic=topic)
 
