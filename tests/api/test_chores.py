@@ -154,7 +154,7 @@ def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(
     for _ in range(2):
         answer = lab.organiser.get(figure)
         assert refused(answer) == (409, "no-result")
-        assert "Figures cannot be drawn." in answer.json()["detail"]
+        assert "could not be made: Figures cannot be drawn. They are tried again" in answer.json()["detail"]
         assert work(workspace) == 0
     monkeypatch.setattr("gainboard.work.chores.TRIED_AGAIN_AFTER", timedelta())
     lab.organiser.get(figure)

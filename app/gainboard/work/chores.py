@@ -84,7 +84,7 @@ def require_done(chore: StoredJob) -> StoredJob:
         return chore
     if not chore.is_over:
         raise JobNotFinished("The tables and figures are being made. Ask again in a few seconds.")
-    why = chore.error or "the work was cancelled"
+    why = (chore.error or "the work was cancelled").removesuffix(".")
     raise NoResult(f"The tables and figures could not be made: {why}. They are tried again after {_MINUTES} minutes.")
 
 
