@@ -68,7 +68,8 @@ class Problem(ClientError):
     def _lines(self) -> Iterator[str]:
         is_ours = self.status < 500 or self.request_id is None
         yield self.detail if is_ours else f"{self.detail} (request {self.request_id})"
-        if len(self.errors) > 1:
+        # The detail of most problems with one fault has its message already.
+        if len(self.errors) > 1 or any(str(each.get("message")) not in self.detail for each in self.errors):
             shown = self.errors[:FAULTS_IN_TEXT]
             yield from map(_fault_line, shown)
             if self.errors_total > len(shown):

@@ -109,6 +109,14 @@ def test_a_report_is_of_all_collections_that_are_named(
     assert [each["collections"] for each in listed] == [[laboratory.name, other.name]]
 
 
+def test_a_report_that_is_impossible_says_why(laboratory: Laboratory, capsys: Captured) -> None:
+    assert main(["report", "run", "web-track-diversity", "-c", laboratory.name, "--wait"]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("gainboard: None of the report's tables and figures is available")
+    why = f"{laboratory.name}, Tables 1-2 and Figure 1: The collection has no judgments by intent (subtopic)."
+    assert said[1:] == [f"  body.collections.0: nothing-to-show: {why}", "(problem invalid-request)"]
+
+
 @pytest.mark.parametrize("noun", ["job", "report"])
 def test_kinds_are_the_servers(laboratory: Laboratory, capsys: Captured, noun: str) -> None:
     kinds = laboratory.organiser.get(f"/v1/{noun}-kinds").json()["items"]
