@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.options import HOST, PORT
-from gainboard.cli.printing import Warned, fault_lines, list_faults, printable, warning_lines
+from gainboard.cli.printing import COLLECTION_HINTS, Warned, fault_lines, list_faults, printable, warning_lines
 from gainboard.errors import BadSetting, Fault, GainboardError
 
 if TYPE_CHECKING:  # `gainboard check` has the options of this module, and starts without the client
@@ -208,7 +208,7 @@ def tell_of_refusal(
     `located` returns the faults by the lines of the user's files, if the service got several files as one.
     """
     faults, total, is_minimum = _file_faults(refusal)
-    for line in fault_lines(file, located(faults), total, is_minimum):
+    for line in fault_lines(file, located(faults), total, is_minimum, COLLECTION_HINTS):
         print(printable(line), file=sys.stderr)
 
 

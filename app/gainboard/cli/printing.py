@@ -33,12 +33,18 @@ _GAP = "  "
 _SIDES = {"left": "<", "centre": "^", "right": ">"}
 _WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
 _PLAIN = "\033[0m"
-_HINTS = {
+FILE_HINTS = {
     "ambiguous-columns": "Name the columns with --columns, and the levels with --levels, for example --levels B,A,S",
     "bad-level": "Name the levels with --levels, for example --levels B,A,S",
+}
+"""The option that helps against a fault, by the fault's code, where options say how files are read."""
+COLLECTION_HINTS = {
+    "ambiguous-columns": "Name the columns with --columns, for example --columns topic-document-level",
+    "bad-level": "Correct the file. The collection's levels can change only while it holds no qrels and no runs: "
+    "gainboard collection change NAME --levels B,A,S",
     "team-required": "Name the run's team with --team, for example --team lemur",
 }
-"""The option that helps against a fault, by the fault's code."""
+"""The same where a collection says how files are read."""
 
 
 def format_option(parser: argparse.ArgumentParser) -> None:
@@ -216,8 +222,14 @@ def list_faults(error: GainboardError) -> tuple[Sequence[Fault], int, bool]:
     return [Fault(code, error.message)], 1, False
 
 
-def fault_lines(name: str, faults: Sequence[Fault], total: int, is_minimum: bool = False) -> Iterator[str]:
-    """Yield the faults of a file, in the format of compilers."""
+def fault_lines(
+    name: str,
+    faults: Sequence[Fault],
+    total: int,
+    is_minimum: bool = False,
+    hints: Mapping[str, str] = FILE_HINTS,
+) -> Iterator[str]:
+    """Yield the faults of a file, in the format of compilers, and then hints by their codes."""
     for fault in faults:
         file = fault.file or name
         place = file if fault.line is None else f"{file}:{fault.line}"
@@ -228,8 +240,8 @@ def fault_lines(name: str, faults: Sequence[Fault], total: int, is_minimum: bool
         yield f"{name}: at least {total:,} faults; the rest of the file was not read"
     elif total > shown:
         yield f"{name}: {total:,} faults; these are the first {shown}"
-    for code in sorted({fault.code for fault in faults} & _HINTS.keys()):
-        yield f"{name}: note: {code}: {_HINTS[code]}"
+    for code in sorted({fault.code for fault in faults} & hints.keys()):
+        yield f"{name}: note: {code}: {hints[code]}"
 
 
 def warning_lines(name: str, warnings: Sequence[Warned]) -> Iterator[str]:

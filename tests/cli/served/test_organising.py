@@ -139,6 +139,19 @@ def test_faulty_qrels_are_refused_with_their_lines(campaign: Campaign, folder: P
     assert "Cannot read absent.txt: No such file or directory." in capsys.readouterr().err
 
 
+def test_the_note_about_a_level_names_what_the_command_has(campaign: Campaign, folder: Path, capsys: Captured) -> None:
+    (folder / "bad.txt").write_text("1 0 good 9\n")
+    note = "bad.txt: note: bad-level: Correct the file. The collection's levels can change only while it holds no qrels"
+    assert main(["qrels", "put", "bad.txt"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith(note)
+    assert main(["check", "--qrels", "bad.txt"]) == 1  # the environment names the collection, which has the levels
+    assert capsys.readouterr().out.splitlines()[-2].startswith(note)
+    assert main(["score", "bad.txt", "run.txt", "--levels", "2"]) == 1
+    assert capsys.readouterr().err.endswith(
+        "note: bad-level: Name the levels with --levels, for example --levels B,A,S\n"
+    )
+
+
 def test_faults_of_probabilities_have_the_name_and_lines_of_their_file(
     shared: Service, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

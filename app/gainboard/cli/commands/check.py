@@ -15,7 +15,7 @@ from gainboard.cli.connecting import collection_option, connect_server, server_o
 from gainboard.cli.files import FileReader, reading_options, total_size
 from gainboard.cli.options import require_one_input
 from gainboard.cli.parallel import Count, PlainCount, choose_processes, process_files
-from gainboard.cli.printing import fault_lines, list_faults, warning_lines
+from gainboard.cli.printing import COLLECTION_HINTS, FILE_HINTS, fault_lines, list_faults, warning_lines
 from gainboard.cli.scored_files import check_topics
 from gainboard.errors import Fault, GainboardError, NameRequired
 from gainboard.evaluation.judging import QrelsIndex
@@ -41,9 +41,9 @@ class Checked:
         faults, total, is_minimum = list_faults(error)
         return replace(self, faults=faults, faults_total=total, total_is_minimum=is_minimum)
 
-    def lines(self) -> Iterator[str]:
-        """Yield the findings, then a line about the whole file."""
-        yield from fault_lines(self.file, self.faults, self.faults_total, self.total_is_minimum)
+    def lines(self, hints: Mapping[str, str]) -> Iterator[str]:
+        """Yield the findings with hints by the codes of faults, then a line about the whole file."""
+        yield from fault_lines(self.file, self.faults, self.faults_total, self.total_is_minimum, hints)
         yield from warning_lines(self.file, self.warnings)
         facts = ", ".join(
             f"{name.replace('_', ' ')} {_format_fact(value)}" for name, value in self.facts.items() if value is not None
@@ -127,7 +127,8 @@ def _check(parsed: argparse.Namespace) -> int:
     if parsed.json:
         print(json.dumps([each.as_json() for each in found], indent=2, ensure_ascii=False))
     else:
-        print("\n".join(line for each in found for line in each.lines()))
+        hints = COLLECTION_HINTS if declared else FILE_HINTS
+        print("\n".join(line for each in found for line in each.lines(hints)))
     return 1 if any(each.faults_total for each in found) else 0
 
 
