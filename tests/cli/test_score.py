@@ -162,6 +162,22 @@ def test_what_is_left_out_of_the_means_is_said(tmp_path: Path, capsys: pytest.Ca
     assert "warning: missing-topics: " in printed.err
 
 
+def test_topics_without_a_gain_are_not_said_to_lack_relevant_documents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 2\n2 0 a 1\n3 0 b 0\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1 tag\n2 Q0 a 1 1 tag\n3 Q0 a 1 1 tag\n")
+    metrics = ["-mAP", "-mG(gains=0:0)", "-mnDCG(gains=10:0)@10", "-mQ(gains=adjust(1:0))", "-mnDCG(gains=1:0.5)@5"]
+    score(str(tmp_path / "run"), *metrics, qrels=str(tmp_path / "qrels"))
+    notes = [line.split(" topics are left out of ")[1] for line in capsys.readouterr().err.splitlines()]
+    why = "because they have no relevant document"
+    assert notes == [
+        f"the means of AP, nDCG(base=2,gains=1:0.5)@5, {why}: 3",
+        f"the means of G(gains=0:0), {why} with a gain above 0: 1, 2, 3",
+        f"the means of nDCG(base=2,gains=10:0)@10, Q(beta=1,gains=adjust(1:0)), {why} with a gain above 0: 2, 3",
+    ]
+
+
 def test_levels_are_those_that_are_judged_unless_they_are_named(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

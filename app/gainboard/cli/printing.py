@@ -29,6 +29,8 @@ DIGITS = 4
 FORMATS = ("table", "csv", "json")
 _CONTROLS = re.compile("[\x7f-\x9f]")
 """Control characters that JSON may contain unescaped."""
+_ZERO_GAIN = re.compile(r"gains=(?:adjust\()?(?:[^,():]+:)*0[:,)]")
+"""The label of a metric under which a level above 0 has no gain."""
 _GAP = "  "
 _SIDES = {"left": "<", "centre": "^", "right": ">"}
 _WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
@@ -93,6 +95,12 @@ def tell_of_topics(groups: Iterable[ChosenGroup | None]) -> None:
         if group is not None:
             missing = f"; without judgments: {', '.join(group.unjudged)}" if group.unjudged else ""
             print(printable(f"{group.name}: {group.judged} of {group.topics} topics{missing}"), file=sys.stderr)
+
+
+def why_left_out(labels: Iterable[str]) -> str:
+    """Return why some topics are left out of the means under metrics with these labels."""
+    is_by_gain = all(_ZERO_GAIN.search(label) for label in labels)
+    return "because they have no relevant document" + (" with a gain above 0" if is_by_gain else "")
 
 
 def print_json(value: Any) -> None:

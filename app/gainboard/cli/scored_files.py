@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gainboard.cli.files import FileReader, without_suffix
 from gainboard.cli.options import split_expressions
 from gainboard.cli.parallel import Count
-from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best
+from gainboard.cli.printing import DIGITS, format_table, list_faults, mark_best, why_left_out
 from gainboard.errors import Fault, GainboardError
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names
 from gainboard.evaluation.judging import QrelsIndex
@@ -174,7 +174,7 @@ class ScoredFiles:
                 named = ", ".join(topics[:_TOPICS_NAMED]) + more
                 count = f"{len(topics)} of {len(self.topics)} topics"
                 means = "all means" if len(labels) == len(self.metrics) else f"the means of {', '.join(labels)}"
-                yield f"{count} are left out of {means}, because they have no relevant document: {named}"
+                yield f"{count} are left out of {means}, {why_left_out(labels)}: {named}"
 
 
 def make_table(found: ScoredFiles) -> Table:

@@ -29,6 +29,7 @@ from gainboard.cli.printing import (
     printable,
     tell_of_topics,
     tell_of_version,
+    why_left_out,
 )
 from gainboard.cli.progress import has_colours
 from gainboard.exhibits import Cell, Column, Table, as_latex
@@ -115,7 +116,7 @@ def _remarks(found: Scores) -> Iterator[str]:
             left_out.setdefault(tuple(topics), []).append(label)
     for names, labels in left_out.items():
         are_uploaded = all(label.startswith("custom:") for label in labels)
-        why = "because the upload has no scores on them" if are_uploaded else "because they have no relevant document"
+        why = "because the upload has no scores on them" if are_uploaded else why_left_out(labels)
         yield f"{len(names)} topics are left out of {', '.join(labels)}, {why}: {', '.join(names)}"
     if missing := [f"{run.name} lacks {run.topics_missing}" for run in found.runs if run.topics_missing]:
         yield f"topics that score 0 because the run lacks them: {', '.join(missing)}"
