@@ -105,7 +105,7 @@ def metric_option(parser: argparse.ArgumentParser, default: str = "those of the 
         metavar="METRIC",
         action="append",
         default=[],
-        help=f"one or several metrics, written as here, in trec_eval or in ir_measures (default: {default})",
+        help=f"one or several metrics, such as nDCG@10 or 'Q(beta=10)' (default: {default})",
     )
 
 
