@@ -6,11 +6,12 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from gainboard.cli import main
+from gainboard.metrics import Names
 from tests.conftest import Service, new_settings, serving
 
 METRICS = ["AP", "Q(beta=10)", "nDCG@10", "O-measure", "ADM", "map", "P_10", "AP(mean=geometric)"]
@@ -45,6 +46,15 @@ def by_service() -> list[str]:
     """The command line that asks what `asked` does."""
     runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt"]
     return [*runs, *(f"-m{metric}" for metric in METRICS), "--gains", "3:2:1", "-q"]
+
+
+@pytest.mark.parametrize(("names", "name"), [*zip(get_args(Names), ("AP", "AP", "map", "AP", "MAP-IA"), strict=True)])
+def test_the_names_of_every_tool_can_be_used(
+    folder: Path, capsys: pytest.CaptureFixture[str], names: str, name: str
+) -> None:
+    (folder / "intents.txt").write_text("1 1 d01 1\n")
+    score("runs/civet.txt", "--names", names, "-m", name, "--intents", qrels="intents.txt")
+    assert capsys.readouterr().out.split()[:2] == ["run", "AP(ia=equal)" if names == "ndeval" else "AP"]
 
 
 def test_json_is_what_the_service_answers(stored: Service, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from gainboard.errors import BadSetting
 
@@ -111,9 +111,11 @@ def metric_option(parser: argparse.ArgumentParser, default: str = "those of the 
 
 def names_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that names the tool whose metrics are meant."""
+    from gainboard.metrics import Names  # noqa: PLC0415 (with NumPy, as below)
+
     parser.add_argument(
         "--names",
-        choices=("gainboard", "ir_measures", "trec_eval", "ntcireval"),
+        choices=get_args(Names),
         default="gainboard",
         help="the tool whose names -m uses: each means what that tool computes (default: gainboard)",
     )
