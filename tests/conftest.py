@@ -37,7 +37,7 @@ from tests import (
 INNER_LOOP = "not outer"
 HERE = Path(__file__).parent
 OUTER = ("client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
-ON_BOTH_DATABASES = {"database_url", "postgres_url"}
+ON_BOTH_DATABASES = {"database_url", "postgres_url", "on_both"}
 ADMIN = "the-admin-token-of-the-tests"
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Tests speak plain HTTP. Reading the certificates of the usual authorities takes a client longer than many tests."""

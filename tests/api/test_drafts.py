@@ -16,8 +16,8 @@ def by_topic(campaign: Campaign, **query: Any) -> Any:
     return campaign.scores("AP", topics="all", run="tag", **query)["runs"][0]["topics"]["AP"]
 
 
-def test_nobody_is_answered_by_a_draft_unless_an_organiser_names_it(service: Service) -> None:
-    campaign = judged(service)
+def test_nobody_is_answered_by_a_draft_unless_an_organiser_names_it(on_both: Service) -> None:
+    campaign = judged(on_both)
     made = campaign.draft()
     assert (made["version"], made["state"], made["published_at"]) == (2, "draft", None)
     assert made["in_use"] is False
@@ -27,8 +27,8 @@ def test_nobody_is_answered_by_a_draft_unless_an_organiser_names_it(service: Ser
     assert by_topic(campaign, qrels=2) == {"1": 0.5, "2": 1.0}
 
 
-def test_the_bytes_of_the_newest_version_or_of_a_draft_make_no_other_draft(service: Service) -> None:
-    campaign = judged(service)
+def test_the_bytes_of_the_newest_version_or_of_a_draft_make_no_other_draft(on_both: Service) -> None:
+    campaign = judged(on_both)
     made = campaign.draft()
     for text, version in ((QRELS, 1), (OTHER_QRELS, 2)):
         again = campaign.put_qrels(text, draft=True)
@@ -38,27 +38,27 @@ def test_the_bytes_of_the_newest_version_or_of_a_draft_make_no_other_draft(servi
     assert (published.status_code, published.json()["version"], published.json()["state"]) == (201, 3, "published")
 
 
-def test_a_collection_with_a_draft_alone_has_no_scores_and_fixed_settings(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_collection_with_a_draft_alone_has_no_scores_and_fixed_settings(on_both: Service) -> None:
+    campaign = Campaign(on_both)
     campaign.draft()
     campaign.submit()
     assert refused(campaign.get("/scores")) == (409, "no-qrels")
     assert campaign.get("").json()["qrels_version"] is None
     assert by_topic(campaign, qrels=1) == {"1": 0.5, "2": 1.0}
-    alone = Campaign(service)
+    alone = Campaign(on_both)
     alone.draft()
     assert refused(alone.change(levels=3)) == (409, "setting-fixed")
     alone.discard(1)
     assert alone.change(levels=3).status_code == 200
 
 
-def test_one_version_is_in_use(service: Service) -> None:
+def test_one_version_is_in_use(on_both: Service) -> None:
     def in_use() -> list[bool]:
         listed = campaign.get("/qrels").json()["items"]
         assert [campaign.get(f"/qrels/{each['version']}").json() for each in listed] == listed
         return [each["in_use"] for each in listed]
 
-    campaign = Campaign(service)
+    campaign = Campaign(on_both)
     campaign.draft()
     assert in_use() == [False]
     assert campaign.put_qrels().json()["in_use"] is True
@@ -66,18 +66,18 @@ def test_one_version_is_in_use(service: Service) -> None:
     assert campaign.publish(1).json()["in_use"] is True
     assert in_use() == [True, False]
     campaign.release(public=True)
-    listed = campaign.get("/qrels", service.anonymous).json()["items"]
+    listed = campaign.get("/qrels", on_both.anonymous).json()["items"]
     assert [(each["version"], each["in_use"]) for each in listed] == [(1, True), (2, False)]
 
 
-def test_a_faulty_draft_is_refused_and_nothing_stored(service: Service) -> None:
-    campaign = judged(service)
+def test_a_faulty_draft_is_refused_and_nothing_stored(on_both: Service) -> None:
+    campaign = judged(on_both)
     assert refused(campaign.put_qrels("1 0 d x\n", draft=True)) == (422, "faulty-file")
     assert len(campaign.get("/qrels").json()["items"]) == 1
 
 
-def test_a_published_draft_answers_and_has_judged_the_runs_that_came_meanwhile(service: Service) -> None:
-    campaign = judged(service)
+def test_a_published_draft_answers_and_has_judged_the_runs_that_came_meanwhile(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.draft()
     campaign.submit(WORSE)
     answer = campaign.publish(2)
@@ -87,14 +87,14 @@ def test_a_published_draft_answers_and_has_judged_the_runs_that_came_meanwhile(s
     assert (by_topic(campaign), by_topic(campaign, qrels=1)) == ({"1": 0.5, "2": 1.0}, {"1": 1.0, "2": 0.5})
 
 
-def test_publishing_the_newest_version_changes_nothing(service: Service) -> None:
-    campaign = judged(service)
+def test_publishing_the_newest_version_changes_nothing(on_both: Service) -> None:
+    campaign = judged(on_both)
     before = campaign.get("/qrels/1").json()
     assert campaign.publish(1).json() == before == campaign.get("/qrels/1").json()
 
 
-def test_an_older_version_answers_again_with_the_jobs_it_had(service: Service) -> None:
-    campaign = judged(service)
+def test_an_older_version_answers_again_with_the_jobs_it_had(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.submit(WORSE)
     first = campaign.get("/leaderboard").json()
     campaign.put_qrels(OTHER_QRELS)
@@ -108,8 +108,8 @@ def test_an_older_version_answers_again_with_the_jobs_it_had(service: Service) -
     assert campaign.put_qrels(OTHER_QRELS).json()["version"] == 3
 
 
-def test_a_discarded_draft_is_gone_and_its_number_too(service: Service) -> None:
-    campaign = judged(service)
+def test_a_discarded_draft_is_gone_and_its_number_too(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.draft()
     assert campaign.discard(2).status_code == 204
     for answer in (campaign.get("/qrels/2"), campaign.get("/scores", qrels=2), campaign.publish(2)):
@@ -121,8 +121,8 @@ def test_a_discarded_draft_is_gone_and_its_number_too(service: Service) -> None:
 
 
 @pytest.mark.outer
-def test_the_jobs_about_a_discarded_draft_are_gone(service: Service) -> None:
-    campaign = Campaign(service, levels=3)
+def test_the_jobs_about_a_discarded_draft_are_gone(on_both: Service) -> None:
+    campaign = Campaign(on_both, levels=3)
     for number in range(3):
         campaign.submit(rotated(number))
     campaign.draft(qrels_text())
@@ -134,8 +134,8 @@ def test_the_jobs_about_a_discarded_draft_are_gone(service: Service) -> None:
     assert campaign.organiser.get("/v1/jobs", params={"collection": campaign.name}).json()["items"] == []
 
 
-def test_the_audit_log_says_what_became_of_drafts(service: Service) -> None:
-    campaign = judged(service)
+def test_the_audit_log_says_what_became_of_drafts(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.draft()
     campaign.publish(2)
     campaign.publish(2)

@@ -17,9 +17,9 @@ BETTER = RUN.replace("tag", "newer")
 
 
 @pytest.fixture
-def campaign(service: Service, monkeypatch: pytest.MonkeyPatch) -> Campaign:
+def campaign(on_both: Service, monkeypatch: pytest.MonkeyPatch) -> Campaign:
     """A collection with two judged runs, of which a request judges no more from now on."""
-    found = Campaign(service)
+    found = Campaign(on_both)
     found.put_qrels()
     for text in (RUN, WORSE):
         assert found.submit(text).status_code == 201

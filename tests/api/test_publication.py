@@ -35,8 +35,8 @@ from tests.api.test_races import at_once
 from tests.conftest import ADMIN, Service
 
 
-def test_runs_that_race_with_the_publication_of_a_draft_are_all_judged_by_it(service: Service) -> None:
-    campaign = judged(service)
+def test_runs_that_race_with_the_publication_of_a_draft_are_all_judged_by_it(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.draft()
     texts = [run_text({"1": ["good", f"d{number}"], "2": ["good"]}, f"r{number}") for number in range(10)]
     uploads = [partial(campaign.submit, each) for each in texts]
@@ -47,24 +47,24 @@ def test_runs_that_race_with_the_publication_of_a_draft_are_all_judged_by_it(ser
     assert campaign.scores("AP")["qrels_version"] == 2
 
 
-def test_of_organisers_who_publish_at_once_all_have_the_same_publication(service: Service) -> None:
-    campaign = judged(service)
+def test_of_organisers_who_publish_at_once_all_have_the_same_publication(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.draft()
     answers = at_once([partial(campaign.publish, 2)] * 6)
     assert [each.status_code for each in answers] == [200] * 6
     assert {each.text for each in answers} == {campaign.get("/qrels/2").text}
 
 
-def test_a_draft_is_either_published_or_discarded(service: Service) -> None:
-    campaign = judged(service)
+def test_a_draft_is_either_published_or_discarded(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.draft()
     answers = at_once([partial(campaign.publish, 2), partial(campaign.discard, 2)])
     assert [each.status_code for each in answers] in ([200, 409], [404, 204])
     assert campaign.scores("AP")["qrels_version"] == (2 if answers[0].status_code == 200 else 1)
 
 
-def test_of_drafts_of_one_file_sent_at_once_one_is_made(service: Service) -> None:
-    campaign = judged(service)
+def test_of_drafts_of_one_file_sent_at_once_one_is_made(on_both: Service) -> None:
+    campaign = judged(on_both)
     answers = at_once([partial(campaign.put_qrels, OTHER_QRELS, draft=True)] * 8)
     assert sorted(each.status_code for each in answers) == [*[200] * 7, 201]
     assert {each.text for each in answers} == {campaign.get("/qrels/2").text}

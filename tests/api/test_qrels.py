@@ -8,8 +8,8 @@ from tests.api.campaign import OTHER_QRELS, QRELS, WORSE, Campaign, codes, judge
 from tests.conftest import Service
 
 
-def test_a_version_says_what_it_holds(service: Service) -> None:
-    campaign = Campaign(service, levels=["B", "A"])
+def test_a_version_says_what_it_holds(on_both: Service) -> None:
+    campaign = Campaign(on_both, levels=["B", "A"])
     answer = campaign.put_qrels(QRELS + "2 0 spam -2\n2 0 good 1\n")
     assert answer.status_code == 201
     assert answer.headers["location"] == f"{campaign.path}/qrels/1"
@@ -22,8 +22,8 @@ def test_a_version_says_what_it_holds(service: Service) -> None:
     assert campaign.get("/qrels").json()["items"] == [found]
 
 
-def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(service: Service) -> None:
-    campaign = Campaign(service)
+def test_the_bytes_of_the_newest_version_make_no_new_one_those_of_an_older_do(on_both: Service) -> None:
+    campaign = Campaign(on_both)
     answers = [campaign.put_qrels(text) for text in (QRELS, QRELS, OTHER_QRELS, QRELS)]
     assert [(each.status_code, each.json()["version"]) for each in answers] == [(201, 1), (200, 1), (201, 2), (201, 3)]
 
@@ -40,8 +40,8 @@ def test_the_fields_of_a_form_are_those_of_the_query(shared: Service) -> None:
     assert len(campaign.get("/qrels").json()["items"]) == 1
 
 
-def test_a_new_version_judges_the_stored_runs_and_the_old_one_still_answers(service: Service) -> None:
-    campaign = judged(service)
+def test_a_new_version_judges_the_stored_runs_and_the_old_one_still_answers(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.put_qrels(OTHER_QRELS)
     newest, old = campaign.scores("AP"), campaign.scores("AP", qrels=1)
     assert (newest["qrels_version"], newest["runs"][0]["mean"]["AP"]) == (2, 0.75)
@@ -50,8 +50,8 @@ def test_a_new_version_judges_the_stored_runs_and_the_old_one_still_answers(serv
     assert campaign.scores("AP", topics="all", qrels=1)["runs"][0]["topics"]["AP"] == {"1": 1.0, "2": 0.5}
 
 
-def test_a_run_that_came_after_a_version_was_replaced_is_judged_by_it_when_asked(service: Service) -> None:
-    campaign = judged(service)
+def test_a_run_that_came_after_a_version_was_replaced_is_judged_by_it_when_asked(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.put_qrels(OTHER_QRELS)
     campaign.submit(WORSE)
     for _ in range(2):
@@ -112,9 +112,9 @@ def test_a_faulty_file_publishes_nothing(campaign: Campaign, text: str, code: st
     assert campaign.get("/qrels").json()["items"] == []
 
 
-def test_settings_that_files_were_read_under_stay(service: Service) -> None:
+def test_settings_that_files_were_read_under_stay(on_both: Service) -> None:
     for fill in (Campaign.put_qrels, Campaign.submit):
-        campaign = Campaign(service, levels=["B", "A"])
+        campaign = Campaign(on_both, levels=["B", "A"])
         assert campaign.change(levels=["C1", "B1", "A1"], depth=10).status_code == 200
         assert campaign.change(levels=["B", "A"], depth=1000).status_code == 200
         fill(campaign)

@@ -30,9 +30,9 @@ def unranked(tag: str) -> str:
     return f"1 Q0 good 1 0.9 {tag}\n1 Q0 bad 1 0.8 {tag}\n"
 
 
-def near_campaign(service: Service, **settings: Any) -> Campaign:
+def near_campaign(on_both: Service, **settings: Any) -> Campaign:
     """A campaign with qrels and the run `near`."""
-    campaign = Campaign(service, **settings)
+    campaign = Campaign(on_both, **settings)
     assert campaign.put_qrels().status_code == 201
     assert campaign.submit(near("near")).status_code == 201
     return campaign
@@ -75,8 +75,8 @@ def entries(campaign: Campaign) -> list[tuple[str, str]]:
     return [(each["action"], each["subject"]) for each in found if each["action"].startswith(("qrels", "collection"))]
 
 
-def test_the_order_changes_and_no_run_is_sent_again(service: Service) -> None:
-    campaign = near_campaign(service)
+def test_the_order_changes_and_no_run_is_sent_again(on_both: Service) -> None:
+    campaign = near_campaign(on_both)
     assert ranks(campaign) == DOUBLE
     result = done(campaign, ask(campaign))
     assert (result["order_by"], result["qrels_version"], result["published_version"]) == ("score32", 1, 2)
@@ -96,16 +96,16 @@ def test_its_impact_is_that_of_any_other_version(shared: Service) -> None:
     assert [(run["mean_before"], run["mean_after"]) for run in metric["runs"]] == [(1.0, 0.5)]
 
 
-def test_a_version_keeps_its_order_for_runs_that_come_later_too(service: Service) -> None:
-    campaign = near_campaign(service)
+def test_a_version_keeps_its_order_for_runs_that_come_later_too(on_both: Service) -> None:
+    campaign = near_campaign(on_both)
     done(campaign, ask(campaign))
     assert campaign.submit(near("late")).status_code == 201
     assert ranks(campaign, "late") == SINGLE
     assert ranks(campaign, "late", qrels=1) == DOUBLE
 
 
-def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwhile(service: Service) -> None:
-    campaign = near_campaign(service)
+def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwhile(on_both: Service) -> None:
+    campaign = near_campaign(on_both)
     answer = campaign.change(order_by="rank")
     assert (answer.status_code, answer.json()["order_by"]) == (202, "score")
     assert done(campaign, answer)["order_by"] == "rank"
@@ -114,8 +114,8 @@ def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwh
     assert campaign.change(order_by="rank").status_code == 200
 
 
-def test_until_a_version_is_published_the_order_changes_at_once(service: Service) -> None:
-    campaign = Campaign(service)
+def test_until_a_version_is_published_the_order_changes_at_once(on_both: Service) -> None:
+    campaign = Campaign(on_both)
     assert campaign.submit(near("near")).status_code == 201
     assert campaign.change(order_by="rank").json()["order_by"] == "rank"
     campaign.draft(QRELS)
@@ -126,8 +126,8 @@ def test_until_a_version_is_published_the_order_changes_at_once(service: Service
     assert refused(ask(campaign, "rank")) == (409, "no-qrels")
 
 
-def test_drafts_are_followed_by_drafts_in_the_new_order(service: Service) -> None:
-    campaign = near_campaign(service)
+def test_drafts_are_followed_by_drafts_in_the_new_order(on_both: Service) -> None:
+    campaign = near_campaign(on_both)
     campaign.draft("1 0 zebra 1\n2 0 good 1\n")
     done(campaign, ask(campaign))
     assert versions(campaign) == {1: ("published", "score"), 3: ("published", "score32"), 4: ("draft", "score32")}
@@ -137,8 +137,8 @@ def test_drafts_are_followed_by_drafts_in_the_new_order(service: Service) -> Non
     assert campaign.get("").json()["order_by"] == "score32"
 
 
-def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(service: Service) -> None:
-    campaign = near_campaign(service)
+def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(on_both: Service) -> None:
+    campaign = near_campaign(on_both)
     assert campaign.submit(unranked("twice")).status_code == 201
     job = rejudged(campaign, ask(campaign, "rank"))
     assert job["state"] == "failed"
@@ -151,8 +151,8 @@ def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(service:
     assert ranks(campaign) == RANK
 
 
-def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(on_both: Service) -> None:
+    campaign = Campaign(on_both)
     assert campaign.submit(unranked("twice")).status_code == 201
     answer = campaign.change(order_by="rank")
     assert refused(answer) == (409, "conflict")
@@ -160,8 +160,8 @@ def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(service: S
     assert campaign.get("").json()["order_by"] == "score"
 
 
-def test_a_later_run_without_the_order_of_an_older_version_is_named(service: Service) -> None:
-    campaign = near_campaign(service, order_by="rank")
+def test_a_later_run_without_the_order_of_an_older_version_is_named(on_both: Service) -> None:
+    campaign = near_campaign(on_both, order_by="rank")
     done(campaign, ask(campaign, "score"))
     assert campaign.submit(unranked("twice")).status_code == 201
     for answer in (campaign.get("/scores", metric="RR", qrels=1), campaign.publish(1)):
@@ -171,8 +171,8 @@ def test_a_later_run_without_the_order_of_an_older_version_is_named(service: Ser
     assert ranks(campaign, "twice") == [1.0, 0.0]
 
 
-def test_a_collection_without_runs_changes_its_order_too(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_collection_without_runs_changes_its_order_too(on_both: Service) -> None:
+    campaign = Campaign(on_both)
     campaign.put_qrels()
     assert done(campaign, ask(campaign))["reordered"] == []
     assert campaign.get("").json()["order_by"] == "score32"
@@ -204,8 +204,8 @@ def test_the_order_goes_there_and_back(shared: Service) -> None:
     assert [order for _, order in versions(campaign).values()] == ["score", "score32", "score", "score32"]
 
 
-def test_publishing_an_older_version_brings_its_order_back(service: Service) -> None:
-    campaign = near_campaign(service)
+def test_publishing_an_older_version_brings_its_order_back(on_both: Service) -> None:
+    campaign = near_campaign(on_both)
     first = ask(campaign)
     done(campaign, first)
     assert campaign.publish(1).json()["order_by"] == "score"

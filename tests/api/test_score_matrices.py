@@ -31,8 +31,8 @@ def put(lab: Laboratory, content: str, name: str = "nuggets", client: httpx.Clie
 
 
 @pytest.fixture
-def lab(service: Service) -> Laboratory:
-    lab = Laboratory(service)
+def lab(on_both: Service) -> Laboratory:
+    lab = Laboratory(on_both)
     assert put(lab, table(), low=0, high=1).status_code == 201
     return lab
 

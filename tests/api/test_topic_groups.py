@@ -25,8 +25,8 @@ def put(lab: Campaign, name: str = "hard", topics: list[str] = HARD, client: htt
 
 
 @pytest.fixture
-def lab(service: Service) -> Laboratory:
-    lab = Laboratory(service)
+def lab(on_both: Service) -> Laboratory:
+    lab = Laboratory(on_both)
     assert put(lab).status_code == 201
     return lab
 
@@ -69,8 +69,8 @@ def test_a_group_that_cannot_be_is_refused(lab: Laboratory, name: str, topics: l
     assert lab.get("/topic-groups/hard").json()["members"] == HARD
 
 
-def test_every_undeclared_topic_of_a_group_is_named(service: Service) -> None:
-    campaign = Campaign(service, topics=["1", "2"])
+def test_every_undeclared_topic_of_a_group_is_named(on_both: Service) -> None:
+    campaign = Campaign(on_both, topics=["1", "2"])
     answer = put(campaign, topics=["1", "7", "8"])
     assert [(each["location"], each["code"]) for each in answer.json()["errors"]] == [
         ("body.1", "unknown-topic"),
