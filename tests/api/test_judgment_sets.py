@@ -14,9 +14,9 @@ SECOND = "second"
 
 
 @pytest.fixture
-def campaign(sqlite_service: Service) -> Campaign:
+def campaign(shared: Service) -> Campaign:
     """A campaign with two runs, judged officially and by a second assessor."""
-    campaign = judged(sqlite_service)
+    campaign = judged(shared)
     campaign.submit(WORSE)
     assert campaign.put_qrels(OTHER_QRELS, judgments=SECOND).status_code == 201
     return campaign
@@ -163,8 +163,8 @@ def test_a_name_is_a_slug(campaign: Campaign, name: str) -> None:
 
 
 @pytest.mark.outer
-def test_another_order_of_the_runs_holds_for_every_set(sqlite_service: Service) -> None:
-    lab = Laboratory(sqlite_service)
+def test_another_order_of_the_runs_holds_for_every_set(shared: Service) -> None:
+    lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     assert lab.change(order_by="rank").status_code == 202
     job = lab.organiser.get("/v1/jobs", params={"collection": lab.name, "kind": "rejudge"}).json()["items"][0]
@@ -175,8 +175,8 @@ def test_another_order_of_the_runs_holds_for_every_set(sqlite_service: Service) 
 
 
 @pytest.mark.outer
-def test_publishing_an_older_version_of_a_set_keeps_the_order_of_the_collection(sqlite_service: Service) -> None:
-    lab = Laboratory(sqlite_service)
+def test_publishing_an_older_version_of_a_set_keeps_the_order_of_the_collection(shared: Service) -> None:
+    lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     lab.change(order_by="rank")
     job = lab.organiser.get("/v1/jobs", params={"collection": lab.name, "kind": "rejudge"}).json()["items"][0]
@@ -187,8 +187,8 @@ def test_publishing_an_older_version_of_a_set_keeps_the_order_of_the_collection(
 
 
 @pytest.mark.outer
-def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(sqlite_service: Service) -> None:
-    lab = Laboratory(sqlite_service)
+def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(shared: Service) -> None:
+    lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     lab.release()
     reader = lab.client("reader")
@@ -218,8 +218,8 @@ def test_jobs_are_about_a_set_and_seen_by_whom_the_set_is(sqlite_service: Servic
 
 
 @pytest.mark.outer
-def test_a_newer_version_of_a_set_makes_another_job(sqlite_service: Service) -> None:
-    lab = Laboratory(sqlite_service)
+def test_a_newer_version_of_a_set_makes_another_job(shared: Service) -> None:
+    lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     sent: dict[str, Any] = {"metrics": ["AP", {"metric": "AP", "judgments": SECOND}]}
     first = lab.ask("rank-correlation", **sent).json()["id"]
@@ -229,8 +229,8 @@ def test_a_newer_version_of_a_set_makes_another_job(sqlite_service: Service) -> 
 
 
 @pytest.mark.outer
-def test_the_groups_of_a_board_are_those_under_its_set(sqlite_service: Service) -> None:
-    lab = Laboratory(sqlite_service)
+def test_the_groups_of_a_board_are_those_under_its_set(shared: Service) -> None:
+    lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     board = lab.get("/leaderboard", metric="AP", judgments=SECOND).json()
     assert board["groups_job"]["params"]["judgments"] == SECOND
@@ -243,8 +243,8 @@ def test_the_groups_of_a_board_are_those_under_its_set(sqlite_service: Service) 
 
 
 @pytest.mark.outer
-def test_a_report_is_about_the_set_that_is_named(sqlite_service: Service) -> None:
-    lab = Laboratory(sqlite_service)
+def test_a_report_is_about_the_set_that_is_named(shared: Service) -> None:
+    lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)
     official, second = (lab.report(judgments={lab.name: name}).json() for name in ("official", SECOND))
     assert official["id"] != second["id"]

@@ -26,8 +26,8 @@ def _places(board: Any) -> list[tuple[int, str]]:
     return [(row["rank"], row["name"]) for row in board["rows"]]
 
 
-def test_equal_means_share_a_rank_and_are_listed_by_name(service: Service) -> None:
-    campaign = Campaign(service)
+def test_equal_means_share_a_rank_and_are_listed_by_name(on_both: Service) -> None:
+    campaign = Campaign(on_both)
     campaign.put_qrels()
     for name, text in (("z", RUN), ("a", WORSE), ("Y", RUN.replace("tag", "y")), ("b", WORSE.replace("w", "v"))):
         campaign.submit(text, name=name)
@@ -85,8 +85,8 @@ def test_one_topic_has_no_interval_and_groups_wait_for_their_job(shared: Service
 
 
 @pytest.mark.outer
-def test_groups_are_there_once_their_job_has_been_asked_for(service: Service) -> None:
-    lab = Laboratory(service)
+def test_groups_are_there_once_their_job_has_been_asked_for(on_both: Service) -> None:
+    lab = Laboratory(on_both)
     before = _board(lab, metric=["AP", "Q"], by="Q")
     wanted = before["groups_job"]
     assert (wanted["state"], {row["groups"] is None for row in before["rows"]}) == (None, {True})
@@ -105,8 +105,8 @@ def test_groups_are_there_once_their_job_has_been_asked_for(service: Service) ->
 
 
 @pytest.mark.outer
-def test_groups_are_asked_for_in_one_step(service: Service) -> None:
-    lab = Laboratory(service)
+def test_groups_are_asked_for_in_one_step(on_both: Service) -> None:
+    lab = Laboratory(on_both)
     query = {"metric": ["AP", "Q"], "by": "Q", "late": "exclude", "gains": "3:2:1"}
     wanted = _board(lab, **query)["groups_job"]
     asked = lab.organiser.post(f"{lab.path}/leaderboard/groups", params=query)

@@ -14,8 +14,8 @@ from tests.api.campaign import QRELS, RUN, WORSE, Campaign, codes, judged, refus
 from tests.conftest import Service, new_settings, serving
 
 
-def test_a_submitted_run_says_what_it_holds(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_submitted_run_says_what_it_holds(on_both: Service) -> None:
+    campaign = Campaign(on_both)
     campaign.put_qrels()
     answer = campaign.submit(run_text({"1": ["good", "new"], "9": ["x"]}), description="d", type="automatic")
     assert answer.status_code == 201
@@ -117,11 +117,11 @@ def test_a_stored_file_is_known_again_whatever_qrels_came_since(shared: Service)
     assert codes(campaign.submit(WORSE)) == ["no-common-topics"]
 
 
-def test_a_withdrawn_name_is_free_again_and_the_same_file_too(service: Service) -> None:
-    campaign = judged(service)
-    assert service.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
+def test_a_withdrawn_name_is_free_again_and_the_same_file_too(on_both: Service) -> None:
+    campaign = judged(on_both)
+    assert on_both.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
     assert refused(campaign.get("/runs/tag")) == (404, "not-found")
-    assert refused(service.organiser.delete(f"{campaign.path}/runs/tag")) == (404, "not-found")
+    assert refused(on_both.organiser.delete(f"{campaign.path}/runs/tag")) == (404, "not-found")
     assert campaign.scores("AP")["runs"] == []
     assert campaign.submit(WORSE, name="tag").status_code == 201
     assert campaign.submit(name="again").status_code == 201
@@ -189,8 +189,8 @@ def test_a_run_of_no_common_topic_is_refused_by_whatever_topics_are_known(shared
     assert codes(campaign.submit(text)) == ["no-common-topics"]
 
 
-def test_a_run_may_come_before_the_qrels(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_run_may_come_before_the_qrels(on_both: Service) -> None:
+    campaign = Campaign(on_both)
     assert campaign.submit().json()["unjudged_share"] is None
     for path in ("/scores", "/leaderboard"):
         assert refused(campaign.get(path)) == (409, "no-qrels")

@@ -16,8 +16,8 @@ def listed(campaign: Campaign, client: httpx.Client | None = None) -> list[dict[
     return [{key: value for key, value in each.items() if key != "created_at"} for each in items]
 
 
-def test_organisers_see_the_live_runs_and_tokens_of_every_team(service: Service) -> None:
-    campaign = judged(service)
+def test_organisers_see_the_live_runs_and_tokens_of_every_team(on_both: Service) -> None:
+    campaign = judged(on_both)
     campaign.submit(WORSE)
     campaign.submit(WORSE, team="other", name="theirs")
     assert campaign.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
@@ -28,8 +28,8 @@ def test_organisers_see_the_live_runs_and_tokens_of_every_team(service: Service)
     assert listed(campaign) == [{"name": "lemur", "runs": 1, "tokens": 1}, {"name": "other", "runs": 1, "tokens": 0}]
 
 
-def test_until_the_release_a_participant_sees_its_own_team_and_a_reader_none(service: Service) -> None:
-    campaign = judged(service)
+def test_until_the_release_a_participant_sees_its_own_team_and_a_reader_none(on_both: Service) -> None:
+    campaign = judged(on_both)
     own, reader = campaign.client("participant", "own"), campaign.client("reader")
     assert listed(campaign, own) == [{"name": "own", "runs": 0, "tokens": None}]
     assert listed(campaign, reader) == []
@@ -40,8 +40,8 @@ def test_until_the_release_a_participant_sees_its_own_team_and_a_reader_none(ser
     assert names == [["lemur", "own"]] * 2
 
 
-def test_a_team_is_made_once(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_team_is_made_once(on_both: Service) -> None:
+    campaign = Campaign(on_both)
     answer = campaign.organiser.post(f"{campaign.path}/teams", json={"name": "lynx"})
     assert answer.status_code == 201
     assert campaign.organiser.get(answer.headers["location"]).json() == answer.json()

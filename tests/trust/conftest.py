@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.api.conftest import campaign, shared
+from tests.api.conftest import campaign, on_both, shared
 
-__all__ = ["campaign", "shared"]
+__all__ = ["campaign", "on_both", "shared"]

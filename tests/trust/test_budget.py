@@ -32,8 +32,8 @@ def _used(client: httpx.Client) -> Any:
     return client.get("/v1/me/limits").json()["team"]["answers"]["used"]
 
 
-def test_an_upload_pays_for_the_scores_of_its_run_and_is_refused_where_it_cannot(service: Service) -> None:
-    campaign, own, _ = campaign_of(service, answers=3)
+def test_an_upload_pays_for_the_scores_of_its_run_and_is_refused_where_it_cannot(on_both: Service) -> None:
+    campaign, own, _ = campaign_of(on_both, answers=3)
     assert (_used(own), _left(own)) == (2, 1)
     answer = campaign.submit(NEXT, own)
     assert refused(answer) == SPENT
@@ -106,9 +106,9 @@ def test_other_presets_withhold_no_score_though_uploads_end(shared: Service) -> 
     assert refused(campaign.submit(NEXT, own)) == SPENT
 
 
-def test_a_rival_uses_up_nothing_of_another_team(service: Service) -> None:
+def test_a_rival_uses_up_nothing_of_another_team(on_both: Service) -> None:
     """The attack of November: a rival's four requests with `?qrels=1..4` used up the budget of the best team."""
-    campaign, own, rival = campaign_of(service, scores="all", answers=8)
+    campaign, own, rival = campaign_of(on_both, scores="all", answers=8)
     for number in range(3):
         campaign.put_qrels(QRELS + f"1 0 x{number} 1\n")
     for number in (1, 2, 3, 4):
@@ -123,8 +123,8 @@ def test_a_rival_uses_up_nothing_of_another_team(service: Service) -> None:
     assert _used(own) == 4
 
 
-def test_a_run_that_is_withdrawn_and_sent_again_is_a_new_run_and_its_answers_new_ones(service: Service) -> None:
-    campaign, own, _ = campaign_of(service, answers=3)
+def test_a_run_that_is_withdrawn_and_sent_again_is_a_new_run_and_its_answers_new_ones(on_both: Service) -> None:
+    campaign, own, _ = campaign_of(on_both, answers=3)
     campaign.get("/scores", own, metric="AP")
     text = own.get(f"{campaign.path}/runs/mine", headers={"Accept": "text/plain"}).text
     assert own.delete(f"{campaign.path}/runs/mine").status_code == 204
@@ -133,8 +133,8 @@ def test_a_run_that_is_withdrawn_and_sent_again_is_a_new_run_and_its_answers_new
     assert _left(own) == 0
 
 
-def test_parallel_requests_never_give_more_than_the_budget(service: Service) -> None:
-    campaign, own, _ = campaign_of(service, answers=5, **FREE)
+def test_parallel_requests_never_give_more_than_the_budget(on_both: Service) -> None:
+    campaign, own, _ = campaign_of(on_both, answers=5, **FREE)
     for number in range(4):
         campaign.submit(run_text({"1": [f"d{number}"], "2": ["good"]}, f"r{number}"), own)
     asked = [
@@ -146,8 +146,8 @@ def test_parallel_requests_never_give_more_than_the_budget(service: Service) -> 
     assert _left(own) == 0
 
 
-def test_of_parallel_uploads_no_more_are_stored_than_the_budget_pays_for(service: Service) -> None:
-    campaign, own, _ = campaign_of(service, answers=8)
+def test_of_parallel_uploads_no_more_are_stored_than_the_budget_pays_for(on_both: Service) -> None:
+    campaign, own, _ = campaign_of(on_both, answers=8)
     asked = [
         partial(campaign.submit, run_text({"1": [f"d{number}"], "2": ["good"]}, f"r{number}"), own)
         for number in range(10)
@@ -196,8 +196,8 @@ def test_where_no_topics_are_declared_no_run_covers_them(shared: Service) -> Non
 
 
 @pytest.mark.parametrize("how", ["by call", "by time"])
-def test_after_the_release_everything_is_open_and_nothing_is_counted(service: Service, how: str) -> None:
-    campaign, own, _ = campaign_of(service, answers=2)
+def test_after_the_release_everything_is_open_and_nothing_is_counted(on_both: Service, how: str) -> None:
+    campaign, own, _ = campaign_of(on_both, answers=2)
     assert refused(campaign.get("/scores", own, metric="P@3")) == (403, "not-a-preset")
     if how == "by call":
         campaign.release()
@@ -219,8 +219,8 @@ def test_after_the_release_everything_is_open_and_nothing_is_counted(service: Se
     assert campaign.get("", own).json()["policy"]["phase"] == "released"
 
 
-def test_a_run_that_was_scored_is_no_longer_free_of_charge(service: Service) -> None:
-    campaign, own, _ = campaign_of(service, quotas={"total": 2})
+def test_a_run_that_was_scored_is_no_longer_free_of_charge(on_both: Service) -> None:
+    campaign, own, _ = campaign_of(on_both, quotas={"total": 2})
     campaign.get("/scores", own)
     own.delete(f"{campaign.path}/runs/mine")
     assert campaign.submit(WORSE, own, name="second").status_code == 201

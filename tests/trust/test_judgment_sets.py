@@ -97,9 +97,9 @@ def service(shared: Service) -> Service:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("state", ["hidden", "released"])
 def test_while_judgments_are_hidden_a_set_looks_like_one_that_is_not_there(
-    service: Service, policy: dict[str, Any], state: str
+    on_both: Service, policy: dict[str, Any], state: str
 ) -> None:
-    lab = Laboratory(service)
+    lab = Laboratory(on_both)
     lab.change(policy=policy)
     assert lab.put_qrels(qrels_text(1), judgments=THERE).status_code == 201
     lab.organiser.patch(f"{lab.path}/judgments/{THERE}", json={"state": state}).raise_for_status()
@@ -111,8 +111,8 @@ def test_while_judgments_are_hidden_a_set_looks_like_one_that_is_not_there(
     assert with_sets == []
 
 
-def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(service: Service) -> None:
-    lab = Laboratory(service)
+def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(on_both: Service) -> None:
+    lab = Laboratory(on_both)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     jobs = [
         lab.finished(lab.ask("judge-agreement", metrics=["AP"], sets=[THERE], resamples=10)),
@@ -129,8 +129,8 @@ def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(service: S
     assert jobs[0]["id"] not in client.get("/v1/jobs", params={"collection": lab.name}).text
 
 
-def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(service: Service) -> None:
-    lab = Laboratory(service)
+def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(on_both: Service) -> None:
+    lab = Laboratory(on_both)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     lab.release(public=True)
     reader = lab.client("reader")
@@ -139,17 +139,17 @@ def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(service: Service)
         address = f"{lab.path}{path}{joint}judgments={THERE}"
         first = lab.organiser.get(address)
         assert first.status_code == 200, first.text
-        for client in (reader, service.anonymous):
+        for client in (reader, on_both.anonymous):
             assert refused(client.get(address)) == (404, "not-found"), path
             again = client.get(address, headers={"If-None-Match": first.headers["etag"]})
             assert again.status_code == 404
 
 
-def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(service: Service) -> None:
-    lab = Laboratory(service)
+def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(on_both: Service) -> None:
+    lab = Laboratory(on_both)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     token = lab.organiser.post(f"{lab.path}/tokens", json={"role": "participant", "team": "team-0"}).json()["token"]
-    person = Person(service)
+    person = Person(on_both)
     person.sign_in(token)
 
     def pages(name: str) -> dict[str, int]:
