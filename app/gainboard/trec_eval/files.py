@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +14,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.trec_eval.numerals import numbers, whole_numbers
+
 Floats = NDArray[np.float64]
 BLOCK: Final = 4 << 20
 """Bytes that are split at once. The words of a block take about twenty times as much memory."""
 UNPOOLED, UNJUDGED = -1, -2
 """The levels of documents that are not in the qrels, and of those with a level below 0 there."""
-_WHOLE = re.compile(rb"\s*[+-]?[0-9]+")
-_NUMBER = re.compile(
-    rb"\s*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|nan)", re.IGNORECASE
-)
 
 
 class FileError(Exception):
@@ -97,10 +94,10 @@ def read_qrels(data: bytes) -> dict[bytes, Judgments]:
     """Return the judgments of each topic. Raise FileError at the first malformed line, where a blank line is one."""
     found: dict[bytes, Judgments] = {}
     for topics, _, documents, levels in _columns(data, 4, "trec_eval.get_qrels", is_strict=True):
-        numbers = [level if level >= 0 else UNJUDGED for level in _whole_numbers(levels)]
+        values = [level if level >= 0 else UNJUDGED for level in whole_numbers(levels)]
         for topic, begin, end in _stretches(topics):
             own = found.setdefault(topic, Judgments())
-            own.levels.update(zip(documents[begin:end], numbers[begin:end], strict=True))
+            own.levels.update(zip(documents[begin:end], values[begin:end], strict=True))
             own.lines += end - begin
     return found
 
@@ -113,39 +110,13 @@ def read_results(data: bytes) -> tuple[dict[bytes, Retrieved], bytes]:
     found: dict[bytes, Retrieved] = {}
     run = b""
     for topics, _, documents, _, scores, names in _columns(data, 6, "trec_eval.get_results", is_strict=False):
-        numbers = _numbers(scores)
+        values = numbers(scores)
         for topic, begin, end in _stretches(topics):
             own = found.setdefault(topic, Retrieved())
             own.documents += documents[begin:end]
-            own.scores.append(numbers[begin:end])
+            own.scores.append(values[begin:end])
         run = names[-1].split(None, 1)[0]
     return found, run
-
-
-def whole_number(text: bytes) -> int:
-    """Return the number that a text begins with, and 0 if it begins with none, as C's `atol` does."""
-    found = _WHOLE.match(text)
-    return int(found[0]) if found else 0
-
-
-def number(text: bytes) -> float:
-    """Return the number that a text begins with, and 0 if it begins with none, as C's `atof` does."""
-    found = _NUMBER.match(text)
-    return float(found[0]) if found else 0.0
-
-
-def _whole_numbers(texts: Sequence[bytes]) -> list[int]:
-    try:
-        return list(map(int, texts))
-    except ValueError:
-        return list(map(whole_number, texts))
-
-
-def _numbers(texts: Sequence[bytes]) -> Floats:
-    try:
-        return np.fromiter(map(float, texts), np.float64, len(texts))
-    except ValueError:
-        return np.fromiter(map(number, texts), np.float64, len(texts))
 
 
 def _stretches(topics: Sequence[bytes]) -> Iterator[tuple[bytes, int, int]]:

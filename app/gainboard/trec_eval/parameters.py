@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from gainboard.trec_eval.files import number, whole_number
+from gainboard.trec_eval.numerals import number, whole_number
 
 Pairs: TypeAlias = Sequence[tuple[str, float]]
 

@@ -21,9 +21,9 @@ from gainboard.trec_eval.files import (
     levels_by_rank,
     read_qrels,
     read_results,
-    whole_number,
 )
 from gainboard.trec_eval.measures import MEASURES, NICKNAMES, REFUSED, CannotCompute, Measure
+from gainboard.trec_eval.numerals import whole_number
 from gainboard.trec_eval.parameters import BadParameters, Parameters
 from gainboard.trec_eval.topic import Topic
 

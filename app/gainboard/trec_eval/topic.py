@@ -9,7 +9,7 @@ from functools import cached_property, cmp_to_key
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.trec_eval.files import whole_number
+from gainboard.trec_eval.numerals import whole_number
 from gainboard.trec_eval.parameters import Pairs
 
 Floats = NDArray[np.float64]
