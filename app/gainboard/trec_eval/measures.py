@@ -93,7 +93,7 @@ def _num_rel(topic: Topic, _: object) -> Value:
 @measure("num_rel_ret", form="sum")
 def _num_rel_ret(topic: Topic, _: object) -> Value:
     """The number of relevant documents that are retrieved."""
-    return len(topic.places)
+    return topic.found
 
 
 @measure("map")
@@ -117,7 +117,7 @@ def _rprec(topic: Topic, _: object) -> Value:
 @measure("bpref")
 def _bpref(topic: Topic, _: object) -> float:
     """The share of pairs of a relevant and a nonrelevant judged document that are in the right order."""
-    above = np.cumsum(topic.is_nonrelevant)[topic.places]
+    above = np.cumsum(topic.is_nonrelevant)[topic.judged_places]
     every = int(topic.counts[: max(topic.threshold, 0)].sum())
     lost = np.minimum(above, topic.relevant) / max(min(every, topic.relevant), 1)
     return _over(total(np.where(above > 0, 1.0 - lost, 1.0)), topic.relevant)
@@ -133,7 +133,10 @@ def _recip_rank(topic: Topic, _: object) -> Value:
 def _iprec_at_recall(topic: Topic, recalls: Sequence[float]) -> list[float]:
     """Interpolated precision at recall points: the highest precision at this recall or a higher one."""
     counts = [_rounded(recall * topic.relevant) for recall in recalls]
-    highest = np.maximum.accumulate(topic.precisions[::-1])[::-1].tolist()
+    # trec_eval counts down from the last of the places, so below threshold 0 it sees the last of them alone.
+    last = topic.places[len(topic.places) - topic.found :]
+    precisions = np.arange(1, topic.found + 1) / (last + 1)
+    highest = np.maximum.accumulate(precisions[::-1])[::-1].tolist()
     # Without retrieved documents, trec_eval divides 0 by 0.
     best = highest[0] if highest else (0.0 if topic.retrieved else math.nan)
     found, seen = [0.0] * len(counts), len(highest)
@@ -173,10 +176,10 @@ def _recall(topic: Topic, ranks: Sequence[int]) -> Value:
 def _infap(topic: Topic, _: object) -> Value:
     """Inferred average precision (Yilmaz and Aslam, CIKM 2006), for judgments of a sample of the pool."""
     epsilon = 0.00001
-    ranks = topic.places.astype(float)
+    ranks = topic.judged_places.astype(float)
     relevant = np.arange(len(ranks), dtype=float)
-    nonrelevant = np.cumsum(topic.is_nonrelevant)[topic.places]
-    unjudged = np.cumsum(topic.levels == UNJUDGED)[topic.places]
+    nonrelevant = np.cumsum(topic.is_nonrelevant)[topic.judged_places]
+    unjudged = np.cumsum(topic.levels == UNJUDGED)[topic.judged_places]
     with np.errstate(all="ignore"):
         in_pool = (relevant + nonrelevant + unjudged) / ranks
         share = (relevant + epsilon) / (relevant + nonrelevant + 2 * epsilon)
@@ -194,7 +197,9 @@ def _gm_bpref(topic: Topic, _: object) -> Value:
 def _rprec_mult(topic: Topic, multiples: Sequence[float]) -> Value:
     """Precision at multiples of R."""
     ranks = [int(multiple * topic.relevant + 0.9) for multiple in multiples]
-    return [topic.relevant_within(rank) / rank if rank > 0 else 0.0 for rank in ranks]
+    # As for interpolated precision, trec_eval counts down from the last of the places.
+    unseen = len(topic.places) - topic.found
+    return [max(topic.relevant_within(rank) - unseen, 0) / rank if rank > 0 else 0.0 for rank in ranks]
 
 
 @measure("utility", numbers(1.0, -1.0, 0.0, 0.0))
@@ -202,7 +207,7 @@ def _utility(topic: Topic, weights: Sequence[float]) -> Value:
     """The weighted sum of the relevant and nonrelevant documents, retrieved and not. The last ones need `-N`."""
     if len(weights) != 4:
         raise CannotCompute("trec_eval.calc_utility: improper number of coefficients")
-    found, retrieved, relevant = len(topic.places), topic.retrieved, topic.relevant
+    found, retrieved, relevant = topic.found, topic.retrieved, topic.relevant
     rest = topic.documents + found - retrieved - relevant
     one, two, three, four = weights
     return one * found + two * (retrieved - found) + three * (relevant - found) + four * rest
@@ -312,31 +317,31 @@ def _success(topic: Topic, ranks: Sequence[int]) -> Value:
 @measure("set_P")
 def _set_precision(topic: Topic, _: object) -> float:
     """The share of relevant documents among the retrieved ones."""
-    return _over(len(topic.places), topic.retrieved)
+    return _over(topic.found, topic.retrieved)
 
 
 @measure("set_relative_P")
 def _set_relative_precision(topic: Topic, _: object) -> Value:
     """`set_P` over the highest possible one."""
-    return _over(len(topic.places), min(topic.retrieved, topic.relevant))
+    return _over(topic.found, min(topic.retrieved, topic.relevant))
 
 
 @measure("set_recall")
 def _set_recall(topic: Topic, _: object) -> float:
     """The share of retrieved documents among the relevant ones."""
-    return _over(len(topic.places), topic.relevant)
+    return _over(topic.found, topic.relevant)
 
 
 @measure("set_map")
 def _set_map(topic: Topic, _: object) -> Value:
     """`set_P` times `set_recall`."""
-    return _over(float(len(topic.places)) ** 2, float(topic.retrieved * topic.relevant))
+    return _over(float(topic.found) ** 2, float(topic.retrieved * topic.relevant))
 
 
 @measure("set_F", numbers(1.0))
 def _set_f(topic: Topic, weights: Sequence[float]) -> Value:
     """The weighted harmonic mean of `set_P` and `set_recall`; the parameter is the weight of recall."""
-    if not len(topic.places):
+    if not topic.found:
         return 0.0
     precision, recall, weight = _set_precision(topic, ()), _set_recall(topic, ()), weights[0]
     return (weight + 1.0) * precision * recall / (weight * precision + recall)
@@ -352,7 +357,10 @@ def _num_nonrel_judged_ret(topic: Topic, _: object) -> Value:
 def _yaap(topic: Topic, _: object) -> Value:
     """The logarithm of (1 + s) / (1 + R - s), where s is the sum of precisions (Robertson, ECIR 2012)."""
     found = total(topic.precisions)
-    return math.log((1.0 + found) / (1.0 + topic.relevant - found))
+    rest = 1.0 + topic.relevant - found
+    if rest <= 0:  # below threshold 0 alone
+        return math.inf if rest == 0 else math.nan
+    return math.log((1.0 + found) / rest)
 
 
 @measure("rbp", pairs)

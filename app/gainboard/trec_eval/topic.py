@@ -51,8 +51,21 @@ class Topic:
 
     @cached_property
     def places(self) -> Integers:
-        """The places of the relevant documents in the ranking, from 0, int64 [relevant retrieved]."""
+        """The places in the ranking of documents at or above the threshold, from 0, int64 [relevant retrieved].
+
+        With a threshold below 0, as in trec_eval, these include documents without a judgment: UNPOOLED is level -1.
+        """
         return np.flatnonzero(self.levels >= self.threshold)
+
+    @cached_property
+    def judged_places(self) -> Integers:
+        """The places of the relevant documents that are judged. They differ from `places` below threshold 0 alone."""
+        return self.places[self.levels[self.places] >= 0]
+
+    @property
+    def found(self) -> int:
+        """The number of relevant documents that are retrieved, which are judged ones."""
+        return len(self.judged_places)
 
     @cached_property
     def precisions(self) -> Floats:
@@ -65,7 +78,7 @@ class Topic:
         return (self.levels >= 0) & (self.levels < self.threshold)
 
     def relevant_within(self, rank: int) -> int:
-        """Return the number of relevant documents at the first ranks."""
+        """Return the number of places at the first ranks."""
         return int(np.searchsorted(self.places, rank))
 
     def gains(self, pairs: Pairs) -> Gains:
