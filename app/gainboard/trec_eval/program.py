@@ -69,6 +69,8 @@ is standard input. Several files of results are evaluated one after the other.
  -M, --Max_retrieved_per_topic NUM  the most documents of a topic that are evaluated
 
 """
+_FORMATS_ELSEWHERE: Final = ("prefs", "qrels_prefs", "qrels_jg")
+"""Formats of judgments that trec_eval reads, and this program does not."""
 FILES: Final = "The judgments are TREC qrels (-R qrels), and the results are TREC runs (-T trec_results)."
 
 
@@ -195,6 +197,8 @@ def _help(options: Options) -> str:
 
 
 def _evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
+    if options.rel_format in _FORMATS_ELSEWHERE:
+        raise Exit(f"trec_eval: -R {options.rel_format} is not supported: Gainboard reads qrels alone (-R qrels)", 2)
     if options.rel_format != "qrels":
         raise Exit(f"trec_eval: Illegal rel_format '{options.rel_format}'. {FILES}", 2)
     judgments = _read_qrels(files[0])
