@@ -149,6 +149,34 @@ def test_a_faulty_file_ends_with_trec_evals_code(qrels: str, run: str, code: int
     assert said in found[1]
 
 
+@pytest.mark.parametrize("level", [1_000_001, 99_999_999_999, 10**30])
+def test_a_level_that_is_too_large_is_refused_in_a_line(level: int, files: list[str]) -> None:
+    Path(files[0]).write_text(f"{QRELS}2 0 e {level}\n")
+    said = "trec_eval.get_qrels: the level of document e of topic 2 is too large: at most 1000000 is supported"
+    assert failed(*files) == (2, f"{said} (file '{files[0]}')\n")
+
+
+def test_high_levels_and_those_far_below_0_are_read(files: list[str]) -> None:
+    Path(files[0]).write_text(f"1 0 a 1000000\n1 0 c -99999999999\n1 0 d -{10**30}\n")
+    assert values("-q", "-m", "relstring", "-m", "dcg", *files)["relstring", "1"] == "'.->.'"
+
+
+@pytest.mark.parametrize(
+    ("faulty", "code"),
+    [(f"{RUN}1 Q0 a 5 0 new\n", 4), ("9 Q0 a 1 1 run\n", 7), ("1 Q0 a\n", 2)],
+)
+def test_the_first_faulty_file_of_several_ends_the_run_and_is_named(faulty: str, code: int, files: list[str]) -> None:
+    other = Path(files[1]).with_name("other")
+    other.write_text(faulty)
+    out, errors = io.BytesIO(), io.StringIO()
+    assert main([*files, str(other), files[1]], out, errors) == code
+    assert out.getvalue().decode() == printed(*files)
+    assert (
+        errors.getvalue()
+        == f"{failed(files[0], str(other))[1].partition('trec_eval: Quit')[0]}trec_eval: Quit in file '{other}'\n"
+    )
+
+
 def test_comments_blank_lines_and_lax_numbers_are_read_as_by_trec_eval(files: list[str]) -> None:
     Path(files[0]).write_text("# a comment\n1\t0  a\t1x\r\n1 0 b 0")
     Path(files[1]).write_text("\n  \n# a comment\n1 Q0 b x nonsense r\n\n1 Q0 a x 1e1zz r")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, repeat
-from typing import Final
+from typing import Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,16 @@ BLOCK: Final = 4 << 20
 """Bytes that are split at once. The words of a block take about twenty times as much memory."""
 UNPOOLED, UNJUDGED = -1, -2
 """The levels of documents that are not in the qrels, and of those with a level below 0 there."""
+HIGHEST: Final = 1_000_000
+"""The highest level. Documents are counted by level, so a level takes memory for all below it."""
 
 
 class FileError(Exception):
     """A file that trec_eval does not read. The message is trec_eval's."""
+
+
+class LevelTooLarge(Exception):
+    """A judgment with a level above HIGHEST. trec_eval has no message for it: it ends when its memory does."""
 
 
 class DuplicateDocuments(Exception):
@@ -91,15 +97,27 @@ def levels_by_rank(retrieved: Retrieved, judgments: Judgments, most: int) -> NDA
 
 
 def read_qrels(data: bytes) -> dict[bytes, Judgments]:
-    """Return the judgments of each topic. Raise FileError at the first malformed line, where a blank line is one."""
+    """Return the judgments of each topic.
+
+    Raise FileError at the first malformed line, where a blank line is one, and LevelTooLarge at a level above HIGHEST.
+    """
     found: dict[bytes, Judgments] = {}
     for topics, _, documents, levels in _columns(data, 4, "trec_eval.get_qrels", is_strict=True):
-        values = [level if level >= 0 else UNJUDGED for level in whole_numbers(levels)]
+        values = whole_numbers(levels)
+        if max(values) > HIGHEST:
+            _refuse_level(topics, documents, values)
+        values = [level if level >= 0 else UNJUDGED for level in values]
         for topic, begin, end in _stretches(topics):
             own = found.setdefault(topic, Judgments())
             own.levels.update(zip(documents[begin:end], values[begin:end], strict=True))
             own.lines += end - begin
     return found
+
+
+def _refuse_level(topics: Sequence[bytes], documents: Sequence[bytes], levels: Sequence[int]) -> NoReturn:
+    place = next(place for place, level in enumerate(levels) if level > HIGHEST)
+    document = f"document {_shown(documents[place])} of topic {_shown(topics[place])}"
+    raise LevelTooLarge(f"trec_eval.get_qrels: the level of {document} is too large: at most {HIGHEST} is supported")
 
 
 def read_results(data: bytes) -> tuple[dict[bytes, Retrieved], bytes]:

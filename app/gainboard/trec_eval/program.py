@@ -17,6 +17,7 @@ from gainboard.trec_eval.files import (
     DuplicateDocuments,
     FileError,
     Judgments,
+    LevelTooLarge,
     Retrieved,
     levels_by_rank,
     read_qrels,
@@ -205,7 +206,13 @@ def _evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
     if options.results_format != "trec_results":
         raise Exit(f"trec_eval: Illegal retrieval results format '{options.results_format}'. {FILES}", 2)
     for file in files[1:]:
-        _evaluate_run(options, judgments, file, out)
+        try:
+            _evaluate_run(options, judgments, file, out)
+        except Exit as end:
+            # With one file, the message is trec_eval's. It names the file itself where it cannot read it.
+            if len(files) == 2 or end.code not in (4, 7):
+                raise
+            raise Exit(f"{end.message}\n{_quit_in(file)}", end.code) from end
 
 
 def _evaluate_run(options: Options, judgments: Mapping[bytes, Judgments], file: str, out: BinaryIO) -> None:
@@ -228,7 +235,13 @@ def _read_qrels(name: str) -> dict[bytes, Judgments]:
     try:
         return read_qrels(_content(name, "trec_eval.get_qrels: Cannot read qrels file"))
     except FileError as error:
-        raise Exit(f"{error}\ntrec_eval: Quit in file '{name}'", 2) from error
+        raise Exit(f"{error}\n{_quit_in(name)}", 2) from error
+    except LevelTooLarge as error:
+        raise Exit(f"{error} (file '{name}')", 2) from error
+
+
+def _quit_in(file: str) -> str:
+    return f"trec_eval: Quit in file '{file}'"
 
 
 def _read_results(name: str) -> tuple[dict[bytes, Retrieved], bytes]:
@@ -237,7 +250,7 @@ def _read_results(name: str) -> tuple[dict[bytes, Retrieved], bytes]:
             return read_results(sys.stdin.buffer.read())
         return read_results(_content(name, "trec_eval.get_results: Cannot read results file"))
     except FileError as error:
-        raise Exit(f"{error}\ntrec_eval: Quit in file '{name}'", 2) from error
+        raise Exit(f"{error}\n{_quit_in(name)}", 2) from error
 
 
 def _content(name: str, fault: str) -> bytes:
