@@ -137,7 +137,7 @@ def test_what_is_wrong_ends_with_trec_evals_code(arguments: list[str], code: int
         (f"{QRELS}1 0 e 1 more\n", RUN, 2, "trec_eval.get_qrels: Malformed line 6"),
         (QRELS, f"{RUN}1 Q0 y 5 0\n", 2, "trec_eval.get_results: Malformed line 6"),
         (QRELS, f"{RUN}1 Q0 a 5 0 new\n", 4, "duplicate docs a"),
-        (f"{QRELS}1 0 a 0\n", RUN, 4, "duplicate docs"),
+        (f"{QRELS}1 0 a 0\n", RUN, 4, "trec_eval.form_res_rels: duplicate docs a\n"),
         (QRELS, "9 Q0 a 1 1 run\n", 7, "No queries with both results and relevance info"),
     ],
 )
@@ -147,6 +147,41 @@ def test_a_faulty_file_ends_with_trec_evals_code(qrels: str, run: str, code: int
     found = failed(*files)
     assert found[0] == code
     assert said in found[1]
+
+
+@pytest.mark.parametrize(
+    ("measures", "named"),
+    [
+        (["-m", "num_q", "-m", "P.5", "-m", "map"], "map"),
+        (["-m", "set"], "num_ret"),
+        (["-m", "relstring"], "relstring"),
+    ],
+)
+def test_documents_twice_end_at_the_first_measure_that_reads_the_ranking(
+    measures: list[str], named: str, files: list[str]
+) -> None:
+    Path(files[1]).write_text(f"{RUN}1 Q0 c 5 0 new\n1 Q0 a 5 0 new\n")
+    said = f"trec_eval.form_res_qrels: duplicate docs a\ntrec_eval: Can't calculate measure '{named}'\n"
+    assert failed(*measures, *files) == (4, said)
+
+
+@pytest.mark.parametrize("lines", ["1 0 b 0\n1 0 d 0\n", "9 0 a 0\n1 0 d 0\n9 0 b 1\n1 0 b 0\n"])
+def test_the_document_judged_twice_that_is_named_is_the_first_of_the_topic(lines: str, files: list[str]) -> None:
+    Path(files[0]).write_text(f"{QRELS}{lines}")
+    assert failed(*files)[1].startswith("trec_eval.form_res_rels: duplicate docs b\n")
+    assert failed("-D", "0.2", "-c", *files) == (0, "")
+
+
+def test_judgments_of_a_topic_that_the_results_lack_are_looked_at_with_c(files: list[str]) -> None:
+    Path(files[0]).write_text(f"{QRELS}2 0 a 1\n")
+    assert failed(*files) == (0, "")
+    assert failed("-c", *files)[0] == 4
+
+
+def test_the_number_of_topics_and_the_name_need_no_ranking(files: list[str]) -> None:
+    Path(files[0]).write_text(f"{QRELS}1 0 a 0\n")
+    Path(files[1]).write_text(f"{RUN}1 Q0 a 5 0 new\n")
+    assert values("-c", "-q", "-m", "num_q", "-m", "runid", *files) == {("runid", "all"): "new", ("num_q", "all"): "2"}
 
 
 @pytest.mark.parametrize("level", [1_000_001, 99_999_999_999, 10**30])

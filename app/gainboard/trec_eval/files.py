@@ -42,7 +42,17 @@ class Judgments:
     """The judgments of one topic: the level of each document, or UNJUDGED."""
 
     levels: dict[bytes, int] = field(default_factory=dict)
-    lines: int = 0
+    twice: bytes | None = None
+    """The first document, by its bytes, that is judged twice."""
+
+    def add(self, documents: Sequence[bytes], levels: Sequence[int]) -> None:
+        """Add the levels of documents."""
+        new = dict(zip(documents, levels, strict=True))
+        if len(new) < len(documents) or not new.keys().isdisjoint(self.levels.keys()):
+            times = Counter(documents)
+            twice = [document for document, count in times.items() if count > 1 or document in self.levels]
+            self.twice = min(twice if self.twice is None else [*twice, self.twice])
+        self.levels.update(new)
 
     def counts(self) -> NDArray[np.int64]:
         """Return the number of documents with each level from 0 up, int64 [highest level + 1]."""
@@ -83,14 +93,16 @@ class Retrieved:
             raise DuplicateDocuments(f"trec_eval.form_res_qrels: duplicate docs {_shown(twice[0])}")
 
 
-def levels_by_rank(retrieved: Retrieved, judgments: Judgments, most: int) -> NDArray[np.int64]:
+def levels_by_rank(retrieved: Retrieved | None, judgments: Judgments, most: int) -> NDArray[np.int64]:
     """Return the levels by rank of at most so many documents, int64 [documents].
 
     Raise DuplicateDocuments if the topic judges one twice, or one is retrieved twice.
     """
-    places = retrieved.places(most)
-    if judgments.lines > len(judgments.levels):
-        raise DuplicateDocuments("trec_eval.form_res_rels: duplicate docs in the qrels")
+    places = retrieved.places(most) if retrieved else None
+    if judgments.twice is not None:
+        raise DuplicateDocuments(f"trec_eval.form_res_rels: duplicate docs {_shown(judgments.twice)}")
+    if not retrieved:
+        return np.array([UNPOOLED])  # as in trec_eval, where such a topic has one document that nobody knows
     documents = retrieved.documents
     levels = np.fromiter(map(judgments.levels.get, documents, repeat(UNPOOLED)), np.int64, len(documents))
     return levels[places]
@@ -108,9 +120,7 @@ def read_qrels(data: bytes) -> dict[bytes, Judgments]:
             _refuse_level(topics, documents, values)
         values = [level if level >= 0 else UNJUDGED for level in values]
         for topic, begin, end in _stretches(topics):
-            own = found.setdefault(topic, Judgments())
-            own.levels.update(zip(documents[begin:end], values[begin:end], strict=True))
-            own.lines += end - begin
+            found.setdefault(topic, Judgments()).add(documents[begin:end], values[begin:end])
     return found
 
 

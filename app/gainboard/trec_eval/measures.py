@@ -48,6 +48,11 @@ class Measure:
         return self.name in ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
 
     @property
+    def reads_ranking(self) -> bool:
+        """False for a measure that has a value also where a document is judged or retrieved twice."""
+        return self.form not in ("run", "queries")
+
+    @property
     def explanation(self) -> str:
         """The definition in prose, which is the docstring of the function."""
         return self.compute.__doc__ or ""

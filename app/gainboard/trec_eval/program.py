@@ -218,11 +218,13 @@ def _evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
 def _evaluate_run(options: Options, judgments: Mapping[bytes, Judgments], file: str, out: BinaryIO) -> None:
     retrieved, run = _read_results(file)
     chosen = [measure for measure in MEASURES.values() if measure.name in (options.marked or NICKNAMES["official"])]
+    reader = next((measure.name for measure in chosen if measure.reads_ranking), None)
     summary = Summary([(measure, _parameters(measure, options)) for measure in chosen])
     for name in sorted(judgments):
         if options.topic not in (None, name) or not (name in retrieved or options.is_complete):
             continue
-        values = summary.add(_topic(judgments[name], retrieved.get(name), options), name not in retrieved)
+        topic = _topic(judgments[name], retrieved.get(name), options, reader)
+        values = summary.add(topic, name not in retrieved)
         if options.by_topic:
             out.writelines(summary.lines_of(name, values))
     if not summary.topics:
@@ -270,12 +272,12 @@ def _parameters(measure: Measure, options: Options) -> Parameters:
         raise Exit(f"{error}\ntrec_eval: Cannot initialize measure '{measure.name}'", 2) from error
 
 
-def _topic(judgments: Judgments, retrieved: Retrieved | None, options: Options) -> Topic:
+def _topic(judgments: Judgments, retrieved: Retrieved | None, options: Options, reader: str | None) -> Topic:
+    """Return the topic. `reader` is the first measure that reads the ranking: without one, the ranking is not made."""
     try:
-        # A topic that the results lack is one with a document that nobody knows, as in trec_eval.
-        levels = levels_by_rank(retrieved, judgments, options.most) if retrieved else np.array([UNPOOLED])
+        levels = levels_by_rank(retrieved, judgments, options.most) if reader else np.array([UNPOOLED])
     except DuplicateDocuments as error:
-        raise Exit(f"{error}\ntrec_eval: Can't calculate measure", 4) from error
+        raise Exit(f"{error}\ntrec_eval: Can't calculate measure '{reader}'", 4) from error
     if options.judged_only:
         levels = levels[levels >= 0]
     return Topic(levels, judgments.counts(), options.threshold, options.documents)
