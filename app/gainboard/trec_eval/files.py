@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby, repeat
 from typing import Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.trec_eval.numerals import numbers, whole_numbers
+from gainboard.trec_eval.numerals import number, whole_number
 
 Floats = NDArray[np.float64]
 BLOCK: Final = 4 << 20
@@ -37,13 +36,16 @@ class DuplicateDocuments(Exception):
     """A document that is judged or retrieved twice for a topic. The message is trec_eval's."""
 
 
-@dataclass
 class Judgments:
-    """The judgments of one topic: the level of each document, or UNJUDGED."""
+    """The judgments of one topic.
 
-    levels: dict[bytes, int] = field(default_factory=dict)
-    twice: bytes | None = None
-    """The first document, by its bytes, that is judged twice."""
+    - `levels`: the level of each document, or UNJUDGED.
+    - `twice`: the first document, by its bytes, that is judged twice.
+    """
+
+    def __init__(self) -> None:
+        self.levels: dict[bytes, int] = {}
+        self.twice: bytes | None = None
 
     def add(self, documents: Sequence[bytes], levels: Sequence[int]) -> None:
         """Add the levels of documents."""
@@ -60,13 +62,12 @@ class Judgments:
         return np.bincount(levels[levels >= 0]).astype(np.int64)
 
 
-@dataclass
 class Retrieved:
-    """The documents that a run retrieved for one topic, and their scores, in the order of the file."""
+    """The documents that a run retrieved for one topic, and their scores in pieces, in the order of the file."""
 
-    documents: list[bytes] = field(default_factory=list)
-    scores: list[Floats] = field(default_factory=list)
-    """The scores of successive documents, in pieces."""
+    def __init__(self) -> None:
+        self.documents: list[bytes] = []
+        self.scores: list[Floats] = []
 
     def places(self, most: int) -> NDArray[np.intp]:
         """Return the places of at most so many documents by descending score; equal scores by descending id, in bytes.
@@ -115,7 +116,7 @@ def read_qrels(data: bytes) -> dict[bytes, Judgments]:
     """
     found: dict[bytes, Judgments] = {}
     for topics, _, documents, levels in _columns(data, 4, "trec_eval.get_qrels", is_strict=True):
-        values = whole_numbers(levels)
+        values = _whole_numbers(levels)
         if max(values) > HIGHEST:
             _refuse_level(topics, documents, values)
         values = [level if level >= 0 else UNJUDGED for level in values]
@@ -138,13 +139,36 @@ def read_results(data: bytes) -> tuple[dict[bytes, Retrieved], bytes]:
     found: dict[bytes, Retrieved] = {}
     run = b""
     for topics, _, documents, _, scores, names in _columns(data, 6, "trec_eval.get_results", is_strict=False):
-        values = numbers(scores)
+        values = _numbers(scores)
         for topic, begin, end in _stretches(topics):
             own = found.setdefault(topic, Retrieved())
             own.documents += documents[begin:end]
             own.scores.append(values[begin:end])
         run = names[-1].split(None, 1)[0]
     return found, run
+
+
+def _whole_numbers(texts: Sequence[bytes]) -> list[int]:
+    try:
+        if not _have_underscores(texts):
+            return list(map(int, texts))
+    except ValueError:
+        pass
+    return list(map(whole_number, texts))
+
+
+def _numbers(texts: Sequence[bytes]) -> Floats:
+    try:
+        if not _have_underscores(texts):
+            return np.fromiter(map(float, texts), np.float64, len(texts))
+    except ValueError:
+        pass
+    return np.fromiter(map(number, texts), np.float64, len(texts))
+
+
+def _have_underscores(texts: Sequence[bytes]) -> bool:
+    """Return whether a text has an underscore: Python reads `1_0` as 10, and C reads 1."""
+    return b"_" in b"".join(texts)
 
 
 def _stretches(topics: Sequence[bytes]) -> Iterator[tuple[bytes, int, int]]:

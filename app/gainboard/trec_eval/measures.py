@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,8 +32,7 @@ class CannotCompute(Exception):
     """A measure that cannot be computed with these parameters. The message is trec_eval's."""
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """A measure: its name, the reader of its parameters, and what is printed over all topics."""
 
     name: str

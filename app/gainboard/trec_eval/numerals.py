@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 LARGEST: Final = 2**63 - 1
 """C's largest `long`. `atol` returns it for what is larger."""
@@ -34,31 +30,6 @@ def number(text: bytes) -> float:
         return _from_hexadecimal(found[0].decode())
     found = re.match(_DECIMAL, text)
     return float(found[0]) if found else 0.0
-
-
-def whole_numbers(texts: Sequence[bytes]) -> list[int]:
-    """Return the whole number of each text. They may be beyond C's largest."""
-    try:
-        if not _have_underscores(texts):
-            return list(map(int, texts))
-    except ValueError:
-        pass
-    return list(map(whole_number, texts))
-
-
-def numbers(texts: Sequence[bytes]) -> NDArray[np.float64]:
-    """Return the number of each text, float64 [texts]."""
-    try:
-        if not _have_underscores(texts):
-            return np.fromiter(map(float, texts), np.float64, len(texts))
-    except ValueError:
-        pass
-    return np.fromiter(map(number, texts), np.float64, len(texts))
-
-
-def _have_underscores(texts: Sequence[bytes]) -> bool:
-    """Return whether a text has an underscore: Python reads `1_0` as 10, and C reads 1."""
-    return b"_" in b"".join(texts)
 
 
 def _from_hexadecimal(text: str) -> float:

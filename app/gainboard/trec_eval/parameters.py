@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gainboard.trec_eval.numerals import number, whole_number
 
@@ -15,8 +14,7 @@ class BadParameters(Exception):
     """Parameters that trec_eval refuses. The message is trec_eval's."""
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(NamedTuple):
     """The parameters of a measure: their values, and the names of the values that the measure has under them."""
 
     values: Any

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, cmp_to_key
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,13 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Gains:
+class Gains(NamedTuple):
     """Gains by rank, float64 [retrieved], and those of the ideal ranking, positive ones alone, float64 [ideal]."""
 
     by_rank: Floats
     ideal: Floats
 
 
-@dataclass(frozen=True)
 class Topic:
     """One topic of a run.
 
@@ -34,10 +32,8 @@ class Topic:
     - `documents`: the number of documents in the collection (`-N`).
     """
 
-    levels: Integers
-    counts: Integers
-    threshold: int
-    documents: int
+    def __init__(self, levels: Integers, counts: Integers, threshold: int, documents: int) -> None:
+        self.levels, self.counts, self.threshold, self.documents = levels, counts, threshold, documents
 
     @property
     def retrieved(self) -> int:

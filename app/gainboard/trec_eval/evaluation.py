@@ -1,0 +1,183 @@
+"""Evaluate files of results: files in, lines out."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import BinaryIO, Final
+
+import numpy as np
+
+from gainboard.trec_eval.files import (
+    UNPOOLED,
+    DuplicateDocuments,
+    FileError,
+    Judgments,
+    LevelTooLarge,
+    Retrieved,
+    levels_by_rank,
+    read_qrels,
+    read_results,
+)
+from gainboard.trec_eval.measures import MEASURES, NICKNAMES, CannotCompute, Measure
+from gainboard.trec_eval.options import FILES, Exit, Options
+from gainboard.trec_eval.parameters import BadParameters, Parameters
+from gainboard.trec_eval.topic import Topic
+
+_FORMATS_ELSEWHERE: Final = ("prefs", "qrels_prefs", "qrels_jg")
+"""Formats of judgments that trec_eval reads, and this program does not."""
+
+
+def evaluate(options: Options, files: Sequence[str], out: BinaryIO) -> None:
+    """Read the judgments, and print the values of each file of results. Raise Exit at the first fault."""
+    if options.rel_format in _FORMATS_ELSEWHERE:
+        raise Exit(f"trec_eval: -R {options.rel_format} is not supported: Gainboard reads qrels alone (-R qrels)", 2)
+    if options.rel_format != "qrels":
+        raise Exit(f"trec_eval: Illegal rel_format '{options.rel_format}'. {FILES}", 2)
+    judgments = _read_qrels(files[0])
+    if options.results_format != "trec_results":
+        raise Exit(f"trec_eval: Illegal retrieval results format '{options.results_format}'. {FILES}", 2)
+    for file in files[1:]:
+        try:
+            _evaluate_run(options, judgments, file, out)
+        except Exit as end:
+            # With one file, the message is trec_eval's. It names the file itself where it cannot read it.
+            if len(files) == 2 or end.code not in (4, 7):
+                raise
+            raise Exit(f"{end.message}\n{_quit_in(file)}", end.code) from end
+
+
+def _evaluate_run(options: Options, judgments: Mapping[bytes, Judgments], file: str, out: BinaryIO) -> None:
+    retrieved, run = _read_results(file)
+    chosen = [measure for measure in MEASURES.values() if measure.name in (options.marked or NICKNAMES["official"])]
+    reader = next((measure.name for measure in chosen if measure.reads_ranking), None)
+    summary = Summary([(measure, _parameters(measure, options)) for measure in chosen])
+    for name in sorted(judgments):
+        if options.topic not in (None, name) or not (name in retrieved or options.is_complete):
+            continue
+        topic = _topic(judgments[name], retrieved.get(name), options, reader)
+        values = summary.add(topic, name not in retrieved)
+        if options.by_topic:
+            out.writelines(summary.lines_of(name, values))
+    if not summary.topics:
+        raise Exit("trec_eval: No queries with both results and relevance info", 7)
+    if options.summary:
+        out.writelines(summary.lines(run))
+
+
+def _read_qrels(name: str) -> dict[bytes, Judgments]:
+    try:
+        return read_qrels(_content(name, "trec_eval.get_qrels: Cannot read qrels file"))
+    except FileError as error:
+        raise Exit(f"{error}\n{_quit_in(name)}", 2) from error
+    except LevelTooLarge as error:
+        raise Exit(f"{error} (file '{name}')", 2) from error
+
+
+def _quit_in(file: str) -> str:
+    return f"trec_eval: Quit in file '{file}'"
+
+
+def _read_results(name: str) -> tuple[dict[bytes, Retrieved], bytes]:
+    try:
+        if name.startswith("-"):
+            return read_results(sys.stdin.buffer.read())
+        return read_results(_content(name, "trec_eval.get_results: Cannot read results file"))
+    except FileError as error:
+        raise Exit(f"{error}\n{_quit_in(name)}", 2) from error
+
+
+def _content(name: str, fault: str) -> bytes:
+    try:
+        with open(name, "rb") as file:
+            content = file.read()
+    except OSError:
+        content = b""
+    if not content:
+        raise FileError(f"{fault} '{name}'")
+    return content
+
+
+def _parameters(measure: Measure, options: Options) -> Parameters:
+    try:
+        return measure.read(measure.name, options.parameters.get(measure.name))
+    except BadParameters as error:
+        raise Exit(f"{error}\ntrec_eval: Cannot initialize measure '{measure.name}'", 2) from error
+
+
+def _topic(judgments: Judgments, retrieved: Retrieved | None, options: Options, reader: str | None) -> Topic:
+    """Return the topic. `reader` is the first measure that reads the ranking: without one, the ranking is not made."""
+    try:
+        levels = levels_by_rank(retrieved, judgments, options.most) if reader else np.array([UNPOOLED])
+    except DuplicateDocuments as error:
+        raise Exit(f"{error}\ntrec_eval: Can't calculate measure '{reader}'", 4) from error
+    if options.judged_only:
+        levels = levels[levels >= 0]
+    return Topic(levels, judgments.counts(), options.threshold, options.documents)
+
+
+_NOT_OF_MISSING = ("num_ret", "utility", "rbp_resid", "relstring")
+"""Values that trec_eval resets for a topic that the results lack. Under other parameters they have other names."""
+
+
+class Summary:
+    """The sums of measures over topics."""
+
+    def __init__(self, measures: Sequence[tuple[Measure, Parameters]]) -> None:
+        self._measures = measures
+        self._sums = [[0.0] * len(parameters.names) for _, parameters in measures]
+        self.topics = 0
+
+    def add(self, topic: Topic, is_missing: bool) -> list[list[float] | str]:
+        """Add the values of a topic, and return them."""
+        self.topics += 1
+        found: list[list[float] | str] = []
+        for (measure, parameters), sums in zip(self._measures, self._sums, strict=True):
+            values = self._values(measure, parameters, topic, is_missing)
+            found.append(values)
+            if not isinstance(values, str):
+                sums[:] = [before + value for before, value in zip(sums, values, strict=True)]
+        return found
+
+    def _values(self, measure: Measure, parameters: Parameters, topic: Topic, is_missing: bool) -> list[float] | str:
+        if is_missing and (parameters.names[0] in _NOT_OF_MISSING or measure.name == "unj"):
+            return "" if measure.form == "text" else [0.0] * len(parameters.names)
+        try:
+            found = measure.compute(topic, parameters.values)
+        except CannotCompute as error:
+            raise Exit(f"{error}\ntrec_eval: Can't calculate measure '{measure.name}'", 4) from error
+        return found if isinstance(found, str | list) else [found]
+
+    def lines_of(self, topic: bytes, found: Sequence[list[float] | str]) -> Iterator[bytes]:
+        """Yield the lines of one topic."""
+        for (measure, parameters), values in zip(self._measures, found, strict=True):
+            if isinstance(values, str):
+                yield _line(parameters.names[0], topic, f"'{values}'".encode())
+            elif measure.form in ("mean", "sum"):
+                for name, value in zip(parameters.names, values, strict=True):
+                    yield _line(name, topic, _written(value, measure.form == "sum"))
+
+    def lines(self, run: bytes) -> Iterator[bytes]:
+        """Yield the lines of all topics together."""
+        for (measure, parameters), sums in zip(self._measures, self._sums, strict=True):
+            if measure.form == "run":
+                yield _line(parameters.names[0], b"all", run)
+            elif measure.form != "text":
+                for name, value in zip(parameters.names, sums, strict=True):
+                    yield _line(name, b"all", self._summarised(measure, value))
+
+    def _summarised(self, measure: Measure, value: float) -> bytes:
+        if measure.form == "geometric":
+            return _written(math.exp(value / self.topics))
+        return _written(value if measure.form != "mean" else value / self.topics, measure.form in ("sum", "queries"))
+
+
+def _line(name: str, topic: bytes, value: bytes) -> bytes:
+    return b"%-22s\t%s\t%s\n" % (name.encode(), topic, value)
+
+
+def _written(value: float, is_whole: bool = False) -> bytes:
+    if is_whole:
+        return b"%d" % value
+    return b"%6.4f" % value if value == value else b"  -nan"
