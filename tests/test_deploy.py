@@ -13,7 +13,7 @@ import httpx
 import pytest
 import yaml  # type: ignore[import-untyped] # uvicorn brings it
 
-from gainboard.cli import parser
+from gainboard.cli.parsing import parser
 from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate

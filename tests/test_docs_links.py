@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.cli import every_command, parser
+from gainboard.cli.parsing import every_command, parser
 from tests.outside import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *(ROOT / "docs").glob("*.md")]

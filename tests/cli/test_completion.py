@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import shtab
 
-from gainboard.cli import every_command, main
+from gainboard.cli import main
+from gainboard.cli.parsing import every_command
 
 pytestmark = pytest.mark.outer
 

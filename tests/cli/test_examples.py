@@ -19,8 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.cli import every_command, main
+from gainboard.cli import main
 from gainboard.cli.command import Command, Group
+from gainboard.cli.parsing import every_command
 from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.outside import ROOT, outside
 from tests.test_readme import running

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gainboard.cli import every_command, summary
+from gainboard.cli.parsing import every_command, summary
 from tests.outside import outside
 
 pytestmark = pytest.mark.outer
@@ -25,15 +25,20 @@ print(*{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
 """
 
 
-def imported(line: str) -> set[str]:
-    """Return the heavy packages that a command line imports up to its end; there is no server that would answer."""
+def modules(line: str) -> set[str]:
+    """Return the packages that a command line imports up to its end; there is no server that would answer."""
     command = [sys.executable, "-c", PROGRAM, *line.split()]
     world = outside(GAINBOARD_SERVER="http://127.0.0.1:9", GAINBOARD_COLLECTION="web")
     done = subprocess.run(command, env=world, capture_output=True, text=True, check=True)
-    return HEAVY & set(done.stderr.splitlines()[-1].split())
+    return set(done.stderr.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("line", ["--help", "--version", "", "no-such-command"])
+def imported(line: str) -> set[str]:
+    """Return the heavy ones of these packages."""
+    return HEAVY & modules(line)
+
+
+@pytest.mark.parametrize("line", ["--help", "--version", "", "no-such-command", "trec_eval -v", "trec_eval"])
 def test_help_imports_nothing_heavy(line: str) -> None:
     assert imported(line) == set()
 
@@ -51,6 +56,10 @@ def test_a_command_with_parameters_of_metrics_imports_their_catalogue_and_no_ser
 @pytest.mark.parametrize("line", ["score --help", "check --help", "trec_eval -h", "trec_eval qrels run"])
 def test_a_command_on_files_imports_neither_client_nor_service(line: str) -> None:
     assert imported(line) == {"numpy"}
+
+
+def test_trec_eval_starts_without_a_parser_because_scripts_call_it_once_per_run() -> None:
+    assert "argparse" not in modules("trec_eval qrels run")
 
 
 def test_a_design_imports_distributions_and_nothing_else() -> None:

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
+import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from pkgutil import get_data, iter_modules
 
-from gainboard import __version__
-from gainboard.cli import commands
-from gainboard.cli.command import Command, Group, short
-from gainboard.errors import GainboardError
+__all__ = ["main"]
 
-__all__ = ["every_command", "main", "parser", "summary"]
-
-_OF_OTHERS = {"trec_eval"}
-"""Commands with the names of other tools, which have underscores."""
-_MODULES = [module.name for module in iter_modules(commands.__path__)]
-_NAMES = sorted(name if name in _OF_OTHERS else name.replace("_", "-") for name in _MODULES)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code: 0 done, 1 refused, 2 wrong usage."""
     given = sys.argv[1:] if arguments is None else arguments
-    parsed = parser(given[:1]).parse_args(given)
     try:
-        code: int = parsed.run(parsed)
+        code = _trec_eval(given[1:]) if list(given[:1]) == ["trec_eval"] else _run(given)
         sys.stdout.flush()
-    except GainboardError as error:
-        print(f"gainboard: {error.message}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # The reader of the output, such as `head`, has closed the pipe. This is not an error.
@@ -47,42 +32,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
-    """Return the parser. Only the commands of these names get their options; the others are lines in the list.
+def _run(given: Sequence[str]) -> int:
+    from gainboard.cli.parsing import parser  # noqa: PLC0415 - see _trec_eval
+    from gainboard.errors import GainboardError  # noqa: PLC0415
 
-    A command must be imported to know its options, which takes up to half a second: NumPy, httpx, Pydantic.
+    parsed = parser(given[:1]).parse_args(given)
+    try:
+        code: int = parsed.run(parsed)
+    except GainboardError as error:
+        print(f"gainboard: {error.message}", file=sys.stderr)
+        return 1
+    return code
+
+
+def _trec_eval(given: Sequence[str]) -> int:
+    """Run trec_eval without a parser: it reads its options itself, and scripts call it once per run.
+
+    NumPy's linear algebra would start threads that nothing here uses. That takes as long as all of the start-up.
     """
-    top = argparse.ArgumentParser(
-        prog="gainboard",
-        description="Evaluation of information retrieval with graded relevance, as a service and offline.",
-        epilog="`gainboard COMMAND --help` has examples.",
-    )
-    top.add_argument("--version", action="version", version=f"gainboard {__version__}")
-    subparsers = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name in _NAMES:
-        if name in names:
-            _command(name).add_to(subparsers)
-        else:
-            subparsers.add_parser(name, help=summary(name))
-    return top
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from gainboard.trec_eval import main as trec_eval  # noqa: PLC0415
 
-
-def every_command() -> list[Command | Group]:
-    """Import all commands and return them by name."""
-    return [_command(name) for name in _NAMES]
-
-
-def summary(name: str) -> str:
-    """Read the short help of a command from the first line of its module, without importing the module."""
-    source = get_data(commands.__name__, f"{_module(name)}.py")
-    assert source is not None
-    return short(source.decode().split('"""', 2)[1])
-
-
-def _module(name: str) -> str:
-    return name.replace("-", "_")
-
-
-def _command(name: str) -> Command | Group:
-    command: Command | Group = import_module(f"{commands.__name__}.{_module(name)}").COMMAND
-    return command
+    return trec_eval(given, sys.stdout.buffer, sys.stderr)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from gainboard.cli import parser
+from gainboard.cli.parsing import parser
 
 BEGIN: Final = "<!-- commands: begin; to renew them: python -m gainboard.cli.page docs/command-line.md -->\n"
 END: Final = "<!-- commands: end -->\n"

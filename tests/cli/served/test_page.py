@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gainboard.cli import every_command
 from gainboard.cli.connecting import MEMBERS
+from gainboard.cli.parsing import every_command
 from gainboard.settings import Settings
 from tests.conftest import ADMIN, serving
 from tests.outside import ROOT, outside

@@ -6,8 +6,8 @@ import argparse
 
 import shtab
 
-from gainboard.cli import parser
 from gainboard.cli.command import Command, Example
+from gainboard.cli.parsing import parser
 
 _FILES = {"FILE": shtab.FILE, "RUN_FILE": shtab.FILE, "QRELS": shtab.FILE, "DIR": shtab.DIRECTORY}
 """What completes an argument, by its placeholder in the help."""

@@ -1,0 +1,58 @@
+"""The parser of the command line, which is made from the commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from pkgutil import get_data, iter_modules
+
+from gainboard import __version__
+from gainboard.cli import commands
+from gainboard.cli.command import Command, Group, short
+
+_OF_OTHERS = {"trec_eval"}
+"""Commands with the names of other tools, which have underscores."""
+_MODULES = [module.name for module in iter_modules(commands.__path__)]
+_NAMES = sorted(name if name in _OF_OTHERS else name.replace("_", "-") for name in _MODULES)
+
+
+def parser(names: Sequence[str] = _NAMES) -> argparse.ArgumentParser:
+    """Return the parser. Only the commands of these names get their options; the others are lines in the list.
+
+    A command must be imported to know its options, which takes up to half a second: NumPy, httpx, Pydantic.
+    """
+    top = argparse.ArgumentParser(
+        prog="gainboard",
+        description="Evaluation of information retrieval with graded relevance, as a service and offline.",
+        epilog="`gainboard COMMAND --help` has examples.",
+    )
+    top.add_argument("--version", action="version", version=f"gainboard {__version__}")
+    subparsers = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name in _NAMES:
+        if name in names:
+            _command(name).add_to(subparsers)
+        else:
+            subparsers.add_parser(name, help=summary(name))
+    return top
+
+
+def every_command() -> list[Command | Group]:
+    """Import all commands and return them by name."""
+    return [_command(name) for name in _NAMES]
+
+
+def summary(name: str) -> str:
+    """Read the short help of a command from the first line of its module, without importing the module."""
+    source = get_data(commands.__name__, f"{_module(name)}.py")
+    assert source is not None
+    return short(source.decode().split('"""', 2)[1])
+
+
+def _module(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _command(name: str) -> Command | Group:
+    command: Command | Group = import_module(f"{commands.__name__}.{_module(name)}").COMMAND
+    return command
