@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from gainboard.trec_eval.numerals import number, whole_number
 
 Floats = NDArray[np.float64]
-BLOCK: Final = 4 << 20
-"""Bytes that are split at once. The words of a block take about twenty times as much memory."""
+BLOCK: Final = 1 << 17
+"""Bytes that are split at once. Their words take about twenty times as much memory, which should stay in the cache."""
 UNPOOLED, UNJUDGED = -1, -2
 """The levels of documents that are not in the qrels, and of those with a level below 0 there."""
 HIGHEST: Final = 1_000_000
