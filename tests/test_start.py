@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
 import sqlite3
 import stat
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
+from gainboard.cli.progress import interruptible
 from gainboard.errors import Conflict
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
@@ -165,8 +167,20 @@ def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path: Path) -> None:
         assert b"takes some seconds" in demo.stderr.readline()
         assert [path.name for path in tmp_path.iterdir()]
         demo.terminate()
-        demo.communicate(timeout=60)
+        try:
+            demo.communicate(timeout=60)
+        finally:
+            demo.kill()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_whose_exception_is_swallowed_is_remembered() -> None:
+    with interruptible() as check:
+        check()
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            check()
 
 
 def test_the_demo_refuses_a_folder_with_something_in_it(tmp_path: Path) -> None:

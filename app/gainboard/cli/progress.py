@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
@@ -104,17 +104,28 @@ def table_progress(label: str) -> Iterator[Told]:
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl+C does, so that nothing half-done stays."""
-    before = signal.signal(signal.SIGTERM, _interrupt)
+def interruptible() -> Iterator[Callable[[], None]]:
+    """Let SIGTERM end the block as Ctrl+C does, so that nothing half-done stays.
+
+    Yield a function that raises KeyboardInterrupt if SIGTERM came. Some C code swallows the exception that the signal
+    raises, so a block that would go on for ever calls this function before it does.
+    """
+    came = False
+
+    def interrupt(signum: int, frame: object) -> None:
+        nonlocal came
+        came = True
+        raise KeyboardInterrupt
+
+    def check() -> None:
+        if came:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
-        yield
+        yield check
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(signum: int, frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 def list_tables(rows: Mapping[str, int]) -> str:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gainboard import compiled, logs
 from gainboard.cli.command import Command, Example, together
 from gainboard.cli.options import data_option, listening_options
+from gainboard.cli.progress import interruptible
 from gainboard.errors import BadSetting
 from gainboard.settings import Settings
 
@@ -37,8 +38,8 @@ def _demo(parsed: argparse.Namespace) -> int:
     from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import create_app, open_workspace  # noqa: PLC0415
 
-    signal.signal(signal.SIGTERM, _interrupt)  # otherwise the temporary folder would stay
-    with tempfile.TemporaryDirectory(prefix="gainboard-demo-") as temporary:
+    # Without the first of these, the temporary folder would stay after SIGTERM.
+    with interruptible() as check, tempfile.TemporaryDirectory(prefix="gainboard-demo-") as temporary:
         data = parsed.data or Path(temporary)
         if data.is_file() or (data.exists() and any(data.iterdir())):
             raise BadSetting(f"{data} is not empty. Name an empty or new folder for the demo with --data.")
@@ -50,18 +51,15 @@ def _demo(parsed: argparse.Namespace) -> int:
                 compiled.start(
                     None
                 )  # The cache is kept with the code, because this demo's folder is deleted at the end.
-            _load(workspace, token)
+            _load(workspace, token, check)
             moved = "" if parsed.port in (listener.getsockname()[1], 0) else f" (port {parsed.port} is taken)"
             print(_invitation(address_of(listener), moved, token), flush=True)
             Server(create_app(workspace)).run([listener])
     return 0
 
 
-def _interrupt(signum: int, frame: object) -> None:
-    raise KeyboardInterrupt
-
-
-def _load(workspace: Workspace, token: str) -> None:
+def _load(workspace: Workspace, token: str, check: Callable[[], None]) -> None:
+    """Load the campaigns, and show the progress. `check` is called again and again, and ends the command if it must."""
     from gainboard import demo  # noqa: PLC0415
     from gainboard.evaluation.principals import Sender, authenticate  # noqa: PLC0415
 
@@ -69,12 +67,14 @@ def _load(workspace: Workspace, token: str) -> None:
     is_terminal = sys.stderr.isatty()
     print("creating and loading campaigns of 45 and of 15 runs, which takes some seconds", file=sys.stderr, flush=True)
     for line in demo.load(workspace, authenticate(workspace, Sender.of(token))):
+        check()
         # A terminal shows one line that changes. A log gets only the last message, not 60 lines.
         if is_terminal:
             print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
     if is_terminal:
         print("\r\033[K", end="", file=sys.stderr)
     print(f"loaded in {time.monotonic() - began:.1f} s", file=sys.stderr)
+    check()
 
 
 def _invitation(url: str, moved: str, token: str) -> str:
