@@ -366,6 +366,7 @@ def test_parts_worked_backwards_and_one_by_one_give_the_same_bytes(
     assert json.loads(laboratory.result(job))
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("kind", ["stability", "swap-rate", "test-agreement", "gain-robustness", "topic-set-size"])
 def test_parts_of_another_size_give_the_same_bytes(
     laboratory: Laboratory, elsewhere: Laboratory, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -86,6 +86,7 @@ def every_score(metric: BoundMetric, orders: JudgedRuns) -> NDArray[np.float64]:
     return np.asarray(score_all([metric], orders)[0, :, 0])
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("name", NAMES)
 def test_the_best_and_the_worst_are_those_of_all_orders(name: str) -> None:
     for levels, groups in examples(name):
@@ -99,6 +100,7 @@ def test_the_best_and_the_worst_are_those_of_all_orders(name: str) -> None:
             assert found.scores["best"][0, 0] == pytest.approx(every.max(), abs=1e-12, nan_ok=True), said
 
 
+@pytest.mark.outer
 @pytest.mark.parametrize("name", NAMES)
 def test_a_closed_form_is_the_mean_of_all_orders_and_drawn_orders_come_close(name: str) -> None:
     for levels, groups in examples(name):
