@@ -40,7 +40,8 @@ SPANNED: list[dict[str, str]] = [
     {},
     {"gains": "exp"},
     {"gains": "100:10:1", "base": "10", "b": "1.01:2:3", "urs": "raw", "srs": "raw"},
-    {"gains": "adjust(9:5:1)"},
+    {"gains": "adjust(9:5:1)", "ia": "true"},
+    {"ia": "equal"},
 ]
 """Settings that widen the range of some metrics."""
 
@@ -84,7 +85,10 @@ def test_judgments_move_a_score_by_its_span_at_most(
     metric: Metric, case: Case, data: st.DataObject, query: dict[str, str]
 ) -> None:
     qrels, run = case
-    other = {topic: {doc: data.draw(st.integers(0, 3)) for doc in levels} for topic, levels in qrels.items()}
+    other = {
+        topic: {doc: data.draw(st.integers(0, 3)) for doc in [*levels, "u0", "u1"] if data.draw(st.booleans())}
+        for topic, levels in qrels.items()
+    }
     several = bound(metric, **query)
     scores = [scores_of(several, judged(each, run)) for each in (qrels, other)]
     moved = abs(scores[0] - scores[1])
@@ -304,8 +308,11 @@ def test_labels_show_what_tools_disagree_on(expression: str, label: str) -> None
         ("Unjudged@R", "takes a fixed cut-off only"),
         ("IPrec@10", "IPrec takes no cut-off"),
         ("num_rel_ret", "num_rel_ret of trec_eval is not here. The nearest by meaning is set_recall"),
-        ("ERRIA(gains=exp)@5", "gains has an effect with form=chapelle only. Remove one of them"),
-        ("ERRIA(alpha=0.3,form=chapelle)@5", "alpha has an effect with form=ndeval only"),
+        ("ERRIA(gains=exp)@5", "gains has no effect with form=ndeval. Remove gains, or write form=chapelle"),
+        (
+            "ERRIA(alpha=0.3,form=chapelle)@5",
+            "alpha has no effect with form=chapelle. Remove alpha, or write form=ndeval",
+        ),
         ("IPrec(recall=1.1)", r"IPrec\(recall=1.1\): recall=1.1: must be a number >= 0, at most 1"),
         ("iprec_at_recall_2", "recall=2: must be a number >= 0, at most 1"),
         ("set_F_2(weight=1)", "weight is given twice"),

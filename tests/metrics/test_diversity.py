@@ -54,6 +54,8 @@ BY_HAND = [
     # Intents 1 and 2 have a relevant document; at level 3, only intent 1.
     ("P(ia=equal)@4", (1 / 4 + 2 / 4) / 2),
     ("AP(ia=equal,rel=3)", 1 / 2),
+    # Judged is defined for intent 3, too, which has no relevant document and does not count.
+    ("Judged(ia=equal)@4", 3 / 4),
     # Others take the highest level: a 1, b 3, c 2.
     ("AP", (1 / 2 + 2 / 4) / 3),
     ("nDCG@4", (3 + 2 / 2) / (3 + 2 + 1 / LOG3)),

@@ -26,6 +26,7 @@ from tests.api.campaign import RUN, WORSE, Campaign, refused, run_text
 from tests.conftest import ADMIN, Service
 from tests.waiting import until
 
+DCG_OF_1000 = sum(1 / max(1, log2(rank)) for rank in range(1, 1001))
 CLOSED = (403, "submissions-closed")
 EXCEEDED = (403, "quota-exceeded")
 PATIENCE = 30
@@ -213,8 +214,12 @@ def test_limits_say_what_is_left_to_a_team(shared: Service) -> None:
         ({"presets": ["CG(gains=1000000:1000:1)@10"]}, log2(10**7 * 1000 + 1)),
         ({"presets": ["CG(gains=1e90:1e9:1)@10"]}, 64),
         ({"parameters": "free"}, 64),
-        # One score for each of two declared topics, and their mean.
-        ({"presets": ["AP"], "scores": "own-per-topic"}, 3 * log2(1001)),
+        # One score for each of two declared topics, or none, and their mean.
+        ({"presets": ["AP"], "scores": "own-per-topic"}, log2(1001) + 2 * log2(1002)),
+        # No table is as long as the cut-off; the depth of the collection bounds the ranks.
+        ({"presets": ["CG(gains=1:1:1)@1000000000"]}, log2(1000 * 1000 + 1)),
+        ({"presets": ["DCG(base=2,gains=1:1:1)@1000000000"]}, log2(DCG_OF_1000 * 1000 + 1)),
+        ({"presets": ["ADM(srs=raw)"]}, 64),
     ],
 )
 def test_limits_say_how_much_an_answer_may_tell(shared: Service, policy: dict[str, Any], bits: float) -> None:

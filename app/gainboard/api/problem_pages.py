@@ -47,8 +47,9 @@ _PAGES: Mapping[type[GainboardError], str] = {
     errors.NeedsIntents: """
     The metric needs judgments by intent (subtopic), and the collection has none.
 
-    These are the metrics of diversified rankings, such as `alphanDCG`, and every metric with `ia=true`. `/v1/metrics`
-    says which metrics need intents. Whether a collection has intents is set when it is made: `"intents": true`.
+    These are the metrics of diversified rankings, such as `alphanDCG`, and every metric with `ia=true` or `ia=equal`.
+    `/v1/metrics` says which metrics need intents. Whether a collection has intents is set when it is made:
+    `"intents": true`.
     """,
     errors.BadGains: """
     The gain setting cannot be read, or does not fit the relevance levels of the collection.

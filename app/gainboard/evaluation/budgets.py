@@ -42,14 +42,13 @@ def bits_an_answer(view: View) -> float | None:
     The answer has one score, or one for each declared topic, too. Return None if it shows topics and none are declared.
     """
     policy, topics = view.policy, view.collection.topics
-    if policy.is_free:
-        bits = _ANY_NUMBER
-    else:
-        widest = max((metric.span for metric in _presets(view)), default=1.0)
-        bits = min(_ANY_NUMBER, math.log2(widest * 10**policy.decimals + 1))
+    widest = max((metric.span for metric in _presets(view)), default=1.0)
+    values = math.inf if policy.is_free else widest * 10**policy.decimals + 1
+    bits = min(_ANY_NUMBER, math.log2(values))
     if view.scores == "own-mean":
         return bits
-    return bits * (1 + len(topics)) if topics else None
+    # The score of a topic may also be undefined, which tells that no document is relevant.
+    return bits + len(topics) * min(_ANY_NUMBER, math.log2(values + 1)) if topics else None
 
 
 def missing_topics(view: View, topics: Container[str]) -> int | None:

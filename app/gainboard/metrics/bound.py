@@ -126,7 +126,7 @@ class BoundMetric:
     def span(self) -> float:
         """The width of a range in which the score of a ranking is, whatever the judgments."""
         gains: GainSetting = self.parameters.get(GAINS.name, FLAT)
-        last = self.cutoff if isinstance(self.cutoff, int) else self._scale.depth
+        last = min(self.cutoff, self._scale.depth) if isinstance(self.cutoff, int) else self._scale.depth
         return self.metric.span(Limits(gains.highest, last, self.parameters))
 
 

@@ -38,12 +38,11 @@ class Metric:
     """An effectiveness metric. Its parameters are read from the signature of its function, the kernel.
 
     `aliases` may contain a placeholder for the cut-off (`NUMBERED`) or a parameter (`VALUED`). `implied` are the values
-    of parameters that an alias stands for, by alias. `reference` is the
-    source of the definition. `bounded` tells that all scores are in [0, 1] under the default parameters, for all gains.
-    `span` is the width of a range in which the score of a ranking is, whatever the judgments.
-    `sorted_is_best` tells that of all orders of some documents, descending and ascending levels have the highest and
-    the lowest score. `on_every_topic` tells that topics without relevant documents have a score, too.
-    `score_of_missing` is the score of a topic that the run lacks.
+    of parameters that an alias stands for, by alias. `reference` is the source of the definition. `bounded` tells that
+    all scores are in [0, 1] under the default parameters, for all gains. `span` is the width of a range in which the
+    score of a ranking is, whatever the judgments. `sorted_is_best` tells that of all orders of some documents,
+    descending and ascending levels have the highest and the lowest score. `on_every_topic` tells that topics without
+    relevant documents have a score, too. `score_of_missing` is the score of a topic that the run lacks.
     """
 
     name: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gainboard.metrics.catalogue import Limits, metric
 from gainboard.metrics.parameters import SystemScores, UserScores
 from gainboard.metrics.values import Value
@@ -9,7 +11,12 @@ from gainboard.metrics.views import ScoredRankings
 
 
 def _span(limits: Limits) -> float:
-    """Return the largest user score: judgments move the distance of a document by as much."""
+    """Return the largest user score: judgments move the distance of a document by as much.
+
+    Raw system scores have no bound, and judgments decide by how many documents their sum is divided.
+    """
+    if limits.parameters["srs"] == "raw":
+        return math.inf
     return limits.highest_gain if limits.parameters["urs"] == "raw" else 1.0
 
 

@@ -109,8 +109,8 @@ def _all_at_every_rank(alpha: float, discount: Discount | None, cutoff: int) -> 
     """Return the sum of (1-alpha)^(r-1) over the first `cutoff` ranks r, discounted, or by default divided by r."""
     upto = min(cutoff, _MOST_RANKS)
     powers = np.cumprod(np.concatenate([[1.0], np.full(upto - 1, 1.0 - alpha)]))
-    weights = discount.weights(upto)[1:] if discount else 1.0 / np.arange(1.0, upto + 1)
-    return float(np.cumsum(powers * weights)[-1])
+    weighted = powers * discount.weights(upto)[1:] if discount else powers / np.arange(1.0, upto + 1)
+    return float(np.cumsum(weighted)[-1])
 
 
 @metric("Irec", aliases=["I-rec"], title="Intent Recall", reference=_SAKAI, sorted_is_best=False)

@@ -129,7 +129,8 @@ def _check_effect(parsed: _Parsed, metric: Metric, values: Mapping[str, Any]) ->
         other, value = each.only_with or ("", "")
         if each.name in parsed.arguments and other and values[other] != value:
             raise BadExpression(
-                f"{parsed.text}: {each.name} has an effect with {other}={value} only. Remove one of them"
+                f"{parsed.text}: {each.name} has no effect with {other}={values[other]}. Remove {each.name}, or write "
+                f"{other}={value}"
             )
 
 

@@ -86,12 +86,15 @@ class IntentRankings:
     def average(self, scores: Scores, *, equal: bool = False) -> Scores:
         """Return the expected scores over the intents of each topic: float64 [m, n], from scores [m, p].
 
-        If `equal`, intents with a relevant document are equally likely. An intent for which the metric is undefined
-        (NaN) counts as 0. If it is so for all intents, the score is NaN.
+        If `equal`, intents with a relevant document are equally likely, and others do not count. An intent for which
+        the metric is undefined (NaN) counts as 0. If it is so for all intents that count, the score is NaN.
         """
         is_defined = ~np.isnan(scores)
+        if equal:
+            is_defined &= self.intents.have_relevant(self.rel)
         known = np.where(is_defined, scores, 0.0)
-        found = self.total(known) / self.intents.relevant_intents(self.rel) if equal else self.expected(known)
+        counted = np.maximum(self.intents.relevant_intents(self.rel), 1)
+        found = self.total(known) / counted if equal else self.expected(known)
         found[self.total(is_defined.astype(np.float64)) == 0] = np.nan
         return found
 

@@ -113,8 +113,11 @@ class Intents:
 
     def relevant_intents(self, rel: int) -> Integers:
         """Return the number of intents of each topic that have a relevant document, int64 [n]."""
-        found = np.bincount(self.intent[self.level >= rel], minlength=len(self.probability)) > 0
-        return np.bincount(self.topic[found], minlength=len(self.starts) - 1).astype(np.int64)
+        return np.bincount(self.topic[self.have_relevant(rel)], minlength=len(self.starts) - 1).astype(np.int64)
+
+    def have_relevant(self, rel: int) -> NDArray[np.bool_]:
+        """Return whether each intent has a relevant document, bool [p]."""
+        return np.bincount(self.intent[self.level >= rel], minlength=len(self.probability)) > 0
 
     def gain_by_level(self, gains: GainSetting, rel: int, highest_level: int) -> Scores:
         """Return the gain of each level for each intent, float64 [p, h+1]. Gains below level `rel` are 0."""

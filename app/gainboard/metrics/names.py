@@ -48,8 +48,9 @@ class _Names:
     def __init__(self, metrics: tuple[Metric, ...]) -> None:
         self.exact = {name: Spelling(metric) for metric in metrics for name in (metric.name, *metric.aliases)}
         for name, spelling in self.exact.items():
-            if name != spelling.metric.name and is_pinned(name):
-                self.exact[name] = spelling._replace(pinned=True, implied=spelling.metric.implied[name])
+            if name in spelling.metric.implied:
+                implied = spelling.metric.implied[name]
+                self.exact[name] = spelling._replace(pinned=is_pinned(name), implied=implied)
         self.folded = {name.lower(): spelling for name, spelling in reversed(self.exact.items())}
 
     def get(self, name: str) -> Spelling | None:

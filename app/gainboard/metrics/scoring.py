@@ -87,8 +87,7 @@ def _score_some_by_intent(metrics: Sequence[BoundMetric], runs: JudgedRuns, chos
 def _averaged(metric: BoundMetric, runs: JudgedRuns, places: NDArray[np.intp]) -> Scores:
     rankings = IntentRankings(runs, places, metric.parameters[REL.name], metric.parameters[CONDENSED.name])
     scores = score_all([metric.of_one_intent], rankings.runs, places.tolist())[0]
-    with np.errstate(invalid="ignore"):
-        return rankings.average(scores, equal=metric.parameters[IA.name] == "equal")
+    return rankings.average(scores, equal=metric.parameters[IA.name] == "equal")
 
 
 def mean_all(metrics: Sequence[BoundMetric], table: Scores) -> Scores:

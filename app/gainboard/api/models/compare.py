@@ -86,7 +86,9 @@ class ShownComparison(Model):
     tied: int = Field(description="Number of topics with equal scores, to 12 decimals")
     topics: list[ShownTopicDifference] = Field(description="The topics that count, the largest difference first")
     topics_scored: int = Field(description="Number of topics that count")
-    topics_undefined: list[str] = Field(description="Topics left out: they have no relevant document with a gain")
+    topics_undefined: list[str] = Field(
+        description="Topics left out: no relevant document or, for graded metrics, no gain"
+    )
     deciding_topics: list[str] = Field(
         description="The topics that contribute most to the mean difference, as many as must be left out before the "
         "paired t-test over the others is not significant; empty if the difference is not significant"

@@ -66,6 +66,7 @@ class ScoresAnswer(Model):
         description="Number of topics in the mean, by label; null while the judgments are hidden"
     )
     topics_undefined: dict[str, list[str]] | None = Field(
-        description="Topics left out: they have no relevant document with a gain. Null while the judgments are hidden"
+        description="Topics left out: no relevant document or, for graded metrics, no gain. Null while the judgments "
+        "are hidden"
     )
     withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")
