@@ -26,7 +26,7 @@ _BOARD_SECONDS = {PLAIN: 6e-3, FAST: 3.5e-3}
 
 @dataclass(frozen=True)
 class Boards:
-    """What boards are measured on: the server of a column, its stored runs, and parameters that nobody asked for."""
+    """A subject of measurements: the server of a column, its stored runs, and parameters that nobody asked for."""
 
     server: Server
     column: str

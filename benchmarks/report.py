@@ -21,7 +21,7 @@ _COLUMNS = {"what": 84, "ours": 10, "CPU": 10, "peer": 10, "ratio": 7, "target":
 
 @dataclass(frozen=True)
 class Target:
-    """What the figure of a row should reach."""
+    """A target: the value that the figure of a row should reach."""
 
     bound: float
     at_most: bool = True
@@ -63,7 +63,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether the target is met, in a word; empty without a target."""
+        """A word that says if the target is met; empty without a target."""
         return "" if self.target is None else "met" if self.target.is_met(self.figure) else "missed"
 
 

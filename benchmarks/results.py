@@ -30,7 +30,7 @@ REPEATED = 20
 
 @dataclass(frozen=True)
 class Cost:
-    """What requests came to, each: seconds of the server's CPU and of the client, bytes sent and of memory."""
+    """The cost of a request: seconds of the server's CPU and of the client, bytes sent and of memory."""
 
     status: int
     sent: int

@@ -1,4 +1,4 @@
-"""From a file to scores: a run uploaded over HTTP and its 43 metrics answered, beside parsing and evaluating it."""
+"""A file and its scores: a run uploaded over HTTP and its 43 metrics answered, beside parsing and evaluating it."""
 
 from __future__ import annotations
 

@@ -67,6 +67,9 @@ def test_docstrings_begin_with_a_sentence() -> None:
         ('"""Where runs are stored."""', True),
         ('"""`/v1/runs`: stored runs."""', False),
         ('"""\n    """', True),
+        ('A = 1\n"""The number of runs."""', False),
+        ('A = 1\n"""How many runs there are."""', True),
+        ('class A:\n    """A run."""\n    late: bool\n    """Whether it came late."""', True),
     ],
 )
 def test_fragments_are_recognised(code: str, is_fragment: bool) -> None:
@@ -89,6 +92,7 @@ def fragments_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
+        yield from (each for each in texts_below(node.body[1:]) if each[1].split()[0].strip(",.:;") in FRAGMENTS)
         text = ast.get_docstring(node)
         if text is None:
             continue
@@ -96,6 +100,13 @@ def fragments_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
         begins_well = word in VERBS if is_action(node) else bool(word) and word not in FRAGMENTS
         if not begins_well:
             yield node.body[0].lineno, text.partition("\n")[0]
+
+
+def texts_below(body: Iterable[ast.stmt]) -> Iterator[tuple[int, str]]:
+    """Yield the line and the first line of each text that describes the attribute above it."""
+    for each in body:
+        if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and isinstance(each.value.value, str):
+            yield each.lineno, each.value.value.strip().partition("\n")[0]
 
 
 def is_action(node: ast.AST) -> bool:

@@ -73,7 +73,7 @@ async def _sender(
 
 
 SenderDep = Annotated[Sender, Depends(_sender)]
-"""For routes that look up the token together with the collection, in one statement."""
+"""The dependency of routes that look up the token together with the collection, in one statement."""
 
 
 def _principal(workspace: WorkspaceDep, sender: SenderDep) -> Principal:

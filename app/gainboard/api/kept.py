@@ -24,7 +24,7 @@ MOST_BYTES = 8 << 20
 LONGEST = MOST_BYTES // 8
 """The longest answer that is cached, in bytes: a longer one would leave little room for others."""
 _ENTRY_BYTES = 4096
-"""About the memory of one cached answer besides its body and its key, in bytes."""
+"""The approximate memory of one cached answer besides its body and its key, in bytes."""
 
 _NOTE = "gainboard.note"
 _KEPT_PATHS = re.compile(r"/v1/collections/[^/]+/(scores|leaderboard)")

@@ -47,7 +47,7 @@ _PROTECTION = (
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
-"""What tells browsers to take an answer for what it is, to tell no other site of it, and to run nothing in it."""
+"""Headers by which browsers take an answer for what it is, tell no other site of it, and run nothing in it."""
 
 
 def _protected(headers: RawHeaders) -> RawHeaders:

@@ -30,7 +30,7 @@ class BoardRow:
     rank_set: tuple[int, int] | None
     letters: Sequence[str]
     lines: Sequence[str]
-    """For each group: `first`, `last`, `only` or `middle` where its line runs through the row, else nothing."""
+    """A word for each group: `first`, `last`, `only` or `middle` where its line runs through the row, else nothing."""
     is_late: bool
     is_mine: bool
     is_pinned: bool

@@ -18,7 +18,7 @@ class Entry(NamedTuple):
     title: str
     path: str
     takes_setting: bool = False
-    """Whether its page shows scores under the metrics and parameters of the query."""
+    """True if its page shows scores under the metrics and parameters of the query."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ async def _desk(
 
 
 DeskDep = Annotated[Desk, Depends(_desk)]
-"""What the API's answers about work need, with the visitor as the principal."""
+"""The services that the API's answers about work need, with the visitor as the principal."""
 
 
 def _seen_job(job: str, workspace: WorkspaceDep, visitor: VisitorDep) -> Seen[StoredJob]:

@@ -47,7 +47,9 @@ class MetricImpact:
     become_defined: Sequence[str]
     become_undefined: Sequence[str]
     significance: Significance | None
-    """None for fewer than two runs or topics, and for a geometric mean, about which the test says nothing."""
+    """The test of the differences. It is None for fewer than two runs or topics, and for a geometric mean, about which
+    the test says nothing.
+    """
 
     @property
     def largest_rank_change(self) -> int:

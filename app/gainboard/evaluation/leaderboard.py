@@ -60,7 +60,7 @@ class RankedRuns:
     standard: Standard | None = None
     """The standard of the scores; None if they are those of the metrics."""
     alike: Mapping[str, list[str]] = field(default_factory=dict)
-    """With a standard, the topics on which the reference runs score alike, by label: they have no scores."""
+    """The topics, if there is a standard, on which the reference runs score alike, by label: they have no scores."""
 
     def means_of(self, row: Row) -> list[float]:
         """Return a run's means, in the order of the metrics."""

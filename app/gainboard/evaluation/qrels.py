@@ -31,7 +31,7 @@ class Published:
     qrels: Qrels
     created: bool
     takes_job: bool = False
-    """Whether the stored runs are still to be judged by it, which takes longer than a request may."""
+    """True if the stored runs are still to be judged by it, which takes longer than a request may."""
 
 
 @dataclass(frozen=True)

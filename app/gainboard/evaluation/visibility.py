@@ -26,7 +26,7 @@ class View:
     organises: bool
     sees_all_runs: bool
     sees_judgments: bool
-    """Whether qrels and everything that depends on the judgments are shown without limits."""
+    """True if qrels and everything that depends on the judgments are shown without limits."""
     scores: ScoresShown
     """The teams whose scores are shown, and which scores."""
     policy: CollectionPolicy

@@ -10,7 +10,7 @@ from gainboard.exhibits.tables import require_slug
 
 Style = Literal["line", "line+points", "points", "step", "bars"]
 Numbers = Sequence[float | None]
-"""None and NaN are gaps: nothing is drawn there, and a line is interrupted."""
+"""The numbers of a curve. Those that are None or NaN are gaps: nothing is drawn there, and a line is interrupted."""
 
 
 @dataclass(frozen=True, slots=True)

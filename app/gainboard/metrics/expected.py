@@ -58,7 +58,7 @@ class _Kind(IntEnum):
     LINEAR = 1
     """Linearly in numbers whose expectations are known."""
     OTHER = 2
-    """In another way, so that its expectation is not known."""
+    """Otherwise, so that its expectation is not known."""
 
 
 class ExpectedForm(NamedTuple):

@@ -97,7 +97,7 @@ class SignificanceTest(ABC):
     reference: ClassVar[str]
     default_resamples: ClassVar[int | None] = None
     gives_largest: ClassVar[bool] = False
-    """Whether the test can provide what the max-T correction compares."""
+    """True if the test can provide what the max-T correction compares."""
 
     @property
     def definition(self) -> str:

@@ -38,9 +38,9 @@ from gainboard.store.jobs import OPEN
 from gainboard.store.tables import tokens
 
 ATTEMPTS = 3
-"""How often a chunk is started again after its process died or raised an error."""
+"""The number of times that a chunk is started again after its process died or raised an error."""
 INTERRUPTIONS = 20
-"""How often a chunk is started again after the owner of its process died, too."""
+"""The number of times that a chunk is started again after the owner of its process died, too."""
 
 
 _IS_LAST = chunks.c.first_part + chunks.c.parts == table.c.parts

@@ -43,7 +43,7 @@ class Database:
 
     def __init__(self, url: str, busy_seconds: float = BUSY_SECONDS, *, objects: str | None = None) -> None:
         self.objects = Objects(objects) if objects else None
-        """Where the content of new files is written; None for the database itself."""
+        """The place to which the content of new files is written; None means the database itself."""
         try:
             self.engine = _pooled_engine(url, busy_seconds)
         except ModuleNotFoundError as error:

@@ -41,9 +41,9 @@ class StoredJob:
     qrels_version: int
     judgment_set: str
     on_hidden: bool
-    """Whether only organisers see one of its qrels versions: a draft, or a version of a set that is not released."""
+    """True if only organisers see one of its qrels versions: a draft, or a version of a set that is not released."""
     on_sets: bool
-    """Whether one of its qrels versions is not of the official set."""
+    """True if one of its qrels versions is not of the official set."""
     run_ids: list[int]
     token_id: str | None
     state: JobState
@@ -78,7 +78,7 @@ class Claim:
     first_part: int
     parts: int
     is_last: bool
-    """Whether this chunk puts the result together, because all others are done."""
+    """True if this chunk puts the result together, because all others are done."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ MOST_PRESETS: Final = 5
 OFFICIAL: Final = "official"
 """The judgment set of every request that names none. It is always there, and its release is the collection's."""
 FROM_QRELS: Final = "from-qrels"
-"""In place of a list of topics: those of the newest published qrels, as they are now."""
+"""A value in place of a list of topics: it means the topics of the newest published qrels, as they are now."""
 Warnings = list[dict[str, Any]]
 FIXED_BY_DATA = ("highest_level", "level_names", "depth", "intents")
 """The settings under which files are read. They cannot change once a file is stored."""
@@ -103,7 +103,7 @@ class ScoreMatrix:
     low: float | None
     high: float | None
     missing: str | None
-    """What was said of missing cells: `zero`, `drop-topic` or a number; None if no cell may be missing."""
+    """The rule for missing cells: `zero`, `drop-topic` or a number; None if no cell may be missing."""
     filled: int
     """The number of cells that were missing and got the value that was said."""
     dropped: tuple[str, ...]

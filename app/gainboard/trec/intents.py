@@ -30,7 +30,7 @@ NO_INTENT: Final = b"0"
 MOST_INTENTS: Final = 100
 """The most intents of a topic, because each of them is scored like a topic."""
 _ROUNDING: Final = 0.05
-"""How far the probabilities of a topic may be from a sum of 1, because files round them."""
+"""The largest difference of a topic's sum of probabilities from 1, because files round them."""
 
 
 class TopicIntents(NamedTuple):

@@ -17,7 +17,7 @@ from gainboard.trec_eval.parameters import Pairs, Reader, cutoffs, nothing, numb
 from gainboard.trec_eval.topic import Floats, Gains, Topic, discounted, total
 
 Form: TypeAlias = Literal["mean", "sum", "geometric", "queries", "run", "text"]
-"""What is printed over all topics: a mean; a sum, a whole number; a geometric mean of what is printed for no topic; the
+"""The value over all topics: a mean; a sum, a whole number; a geometric mean of what is printed for no topic; the
 number of topics; the run's name; or nothing, of a measure that is a text by topic."""
 Value: TypeAlias = float | list[float] | str
 Compute = TypeVar("Compute", bound=Callable[[Topic, Any], Value])

@@ -35,9 +35,9 @@ class JobKind(AnyKind[P]):
     tables: Callable[[Result], Sequence[Table | LongTable]]
     figures: Callable[[Result], Sequence[Figure]]
     find_same: Callable[[Transaction, Collection, P], StoredJob | None] | None = None
-    """None, unless the kind changes its collection. Then `analysis` makes a `Change`, and only organisers may ask for
-    the job. This function returns the job, under whatever id, that makes this very change, or has made the last
-    one. It raises Conflict if there is nothing to change.
+    """A function if the kind changes its collection, else None. With it, `analysis` makes a `Change`, and only
+    organisers may ask for the job. It returns the job, under whatever id, that makes this very change,
+    or has made the last one. It raises Conflict if there is nothing to change.
     """
 
     @property

@@ -10,7 +10,7 @@ from gainboard.cli.command import Command, Example
 from gainboard.cli.parsing import parser
 
 _FILES = {"FILE": shtab.FILE, "RUN_FILE": shtab.FILE, "QRELS": shtab.FILE, "DIR": shtab.DIRECTORY}
-"""What completes an argument, by its placeholder in the help."""
+"""The kind of file that completes an argument, by its placeholder in the help."""
 
 
 def _completion(parsed: argparse.Namespace) -> int:

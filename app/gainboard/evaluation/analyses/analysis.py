@@ -25,7 +25,7 @@ class Analysis(ABC):
     """
 
     compares_pairs: ClassVar[bool] = False
-    """Whether runs are compared in pairs. Then the result names near-duplicates among them, which distort it."""
+    """True if runs are compared in pairs. Then the result names near-duplicates among them, which distort it."""
 
     def __init__(self, matrices: Matrices) -> None:
         self.matrices = matrices

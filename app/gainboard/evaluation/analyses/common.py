@@ -26,7 +26,7 @@ MOST_TESTED_PAIRS = 12_000_000
 """The most pairs x metrics that one job tests, two bytes each: 1,000 runs under 24 metrics."""
 PAIRS = "pairs of runs over all metrics"
 PART_SECONDS = 2.0
-"""About the most seconds of a part: a chunk, after which others have their turn, has whole parts."""
+"""The most seconds of a part, approximately: a chunk, after which others have their turn, has whole parts."""
 
 
 def refuse(field: str, code: str, message: str) -> InvalidRequest:
@@ -63,7 +63,7 @@ class CommonTopics:
     matrices: Scored
     defined: NDArray[np.bool_]
     in_unit: bool = False
-    """Whether scores are mapped to [0, 1]: all are in it but uploaded ones."""
+    """True if scores are mapped to [0, 1]: all are in it but uploaded ones."""
 
     @cached_property
     def count(self) -> int:

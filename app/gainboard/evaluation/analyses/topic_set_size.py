@@ -27,7 +27,7 @@ PURPOSE = "topic set sizes"
 FOUND = ("tau", "disjoint", "sensitivity")
 SECONDS_A_SUBSET, SECONDS_A_PAIR, SECONDS_A_PRODUCT = 1e-4, 1.2e-7, 1e-10
 STEP, MOST_STEPS = 5, 20
-"""By default, sizes grow by 5 topics; by a multiple of 5 if that is more than 20 sizes."""
+"""Sizes grow by default by 5 topics; by a multiple of 5 if that is more than 20 sizes."""
 
 
 class TopicSetSize(Analysis):

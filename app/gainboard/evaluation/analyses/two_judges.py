@@ -39,7 +39,7 @@ WHY: Mapping[str, str] = {
     "tau": "all runs are tied under one of the sets",
     "tau_ap": "all runs are tied under one of the sets",
 }
-"""Why a statistic is undefined, by its name."""
+"""The reason why a statistic is undefined, by its name."""
 
 
 class RankSettings(Protocol):

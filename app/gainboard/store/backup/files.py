@@ -16,7 +16,7 @@ from gainboard.errors import BadSetting, DatabaseUnusable
 from gainboard.store.backup.copying import in_words
 
 _HASTE = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE")
-"""Nobody reads the file before it is complete and synced, so it needs no journal."""
+"""The settings of a new file. No other process reads it before it is complete and synced, so it needs no journal."""
 
 
 @contextmanager

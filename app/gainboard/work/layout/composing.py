@@ -43,7 +43,7 @@ class Answer:
     tables: Sequence[Placed[Table]]
     figures: Sequence[Placed[Figure]]
     left_out: Sequence[tuple[str | None, LeftOut]]
-    """What is left out, by collection; None for what would have been about all of them."""
+    """The exhibits that are left out, each with its collection, or None if it would have been about all of them."""
     remarks: Sequence[tuple[str, Remark]]
 
     @property

@@ -40,7 +40,7 @@ class LaidTable:
     average: str = ""
     is_joined: bool = False
     has_average: bool = True
-    """Whether a mean of its numbers over collections makes sense."""
+    """True if a mean of its numbers over collections makes sense."""
     by_seed: Sequence[Table] = ()
     """The same table under further seeds: marks that are not the same in all are uncertain."""
 

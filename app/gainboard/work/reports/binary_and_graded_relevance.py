@@ -35,7 +35,7 @@ BASE = 2.0
 PRECISIONS, CUTOFFS = (10, 100, 1000), (10, 100)
 """The document cut-off values of Table 3, and of the other tables."""
 DEEP = {10: "Tables 2-6", 100: "P@100 in Tables 3 and 4, and Tables 5 and 6", 1000: "P@1000 in Table 3"}
-"""What is missing if the collection has fewer ranks."""
+"""The exhibits that are missing if the collection has fewer ranks."""
 RANKS = 200
 """The last rank of the curves."""
 FIGURES = {
