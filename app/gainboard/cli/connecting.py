@@ -185,9 +185,7 @@ def _who_asked(problem: Problem, target: Target) -> Iterator[str]:
 def describe_problem(problem: Problem) -> str:
     """Return a refusal in full: the reason, every fault that the server names, and the type of problem."""
     request = f", request {problem.request_id}" if problem.status >= 500 and problem.request_id else ""
-    # The detail of most problems with one fault has its message already.
-    is_told = len(problem.errors) == 1 and str(problem.errors[0].get("message")) in problem.detail
-    places = [] if is_told else [f"  {place}" for place in describe_faults(problem)]
+    places = [] if problem.tells_all else [f"  {place}" for place in describe_faults(problem)]
     return "\n".join([printable(problem.detail), *places, f"(problem {printable(problem.type)}{request})"])
 
 

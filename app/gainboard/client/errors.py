@@ -65,11 +65,15 @@ class Problem(ClientError):
             self.request_id,
         )  # needed to pass the error between processes
 
+    @property
+    def tells_all(self) -> bool:
+        """True if the detail has the message of the only fault, as in most problems, or if there is no fault."""
+        return len(self.errors) < 2 and all(each.get("message", "") in self.detail for each in self.errors)
+
     def _lines(self) -> Iterator[str]:
         is_ours = self.status < 500 or self.request_id is None
         yield self.detail if is_ours else f"{self.detail} (request {self.request_id})"
-        # The detail of most problems with one fault has its message already.
-        if len(self.errors) > 1 or any(str(each.get("message")) not in self.detail for each in self.errors):
+        if not self.tells_all:
             shown = self.errors[:FAULTS_IN_TEXT]
             yield from map(_fault_line, shown)
             if self.errors_total > len(shown):

@@ -73,9 +73,14 @@ def _form(metric: Metric) -> str:
 
 
 def _aliases(metric: Metric) -> str:
-    pinned = [f"`{alias}`" for alias in metric.aliases if is_pinned(alias)]
-    free = [f"`{alias}`" for alias in metric.aliases if not is_pinned(alias)]
+    pinned = [_alias(metric, alias) for alias in metric.aliases if is_pinned(alias)]
+    free = [_alias(metric, alias) for alias in metric.aliases if not is_pinned(alias)]
     return (f"; also {', '.join(free)}" if free else "") + (f"; trec_eval's {', '.join(pinned)}" if pinned else "")
+
+
+def _alias(metric: Metric, alias: str) -> str:
+    implied = ", ".join(f"`{key}={value}`" for key, value in metric.implied[alias].items())
+    return f"`{alias}`" + (f" (with {implied})" if implied else "")
 
 
 def _about_presets() -> Iterator[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from gainboard.cli import main
 from gainboard.cli.command import Command, Example
-from gainboard.trec_eval import main
 
 
 def _trec_eval(parsed: argparse.Namespace) -> int:
@@ -14,7 +13,7 @@ def _trec_eval(parsed: argparse.Namespace) -> int:
     lets scripts run unchanged. `-h` lists the options, and `-h -m all_trec` explains the measures. Preferences and
     judgment groups (`-R`) and deviations from a mean (`-Z`) are not supported.
     """
-    return main(parsed.arguments, sys.stdout.buffer, sys.stderr)
+    return main(["trec_eval", *parsed.arguments])  # which knows this command before any parser is made
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
