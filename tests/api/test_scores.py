@@ -181,6 +181,19 @@ def test_the_catalogue_describes_every_parameter_that_scores_take(shared: Servic
         assert all(each["limits"] and each["description"] and "schema" in each for each in metric["parameters"])
 
 
+def test_an_alias_stands_for_the_values_that_the_catalogue_says(shared: Service) -> None:
+    items = shared.anonymous.get("/v1/metrics").json()["items"]
+    implied = {
+        alias: f"{each['name']}({','.join(f'{name}={value}' for name, value in values.items())})"
+        for each in items
+        for alias, values in each["implied"].items()
+        if not alias.endswith("_x")  # a name with a value in it
+    }
+    assert implied["gm_map"] == "AP(mean=geometric)"
+    asked = judged(shared).scores(*implied, *implied.values())["asked"]
+    assert [asked[alias] for alias in implied] == [asked[written] for written in implied.values()]
+
+
 def test_every_metric_of_the_catalogue_scores_a_run(shared: Service) -> None:
     items = shared.anonymous.get("/v1/metrics").json()["items"]
     expressions = [each["name"] + "@10" * each["takes_cutoff"] for each in items if not each["needs_intents"]]

@@ -33,3 +33,7 @@ def test_only_graded_metrics_are_tried_with_gains(organiser: Person) -> None:
     for name, are_graded in (("alphanDCG", False), ("NRBP", False), ("AP", False), ("DnDCG", True), ("RnDCG", True)):
         page = organiser.get(f"/help/metrics/{name}").text
         assert ("Cumulated gain" in page) == are_graded, name
+
+
+def test_an_alias_is_shown_with_what_it_stands_for(organiser: Person) -> None:
+    assert "gm_map (with mean=geometric)" in organiser.get("/help/metrics/AP").text

@@ -23,6 +23,7 @@ def _show(metric: Metric) -> ShownMetric:
         name=metric.name,
         title=metric.title,
         aliases=list(metric.aliases),
+        implied={alias: dict(values) for alias, values in metric.implied.items() if values},
         definition=metric.definition,
         reference=metric.reference,
         graded=metric.graded,

@@ -26,6 +26,10 @@ class ShownMetric(Model):
     name: str
     title: str
     aliases: list[str]
+    implied: dict[str, dict[str, str]] = Field(
+        description="The values of parameters that an alias stands for, by alias, if it stands for any",
+        examples=[{"gm_map": {"mean": "geometric"}}],
+    )
     definition: str
     reference: str
     graded: bool = Field(description="Whether the gain setting changes its scores")
