@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from gainboard.errors import NoQrels
 from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.scoring import ScoreTable, choose
+from gainboard.evaluation.scoring import ScoreTable
+from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
@@ -44,7 +45,7 @@ def judged_shares(workspace: Workspace, principal: Principal, name: str) -> Judg
         view = open_collection(tx, principal, name)
         view.require_judgments()
         version = JudgedVersion.of(workspace, tx, select(tx, view, NEWEST))
-        every = choose(workspace, tx, view, None)
+        every = visible_runs(workspace, tx, view, None)
     if not every:
         raise NoQrels(f"{name!r} has no runs yet, so nothing of them is judged.")
     chosen, depth = every[:MOST_RUNS], min(DEPTH, view.collection.depth)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gainboard.evaluation.binding import scale_of
 from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.scoring import choose
+from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
@@ -69,7 +69,7 @@ def run_profile(
         setting = parameters["gains"].read(gains or collection.gains, scale)
         lowest = parameters["rel"].read(rel, scale)
         version = JudgedVersion.of(workspace, tx, select(tx, view, qrels))
-        (chosen,) = choose(workspace, tx, view, [run])
+        (chosen,) = visible_runs(workspace, tx, view, [run])
     (judged,) = judged_runs(workspace, collection, version, [chosen], exact=False)
     judgments = version.topics.judgments
     curves = CurvesOfRun(JudgedRuns.of([judged], judgments), 0, lowest)

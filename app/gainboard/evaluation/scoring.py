@@ -1,41 +1,28 @@
-"""Scores of stored runs: judged rankings in, one score for each metric, run and topic out."""
+"""Requests for scores: who may ask what, and the answer, rounded as the policy of hidden judgments requires."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.errors import InvalidRequest, NotFound
+from gainboard.errors import InvalidRequest
 from gainboard.evaluation.binding import DEFAULT_METRICS, bind_all, in_our_names, scale_of, undefined
-from gainboard.evaluation.custom_metrics import (
-    NO_CUSTOM,
-    CustomMetric,
-    CustomMetrics,
-    custom_metrics,
-    customs_of,
-    is_custom,
-)
+from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetrics, custom_metrics, customs_of, is_custom
 from gainboard.evaluation.disclosure import Disclosure, charge, limit, presets
-from gainboard.evaluation.judged_runs import judged_slices
 from gainboard.evaluation.judging import JudgedTopics
-from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.principals import Sender
+from gainboard.evaluation.scored_runs import ScoredRuns, score_stored
+from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.versions import JudgedVersion, opened, require, require_newest
 from gainboard.evaluation.visibility import View
-from gainboard.evaluation.workspace import Cache, Workspace
-from gainboard.metrics import BoundMetric, Names, mean_all, score_all, translate
-from gainboard.statistics import mean_intervals
-from gainboard.store import runs
-from gainboard.store.database import Transaction
+from gainboard.evaluation.workspace import Workspace
+from gainboard.metrics import BoundMetric, Names, mean_all, translate
 from gainboard.store.records import NEWEST, Collection, LateShown, Qrels, Run, VersionName
 
-Floats = NDArray[np.float64]
 MOST_METRICS = 200
 """The largest number of expressions in one request."""
 MOST_SCORES = 20_000_000
@@ -43,37 +30,6 @@ MOST_SCORES = 20_000_000
 
 All are in memory at once: 160 MB, for example 43 metrics of 66 runs on 6,980 topics.
 """
-
-
-@dataclass(frozen=True)
-class ScoredRuns:
-    """The scores of runs under some metrics.
-
-    - `scores` float64 [metrics, runs, topics]: NaN where a metric is undefined.
-    - `means` float64 [metrics, runs]: the means of the scores over topics.
-    - `topics_missing` int64 [runs]: the number of topics that each run lacks.
-    """
-
-    scores: Floats
-    means: Floats
-    topics_missing: NDArray[np.int64]
-
-    @cached_property
-    def intervals(self) -> tuple[Floats, Floats]:
-        """The lower and the upper ends of the confidence intervals of the means, float64 [metrics, runs] both."""
-        return mean_intervals(self.scores)
-
-
-MOST_SCORED_BYTES = 10 << 20
-SCORED_RUNS: Cache[tuple[int, bytes], ScoredRuns] = Cache(
-    MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + (1 << 10)
-)
-"""Scores by the id of the qrels version, and by runs and metrics (`_key`).
-
-There is room for 1,000 runs with five metrics on 250 topics, or for 13 requests with 43 metrics of 45 runs on 50.
-"""
-STORED_RUNS: Cache[tuple[int, int], Sequence[Run]] = Cache(50_000, lambda runs: len(runs) + 1)
-"""All runs of a collection, by its id and its revision. A run takes a few kilobytes, with its warnings."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +157,7 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
             require_newest(tx, view, found)
         version = require(view, found, question.qrels)
         chosen, disclosure = limit(
-            tx, view, bound, choose(workspace, tx, view, question.runs, question.late), question.per_topic
+            tx, view, bound, visible_runs(workspace, tx, view, question.runs, question.late), question.per_topic
         )
         group, topics = topics_of(workspace, tx, view, version, question.topics)
         refuse_more_than(question.most, len(bound), len(chosen), len(topics.topics))
@@ -232,57 +188,6 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         disclosure=disclosure,
         chosen=group,
     )
-
-
-def score_stored(
-    workspace: Workspace,
-    collection: Collection,
-    version: JudgedVersion,
-    chosen: Sequence[Run],
-    bound: Sequence[BoundMetric],
-) -> ScoredRuns:
-    """Return the scores of the runs. Recent requests are answered from memory.
-
-    Kept scores stay valid, because runs, qrels versions and the meaning of labels never change.
-    """
-    kept, key = SCORED_RUNS.of(workspace), (version.qrels.id, _key(chosen, bound, version.topics.places))
-    if (found := kept.find(key)) is None:
-        found = _score(workspace, collection, version, chosen, bound)
-        if found.scores.nbytes <= MOST_SCORED_BYTES:
-            kept.keep(key, found)
-    return found
-
-
-def _key(chosen: Sequence[Run], bound: Sequence[BoundMetric], topics: NDArray[np.intp] | None = None) -> bytes:
-    """Return a key for runs, metrics and topics: a hash, because clients choose the labels, which may be long."""
-    ids = np.array([len(chosen), *(run.id for run in chosen)], np.int64)
-    places = b"all" if topics is None else topics.tobytes()
-    labels = "\n".join(metric.label for metric in bound).encode()
-    return sha256(ids.tobytes() + b"%d " % len(places) + places + labels).digest()
-
-
-def _score(
-    workspace: Workspace,
-    collection: Collection,
-    version: JudgedVersion,
-    chosen: Sequence[Run],
-    bound: Sequence[BoundMetric],
-) -> ScoredRuns:
-    exact = any(metric.needs_retrieval_scores for metric in bound)
-    scores = np.empty((len(bound), len(chosen), len(version.topics.topics)))
-    missing = np.empty(len(chosen), np.int64)
-    uploaded = customs_of(bound)
-    for row, metric in uploaded:
-        scores[row] = metric.scores(workspace, chosen, version.topics.topics)
-    rows = [row for row, metric in enumerate(bound) if not isinstance(metric, CustomMetric)]
-    own = [bound[row] for row in rows]
-    for part in judged_slices(workspace, collection, version, chosen, exact):
-        if not uploaded:
-            scores[:, part.positions] = score_all(bound, part.runs, part.places)
-        else:
-            scores[np.ix_(rows, part.positions)] = score_all(own, part.runs, part.places)
-        missing[part.positions] = part.runs.missing[part.places].sum(axis=1)
-    return ScoredRuns(scores, mean_all(bound, scores), missing)
 
 
 def _require_one(chosen: Sequence[Run], disclosure: Disclosure | None) -> None:
@@ -333,25 +238,3 @@ def bind(
         )
     scale = scale_of(collection)
     return bind_all(expressions, scale, question.defaults, collection.gains, custom)
-
-
-def choose(
-    workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None, late: LateShown = "include"
-) -> list[Run]:
-    """Return the runs with these names, or all visible runs if `names` is None, with or without late ones.
-
-    Raises NotFound if a run does not exist or is not visible.
-    """
-    here = view.collection
-    of_all = STORED_RUNS.of(workspace).get((here.id, here.revision), lambda: runs.page(tx, here.id))
-    stored = [run for run in of_all if view.sees_run(run)]
-    if names is not None:
-        stored = _named(view, stored, names)
-    return stored if late == "include" else [run for run in stored if not is_late(here, run)]
-
-
-def _named(view: View, stored: Sequence[Run], names: Sequence[str]) -> list[Run]:
-    by_name = {run.name: run for run in stored}
-    if absent := [name for name in names if name not in by_name]:
-        raise NotFound(f"There is no run {absent[0]!r} in {view.collection.name!r}, or this token may not see it.")
-    return [by_name[name] for name in dict.fromkeys(names)]

@@ -1,4 +1,4 @@
-"""The runs that an analysis is about: all, some by name, the best k, or the best of each team."""
+"""The runs that a request is about: all, some by name, the best k, or the best of each team."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.errors import NotFound
-from gainboard.store.records import Run
+from gainboard.evaluation.policy import is_late
+from gainboard.evaluation.visibility import View
+from gainboard.evaluation.workspace import Cache, Workspace
+from gainboard.store import runs
+from gainboard.store.database import Transaction
+from gainboard.store.records import LateShown, Run
+
+STORED_RUNS: Cache[tuple[int, int], Sequence[Run]] = Cache(50_000, lambda runs: len(runs) + 1)
+"""All runs of a collection, by its id and its revision. A run takes a few kilobytes, with its warnings."""
 
 Means = Callable[[str], NDArray[np.float64]]
 """Maps a metric's label to the mean score of each candidate; NaN if a run has none."""
@@ -105,3 +113,17 @@ def _best_first(candidates: Sequence[Run], means: NDArray[np.float64]) -> list[i
     # The same mean, summed in another order, may differ in its last bits. 12 decimals decide, as everywhere.
     rounded = np.round(np.where(np.isnan(means), -np.inf, means), 12)
     return sorted(range(len(candidates)), key=lambda place: (-rounded[place], candidates[place].name))
+
+
+def visible_runs(
+    workspace: Workspace, tx: Transaction, view: View, names: Sequence[str] | None, late: LateShown = "include"
+) -> list[Run]:
+    """Return the runs with these names, or all visible runs if `names` is None, with or without late ones.
+
+    Raises NotFound if a run does not exist or is not visible.
+    """
+    here = view.collection
+    of_all = STORED_RUNS.of(workspace).get((here.id, here.revision), lambda: runs.page(tx, here.id))
+    stored = [run for run in of_all if view.sees_run(run)]
+    named = stored if names is None else NamedRuns(tuple(names)).candidates(stored, here.name)
+    return named if late == "include" else [run for run in named if not is_late(here, run)]

@@ -15,7 +15,7 @@ from gainboard.evaluation.binding import DEFAULT_METRICS, scale_of, undefined
 from gainboard.evaluation.custom_metrics import refuse_custom
 from gainboard.evaluation.judged_runs import judged_slices
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.scoring import choose
+from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
@@ -77,7 +77,7 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
         refuse_custom(list(grid.metrics), "query.metric", "A sweep varies parameters, and uploaded scores have none.")
         points = _points(view.collection, grid)
         version = select(tx, view, grid.qrels)
-        chosen = choose(workspace, tx, view, grid.runs, grid.late)
+        chosen = visible_runs(workspace, tx, view, grid.runs, grid.late)
         group, topics = topics_of(workspace, tx, view, version, grid.topics)
     metrics = [point.metric for point in points]
     _require_at_most(len(metrics) * len(chosen) * len(topics.topics))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.principals import Principal
-from gainboard.evaluation.scoring import choose
+from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
@@ -74,7 +74,7 @@ def topic_rankings(
         view.require_judgments()
         collection = view.collection
         version = JudgedVersion.of(workspace, tx, select(tx, view, qrels))
-        chosen = choose(workspace, tx, view, None, late)
+        chosen = visible_runs(workspace, tx, view, None, late)
     number, judgments = _number(version, topic, name), version.topics.judgments
     _refuse_too_much(len(chosen), depth)
     judged = judged_runs(workspace, collection, version, chosen, exact=False)
