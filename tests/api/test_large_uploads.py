@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from gainboard.evaluation import apart, intake
 from tests.api.campaign import QRELS, RUN, Campaign, refused
-from tests.conftest import Service
+from tests.conftest import Service, new_settings, serving
 from tests.waiting import until
 
 pytestmark = pytest.mark.outer
@@ -60,6 +61,26 @@ def test_a_large_run_is_stored_and_scored_as_a_small_one(campaign: Campaign, sta
     assert rows["tag"] == rows["small"]
     found = campaign.organiser.get(f"{campaign.path}/runs/tag", headers={"Accept": "text/plain"})
     assert found.text == LARGE
+
+
+@pytest.mark.parametrize("settings", [{}, {"intents": True}], ids=["plain", "by intent"])
+def test_a_large_run_is_read_after_a_restart_and_a_request(
+    settings: dict[str, Any], tmp_path: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(new_settings(tmp_path)) as before:
+        campaign = Campaign(before, **settings)
+        assert campaign.put_qrels(QRELS.replace(" 0 ", " 1 ")).status_code == 201
+        assert campaign.submit().status_code == 201
+    monkeypatch.setattr(intake, "LARGE_BYTES", 0)
+    with serving(new_settings(tmp_path)) as service:
+        # The judgments that the request has used are those that the other process gets.
+        asked = {"metric": ["AP", *(["D#-nDCG@5"] if settings else [])]}
+        path = campaign.path
+        scored = service.organiser.get(f"{path}/scores", params=asked).json()["runs"]
+        answer = service.organiser.post(f"{path}/runs", params={"team": "other"}, content=RUN.replace("tag", "large"))
+        assert (answer.status_code, len(started)) == (201, 1), answer.text
+        again = service.organiser.get(f"{path}/scores", params=asked).json()["runs"]
+        assert [run["mean"] for run in again] == [scored[0]["mean"]] * 2
 
 
 def test_a_compressed_run_and_a_form_are_read_there_as_well(

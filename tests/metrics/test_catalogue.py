@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -59,6 +60,20 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, dict[str, int]], dict[str, list[st
 
 
 Case = tuple[dict[str, dict[str, int]], dict[str, list[str]]]
+
+
+@EVERY
+def test_a_metric_is_the_same_in_another_process(metric: Metric) -> None:
+    again = pickle.loads(pickle.dumps(bound(metric, gains="adjust(3:2:1)")))
+    assert (again.label, again.metric) == (bound(metric, gains="adjust(3:2:1)").label, metric)
+
+
+@EVERY
+def test_judgments_are_the_same_in_another_process_once_they_were_used(metric: Metric) -> None:
+    run, own = joined(QRELS, {"a": ["u", "d"]}), judgments(QRELS)
+    expected = scores_of(bound(metric), JudgedRuns.of([run], own))
+    again = pickle.loads(pickle.dumps(own))
+    assert scores_of(bound(metric), JudgedRuns.of([run], again)).tolist() == expected.tolist()
 
 
 @EVERY

@@ -59,6 +59,9 @@ class BoundMetric:
         self.formula = _formula(metric, fixed, parameters[REL.name], parameters[CONDENSED.name])
         self.settings = tuple([_bind(setting, parameters, scale) for setting in self.formula.settings])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoundMetric, (self.metric, dict(self.parameters), self.cutoff, self._scale)
+
     def __repr__(self) -> str:
         return f"<BoundMetric {self.label}>"
 

@@ -57,6 +57,10 @@ class Metric:
     on_every_topic: bool = False
     score_of_missing: int = 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A kernel cannot be pickled, because its name in its module is that of the metric.
+        return _entered, (self.name,)
+
     @property
     def definition(self) -> str:
         """The definition in prose, which is the kernel's docstring."""
@@ -173,6 +177,10 @@ def metric(
 def _implied(values: str) -> Mapping[str, str]:
     pairs = (pair.partition("=") for pair in values.rstrip(")").split(",") if pair)
     return {key: value for key, _, value in pairs}
+
+
+def _entered(name: str) -> Metric:
+    return next(metric for metric in _METRICS if metric.name == name)
 
 
 def every_metric() -> tuple[Metric, ...]:

@@ -6,10 +6,11 @@ are the pairs of topic and intent, and every metric can score it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,18 +41,21 @@ class Intents:
     document: Integers
     level: NDArray[np.int8]
 
-    def __post_init__(self) -> None:
-        # Caches of this object, and not of the methods: the latter would keep every object alive.
-        object.__setattr__(self, "novelties", lru_cache(maxsize=32)(self._novelties))
-        object.__setattr__(self, "global_gains", lru_cache(maxsize=32)(self._global_gains))
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Other processes get the arrays without the values that are cached here.
+        return Intents, (self.starts, self.probability, self.documents, self.intent, self.document, self.level)
 
-    if TYPE_CHECKING:
+    # Caches of this object, and not of the methods: the latter would keep every object alive.
 
-        def novelties(self, alpha: float, rel: int, upto: int) -> Scores:
-            """Return the novelty gains of ideal rankings: float64 [n, `upto`], padded with 0. See `_novelties`."""
+    @cached_property
+    def novelties(self) -> Callable[[float, int, int], Scores]:
+        """The novelty gains of ideal rankings for `alpha`, `rel` and `upto`: float64 [n, `upto`], padded with 0."""
+        return lru_cache(maxsize=32)(self._novelties)
 
-        def global_gains(self, gains: GainSetting, rel: int) -> Scores:
-            """Return the global gains of ideal rankings, highest first: float64 [n, most], padded with 0."""
+    @cached_property
+    def global_gains(self) -> Callable[[GainSetting, int], Scores]:
+        """The global gains of ideal rankings for `gains` and `rel`, highest first: float64 [n, most], padded with 0."""
+        return lru_cache(maxsize=32)(self._global_gains)
 
     @cached_property
     def topic(self) -> Integers:

@@ -52,6 +52,10 @@ class Judgments:
         self.negative_counts = negative_counts
         self.intents = intents
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Other processes get the numbers without the values that are cached here.
+        return Judgments, (self.level_counts, self.negative_counts, self.intents)
+
     @property
     def topics(self) -> int:
         """The number of topics, n."""
