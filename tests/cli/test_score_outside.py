@@ -57,10 +57,12 @@ def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixtur
     assert gainboard("score", "-", "-", input="").returncode == 1
 
 
-def test_processes_give_what_one_gives(folder: Path) -> None:
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_processes_give_what_one_gives(start: str, folder: Path) -> None:
     runs = ["runs/civet.txt", "runs/egret.txt", "runs/otter.txt", "run.txt", "qrels.txt"]
     code = (
-        "import sys; from gainboard.cli import main, parallel; parallel.WORTH_PROCESSES = int(sys.argv[1]); "
+        "import multiprocessing, sys; from gainboard.cli import main, parallel; "
+        f"multiprocessing.set_start_method({start!r}); parallel.WORTH_PROCESSES = int(sys.argv[1]); "
         f"raise SystemExit(main({['score', 'qrels.txt', *runs, '-q', '-mADM', '-mQ', '-fjson']!r}))"
     )
     one, several = (

@@ -81,8 +81,9 @@ def _in_processes(
                 "A process that read files was stopped from outside, most likely because memory ran out. Read fewer "
                 "files at once."
             ) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # nobody waits for the other files
+            raise
 
 
 def choose_processes(names: Sequence[str], size: int) -> int:

@@ -15,6 +15,9 @@ from gainboard.errors import BadSetting
 
 STOP_SECONDS = 9
 """Seconds that requests may take to end when the server stops: with what follows, it has stopped after ten."""
+KEEP_ALIVE_SECONDS = 75
+"""Seconds for which the server keeps an idle connection: longer than clients do, so that the client closes it. A server
+that closes first may do so just as a request arrives. httpx keeps connections for 5 seconds, nginx for 60."""
 SWITCH_SECONDS = 0.0005
 """Seconds after which a thread that reads an upload lets others go on. Python's own 0.005 would make every step of a
 short request wait for all readers in turn."""
@@ -34,6 +37,7 @@ class Server(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 timeout_graceful_shutdown=STOP_SECONDS,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
             )
         )
         self._watch = application.state.watch
