@@ -25,7 +25,7 @@ RINGS = (
     {"__main__"},
 )
 LEAVES = {"settings": {"main", "cli"}, "logs": {"main", "cli"}, "demo": {"cli"}}
-FOR_ALL = {"compiled"}
+FOR_ALL = {"children", "compiled"}
 PLAIN = ("gainboard.store.records", "gainboard.store.job_records", "gainboard.trec.zstd")
 """Dataclasses, literals and a codec, which import nothing heavy."""
 

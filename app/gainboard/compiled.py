@@ -34,6 +34,8 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
+from gainboard import children
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -142,9 +144,15 @@ def _load_all(folder: Path | None) -> None:
 
 def _compile_apart(folder: Path | None) -> None:
     modules = [twin.module for twin in Twin.every]
-    command = [sys.executable, "-m", __name__, str(folder or ""), *modules]
+    command = children.command(__name__, str(folder or ""), *modules)
     # The child reads a pipe that closes when this process ends, and then ends as well.
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=children.environment(),
+    ) as child:
         assert child.stderr is not None
         said = child.stderr.read().decode(errors="replace").strip()
     if child.returncode:

@@ -134,7 +134,7 @@ def test_who_may_not_upload_is_told_so_before_sending_the_file(campaign: Campaig
     token = campaign.client("reader").headers["authorization"]
     for path, method in (("runs", "POST"), ("qrels", "PUT")):
         head = f"{method} {campaign.path}/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: {token}\r\n"
-        with socket.create_connection((address.hostname, address.port), timeout=5) as connection:
+        with socket.create_connection((address.hostname, address.port), timeout=60) as connection:
             connection.sendall(f"{head}Content-Length: 100000\r\n\r\n".encode())
             assert connection.recv(100).split()[1] == b"403"
 

@@ -31,7 +31,7 @@ def at_once(acts: Sequence[Callable[[], httpx.Response]]) -> list[httpx.Response
 
     An upload that is one too many at once is sent again, as clients do.
     """
-    barrier = Barrier(len(acts))
+    barrier = Barrier(len(acts), timeout=60)
 
     def act(each: Callable[[], httpx.Response]) -> httpx.Response:
         barrier.wait()

@@ -28,7 +28,7 @@ ANSWERS: dict[Fault, tuple[int, dict[str, str], bytes]] = {
     "odd-problem": (
         422,
         {"Content-Type": "application/problem+json"},
-        b'{"detail": "No.", "errors": ["a", "b"], "errors_total": "many"}',
+        b'{"detail": "No.", "errors": ["a", {"message": null}], "errors_total": "many"}',
     ),
     "bare-json": (200, {"Content-Type": "application/json"}, b'{"name": "another service"}'),
 }

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 from gainboard import demo
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import create_app, open_workspace
 from tests.conftest import ADMIN, Service, new_settings, running
 
+# Playwright's 5 s are few where the server computes on two busy cores.
+expect.set_options(timeout=30_000)
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

@@ -76,7 +76,7 @@ def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_t
         bench.begun(job)
         pids = killed.computing()
         killed.kill()
-        all_end(pids, 2)
+        all_end(pids)
     assert len(pids) == 1
     assert not bench.job(job).is_over
     with working(bench, slots=2):
@@ -90,7 +90,7 @@ def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no
         pids = stopped.computing()
         for pid in [*pids, stopped.process.pid]:
             os.kill(pid, signal.SIGTERM)
-        stopped.process.wait(10)
+        stopped.process.wait(30)
         assert [pid for pid in pids if is_there(pid)] == []
     undone = [chunk for chunk in bench.chunks(job) if not chunk.done]
     assert {(chunk.claim, chunk.attempts, chunk.interruptions) for chunk in undone} == {(None, 0, 0)}

@@ -31,7 +31,7 @@ def test_the_job_of_which_least_was_begun_is_first_in_line(table: Bench) -> None
 
 def test_a_chunk_is_given_to_one_of_those_who_claim_at_once(table: Bench) -> None:
     job = table.add([1] * 40 + [1])
-    barrier = Barrier(4)
+    barrier = Barrier(4, timeout=60)
 
     def claim_many(owner: int) -> list[Claim]:
         barrier.wait()

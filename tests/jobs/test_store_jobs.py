@@ -24,7 +24,7 @@ def test_a_new_job_is_queued_with_its_chunks_and_an_equal_one_is_the_same(table:
 
 
 def test_equal_jobs_that_are_added_at_once_are_one(table: Bench) -> None:
-    barrier, identity = Barrier(4), table.new_id()
+    barrier, identity = Barrier(4, timeout=60), table.new_id()
 
     def add(_: int) -> StoredJob:
         barrier.wait()

@@ -180,7 +180,7 @@ def test_a_database_with_anything_in_it_is_not_restored_into(backup: Path, other
 
 
 def test_of_restores_at_once_one_fills_the_database_and_the_others_leave_it_alone(backup: Path, tmp_path: Path) -> None:
-    path, together = tmp_path / "new" / "deep" / "gainboard.db", Barrier(3)
+    path, together = tmp_path / "new" / "deep" / "gainboard.db", Barrier(3, timeout=60)
 
     def attempt(_: int) -> str:
         together.wait()

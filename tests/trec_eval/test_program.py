@@ -78,6 +78,17 @@ def test_parameters_name_the_values(files: list[str]) -> None:
     assert found["utility_2,-1,0,0", "all"] == "-1.0000"
 
 
+@pytest.mark.parametrize("name", ["\u00b2=1", "+-1=3", "--1=3", "=1"])
+def test_a_gain_of_what_is_no_level_has_no_effect(files: list[str], name: str) -> None:
+    assert values("-m", f"rbp.{name}", *files)[f"rbp_{name}", "all"] == values("-m", "rbp", *files)["rbp", "all"]
+    assert values("-m", f"ndcg.{name}", *files)[f"ndcg_{name}", "all"] == values("-m", "ndcg", *files)["ndcg", "all"]
+
+
+def test_arguments_that_are_no_text_are_read_as_their_bytes(files: list[str]) -> None:
+    assert values("-l", "1\udce9", "-m", "num_rel", *files) == values("-m", "num_rel", *files)
+    assert failed("-D", "0.\udce9", *files)[0] == 7  # no file has that topic
+
+
 def test_a_measure_is_printed_once_and_in_trec_evals_order(files: list[str]) -> None:
     found = [name for name, _ in values("-m", "recip_rank", "-m", "map", "-m", "map", "-m", "set", *files)]
     assert found == ["runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "recip_rank", *NICKNAMES["set"][5:]]

@@ -68,7 +68,7 @@ class Problem(ClientError):
     @property
     def tells_all(self) -> bool:
         """True if the detail has the message of the only fault, as in most problems, or if there is no fault."""
-        return len(self.errors) < 2 and all(each.get("message", "") in self.detail for each in self.errors)
+        return len(self.errors) < 2 and all(str(each.get("message") or "") in self.detail for each in self.errors)
 
     def _lines(self) -> Iterator[str]:
         is_ours = self.status < 500 or self.request_id is None

@@ -15,17 +15,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
 
-import gainboard
+from gainboard import children
 from gainboard.errors import OutOfMemory
 from gainboard.trec import READING
 
 NICENESS = 5
 """Large uploads have a lower priority than requests."""
-_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
 
 T = TypeVar("T")
 
@@ -69,14 +67,11 @@ def apart(function: Callable[..., T], *arguments: Any, files: Sequence[int] = ()
 
 
 def _started(files: Sequence[int]) -> subprocess.Popen[bytes]:
-    folder = str(Path(gainboard.__file__).parent.parent)
-    paths = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
     return subprocess.Popen(
-        # With -P, Python does not import modules from the folder in which the service was started.
-        [sys.executable, "-P", "-m", "gainboard.evaluation.apart"],
+        children.command("gainboard.evaluation.apart"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, **_ONE_THREAD, "PYTHONPATH": paths},
+        env=children.environment(),
         pass_fds=files,
         start_new_session=True,  # Ctrl+C in a terminal is for the server
     )

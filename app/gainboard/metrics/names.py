@@ -87,7 +87,7 @@ def find(name: str, *, bare: bool) -> Spelling:
     found = _numbered(known, *numbered.groups()) if numbered else known.get(name)
     if found is None or name.lower().endswith((NUMBERED, VALUED)):
         nearest = ", ".join(known.nearest(name))
-        hint = f"Did you mean {nearest}?" if nearest else "`gainboard metrics` (GET /v1/metrics) lists all metrics."
+        hint = f"Did you mean {nearest}?" if nearest else "docs/metrics.md and GET /v1/metrics list all metrics."
         raise BadExpression(f"there is no metric {name!r}. {hint}")
     return found
 

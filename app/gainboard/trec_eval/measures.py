@@ -14,7 +14,7 @@ import numpy as np
 
 from gainboard.trec_eval.files import UNJUDGED, UNPOOLED
 from gainboard.trec_eval.parameters import Pairs, Reader, cutoffs, nothing, numbers, pairs, shares
-from gainboard.trec_eval.topic import Floats, Gains, Topic, discounted, total
+from gainboard.trec_eval.topic import Floats, Gains, Topic, discounted, given_gains, total
 
 Form: TypeAlias = Literal["mean", "sum", "geometric", "queries", "run", "text"]
 """The value over all topics: a mean; a sum, a whole number; a geometric mean of what is printed for no topic; the
@@ -374,7 +374,7 @@ def _rbp(topic: Topic, given: Pairs) -> Value:
     """
     persistence, gains = _persistence(given), topic.gains(given).by_rank
     values = dict(enumerate(map(float, range(len(topic.counts)))))
-    values |= {int(name): value for name, value in reversed(given) if name.lstrip("+-").isdigit()}
+    values |= given_gains(given)
     low, high = min([0.0, *values.values()]), max([0.0, *values.values()])
     if low < 0 or high > 1:
         judged = np.isin(topic.levels, list(values))

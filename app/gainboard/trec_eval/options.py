@@ -6,6 +6,7 @@ need it are imported inside functions.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from getopt import GetoptError, gnu_getopt
@@ -123,11 +124,11 @@ def _take(options: Options, name: str, value: str) -> None:
         case "J":
             options.judged_only = True
         case "l":
-            options.threshold = whole_number(value.encode())
+            options.threshold = whole_number(os.fsencode(value))
         case "N":
-            options.documents = whole_number(value.encode())
+            options.documents = whole_number(os.fsencode(value))
         case "M":
-            options.most = whole_number(value.encode())
+            options.most = whole_number(os.fsencode(value))
         case "R":
             options.rel_format = value
         case "T":
@@ -140,9 +141,9 @@ def _take(options: Options, name: str, value: str) -> None:
 
 def _take_debugging(options: Options, value: str) -> None:
     level, dot, topic = value.partition(".")
-    if whole_number(level.encode()) > 0:
+    if whole_number(os.fsencode(level)) > 0:
         raise Exit("trec_eval: -D is not supported: Gainboard prints no steps of a computation", 1)
-    options.topic = topic.encode() if dot else None
+    options.topic = os.fsencode(topic) if dot else None
 
 
 def _mark(options: Options, given: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -34,7 +35,7 @@ def cutoffs(*default: int) -> Reader:
     """Return a reader of ranks: one value of the measure for each, in ascending order."""
 
     def read(name: str, text: str | None) -> Parameters:
-        ranks = list(default) if text is None else sorted(whole_number(each.encode()) for each in text.split(","))
+        ranks = list(default) if text is None else sorted(whole_number(os.fsencode(each)) for each in text.split(","))
         if ranks[0] <= 0:
             raise BadParameters("trec_eval: Negative cutoff detected")
         _require_different(ranks)
@@ -69,12 +70,12 @@ def pairs(name: str, text: str | None) -> Parameters:
         return Parameters((), [name])
     _require_pairs(text)
     words = text.split(",")
-    found = [(before, number(after.encode())) for before, _, after in (word.partition("=") for word in words)]
+    found = [(before, number(os.fsencode(after))) for before, _, after in (word.partition("=") for word in words)]
     return Parameters(found, [f"{name}_{text}"])
 
 
 def _numbers(text: str) -> list[float]:
-    return [number(word.encode()) for word in text.split(",")]
+    return [number(os.fsencode(word)) for word in text.split(",")]
 
 
 def _require_different(values: Sequence[float]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, cmp_to_key
 from typing import NamedTuple
@@ -9,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.trec_eval.numerals import whole_number
 from gainboard.trec_eval.parameters import Pairs
 
 Floats = NDArray[np.float64]
@@ -79,7 +79,7 @@ class Topic:
 
     def gains(self, pairs: Pairs) -> Gains:
         """Return the gains: the levels, or what the pairs of level and gain say. Levels below 0 have none."""
-        given = {whole_number(name.encode()): value for name, value in reversed(pairs) if _is_whole(name)}
+        given = given_gains(pairs)
         if not given:
             ideal = np.repeat(np.arange(1, len(self.counts)), self.counts[1:])[::-1]
             return Gains(np.maximum(self.levels, 0).astype(float), ideal.astype(float))
@@ -102,8 +102,9 @@ class Topic:
         return np.array(ideal)
 
 
-def _is_whole(name: str) -> bool:
-    return name.removeprefix("-").removeprefix("+").isdigit()
+def given_gains(pairs: Pairs) -> dict[int, float]:
+    """Return the gains that a measure's parameters give, by level. Of two for one level, the first counts."""
+    return {int(name): value for name, value in reversed(pairs) if re.fullmatch("[+-]?[0-9]+", name)}
 
 
 def total(values: Floats | Sequence[float]) -> float:

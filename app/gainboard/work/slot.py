@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from pathlib import Path
 from threading import Event, Thread
 
-import gainboard
+from gainboard import children
 from gainboard.store.database import Database
 from gainboard.store.job_records import Claim
 from gainboard.work.process import Reply
 
 IDLE_SECONDS = 60.0
 """Seconds after which a process without work ends, to free its memory."""
-_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
 
 
 class Slot:
@@ -106,18 +102,15 @@ class Slot:
         return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
     def _start(self) -> None:
-        folder = str(Path(gainboard.__file__).parent.parent)
-        paths = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
         self._ended = Event()
         with _deaf_children():
             self._process = subprocess.Popen(
-                # With -P, Python does not import modules from the folder in which the service was started.
-                [sys.executable, "-P", "-m", "gainboard.work.process"],
+                children.command("gainboard.work.process"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
                 encoding="utf-8",
-                env={**os.environ, **_ONE_THREAD, "PYTHONPATH": paths},
+                env=children.environment(),
                 start_new_session=True,
             )
         Thread(target=self._listen, args=(self._process, self._ended), daemon=True).start()

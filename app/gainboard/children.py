@@ -1,0 +1,20 @@
+"""Processes that run a module of ours: readers of large files, jobs, the compiler."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module. It imports nothing from the folder in which this process was started."""
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of the command: it finds our modules, and libraries use one thread each."""
+    paths = filter(None, (str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH")))
+    return {**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
