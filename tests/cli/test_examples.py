@@ -23,7 +23,7 @@ from gainboard.cli import main
 from gainboard.cli.command import Command, Group
 from gainboard.cli.parsing import every_command
 from tests.conftest import ADMIN, Service, new_settings, serving
-from tests.outside import ROOT, outside
+from tests.outside import ROOT, SOURCE, outside
 from tests.test_readme import running
 
 pytestmark = pytest.mark.outer
@@ -143,6 +143,14 @@ def test_an_example_works(
         code, (said, complaint) = main(shlex.split(line)[1:]), capfd.readouterr()
     assert code == 0, complaint
     assert said or ">" in line or any(path.name not in os.listdir(folder) for path in own.iterdir())
+
+
+def test_every_command_that_a_text_names_is_there() -> None:
+    known = {each.name.split()[0] for each in every_command()}
+    texts = [*SOURCE.rglob("*.py"), *SOURCE.rglob("*.html"), *ROOT.glob("docs/*.md"), ROOT / "README.md"]
+    named = {(path.name, word) for path in texts for word in re.findall(r"`gainboard ([a-z][\w_-]*)", path.read_text())}
+    assert len(named) > 50
+    assert {(path, word) for path, word in named if word not in known} == set()
 
 
 def test_every_command_or_one_of_its_group_has_an_example() -> None:

@@ -167,7 +167,8 @@ class TwoFiles:
         """Yield the fault in its file, or in both files if it is in lines of both."""
         last = fault.last_line or fault.line
         if fault.line is None or last is None or last <= self._lines:
-            yield fault
+            is_of_second = fault.line is None and fault.code == "bad-probability"
+            yield replace(fault, file=self._second) if is_of_second else fault
             return
         if fault.line <= self._lines:
             yield replace(fault, last_line=self._lines if self._lines > fault.line else None)

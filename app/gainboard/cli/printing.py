@@ -37,7 +37,7 @@ _WEIGHTS = {"bold": "\033[1m", "italic": "\033[3m"}
 _PLAIN = "\033[0m"
 FILE_HINTS = {
     "ambiguous-columns": "Name the columns with --columns, and the levels with --levels, for example --levels B,A,S",
-    "bad-level": "Name the levels with --levels, for example --levels B,A,S",
+    "bad-level": "Levels are whole numbers, or the names that --levels lists, lowest first, for example --levels B,A,S",
 }
 """The option that helps against a fault, by the fault's code, where options say how files are read."""
 COLLECTION_HINTS = {

@@ -235,7 +235,7 @@ class _Reading:
             self._faults.add("bad-probability", problem, topic=topic)
         probability = np.array([given.get(name, 0.0) for name in names])
         total = float(probability.sum())
-        if abs(total - 1) > _ROUNDING and not missing:
+        if abs(total - 1) > _ROUNDING + 1e-9 and not missing:
             intents = f"the intents of topic {quoted(topic)}"
             problem = f"the probabilities of {intents} add up to {total:g}. They must add up to 1"
             self._faults.add("bad-probability", problem, topic=topic)

@@ -99,7 +99,7 @@ def _tables(text: Text) -> Iterator[Table]:
 
 def _known(columns: str) -> str:
     if columns not in LAYOUTS:
-        message = f"columns={columns[:60]!r} is not a layout of qrels. Available: {', '.join(LAYOUTS)}"
+        message = f"columns={columns[:60]!r} is not a layout of qrels without intents. Available: {', '.join(LAYOUTS)}"
         raise InvalidRequest.at("query.columns", "unknown-columns", message)
     return columns
 

@@ -120,10 +120,11 @@ class ReportKind(AnyKind[P]):
     reference: str
     plan: Callable[[About, P], Iterable[Needed | LeftOut]]
     lay_out: Callable[[JobResults, P], Iterable[Laid]]
+    example_collection: str = "demo"
 
     def example(self) -> dict[str, Any]:
         """Return a body that asks for this kind."""
-        return {"name": self.name, "collections": ["demo"]}
+        return {"name": self.name, "collections": [self.example_collection]}
 
 
 CATALOGUE: KindCatalogue[ReportKind[Any]] = KindCatalogue("gainboard.work.reports")

@@ -148,7 +148,8 @@ def test_the_note_about_a_level_names_what_the_command_has(campaign: Campaign, f
     assert capsys.readouterr().out.splitlines()[-2].startswith(note)
     assert main(["score", "bad.txt", "run.txt", "--levels", "2"]) == 1
     assert capsys.readouterr().err.endswith(
-        "note: bad-level: Name the levels with --levels, for example --levels B,A,S\n"
+        "note: bad-level: Levels are whole numbers, or the names that --levels lists, lowest first, for example "
+        "--levels B,A,S\n"
     )
 
 
@@ -167,7 +168,12 @@ def test_faults_of_probabilities_have_the_name_and_lines_of_their_file(
     assert capsys.readouterr().err == absent
     assert main(["qrels", "put", "absent.txt", "--iprob", "iprob.txt"]) == 1
     assert capsys.readouterr().err == absent
-    (folder / "iprob.txt").write_text("1 1 0.5\n1 2 0.5\n")
+    (folder / "iprob.txt").write_text("1 1 0.5\n1 2 0.4\n")
+    assert main([*put, "iprob.txt"]) == 1
+    assert capsys.readouterr().err.startswith(
+        "iprob.txt: bad-probability: the probabilities of the intents of topic '1' "
+    )
+    (folder / "iprob.txt").write_text("1 1 0.5\n1 2 0.45\n")
     assert main([*put, "iprob.txt"]) == 0
 
 

@@ -101,5 +101,6 @@ WEB_TRACK_DIVERSITY = enter(
         params=WebTrackParams,
         plan=_plan,
         lay_out=_lay_out,
+        example_collection="diverse",  # the demo has no intents
     )
 )
