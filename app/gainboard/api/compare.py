@@ -38,7 +38,8 @@ class AskedComparison(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
         ),
     ] = None
     baseline: Annotated[
-        list[str], Field(max_length=100, description="Names of runs with each of which the other runs are compared")
+        list[str],
+        Field(max_length=100, description="Names of baselines: the other runs are compared with each of them"),
     ] = Field(default_factory=list)
     margin: Annotated[
         float | None,

@@ -47,7 +47,8 @@ _PROTECTION = (
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
-"""Headers by which browsers take an answer for what it is, tell no other site of it, and run nothing in it."""
+"""Headers that stop browsers from guessing the type of an answer, from telling other sites its address, and from
+running scripts in it."""
 
 
 def _protected(headers: RawHeaders) -> RawHeaders:

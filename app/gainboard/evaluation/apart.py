@@ -57,7 +57,8 @@ def apart(function: Callable[..., T], *arguments: Any, files: Sequence[int] = ()
             process.kill()  # it has answered, or nobody waits for it
     if not answer:
         raise OutOfMemory(
-            "The process that read this file ended before its time. Nothing was stored. Send the file again later."
+            "The server stopped reading this file, probably because memory ran out. Nothing was stored. Send the file "
+            "again later."
         )
     value, error = pickle.loads(answer)
     if error is not None:

@@ -58,9 +58,12 @@ def missing_topics(view: View, topics: Container[str]) -> int | None:
     return len(set(view.collection.topics).difference(topics))
 
 
-def missing_topics_of(tx: Transaction, view: View, run: Run) -> int | None:
-    """Return the number of declared topics that a stored run lacks; None if no topics are declared."""
-    return missing_topics(view, unpack_names(runs.topics(tx, run.id))) if view.collection.topics else None
+def missing_topics_of(tx: Transaction, view: View, stored: Sequence[Run]) -> dict[int, int | None]:
+    """Return the number of declared topics that each stored run lacks, by its id; None if no topics are declared."""
+    ids = [run.id for run in stored]
+    if not view.collection.topics:
+        return dict.fromkeys(ids)
+    return {run_id: missing_topics(view, unpack_names(packed)) for run_id, packed in runs.topics(tx, ids)}
 
 
 def why_unscored(view: View, missing: int | None) -> str | None:
@@ -87,7 +90,8 @@ def used(tx: Transaction, view: View, team_id: int) -> int:
     if not labels:
         return answers.count(tx, team_id)
     live = runs.page(tx, view.collection.id, team_id=team_id)
-    scorable = [run.id for run in live if why_unscored(view, missing_topics_of(tx, view, run)) is None]
+    missing = missing_topics_of(tx, view, live)
+    scorable = [run.id for run in live if why_unscored(view, missing[run.id]) is None]
     return answers.count(tx, team_id, labels, scorable)
 
 

@@ -62,7 +62,7 @@ def limit(
             "While the judgments are hidden, only means over all topics are shown. Leave out per_topic.",
             presets=policy.presets,
         )
-    missing = {run.id: missing_topics_of(tx, view, run) for run in chosen}
+    missing = missing_topics_of(tx, view, chosen)
     withheld = {run.name: why for run in chosen if (why := why_unscored(view, missing[run.id]))}
     given = [run for run in chosen if run.name not in withheld]
     return given, Disclosure(policy.decimals, missing, withheld)

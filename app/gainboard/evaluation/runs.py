@@ -254,7 +254,7 @@ def _topic_warnings(tx: Transaction, view: View, run: Run, judging: Judging | No
     if judging is not None:
         unknown, missing, of = judging.topics_unknown, judging.topics_missing, "qrels"
     elif view.collection.topics:
-        declared, own = set(view.collection.topics), set(unpack_names(runs.topics(tx, run.id)))
+        declared, own = set(view.collection.topics), set(unpack_names(dict(runs.topics(tx, [run.id]))[run.id]))
         unknown, missing, of = len(own - declared), len(declared - own), "collection"
     else:
         would_see_scores = view.sees_scores and not view.sees_free_scores

@@ -36,8 +36,6 @@ def _no_scores(metric: Any, gains: GainSetting, cutoff: int) -> Scores:
 class IntentRankings:
     """The rankings of some runs by intent: m runs, n topics and p intents of all topics together."""
 
-    graded = False
-
     def __init__(
         self,
         runs: JudgedRuns,
@@ -114,8 +112,6 @@ class IntentRankings:
 
 class GradedIntentRankings(IntentRankings):
     """The rankings of some runs by intent, with the global gains of documents: expected gains over the intents."""
-
-    graded = True
 
     @cached_property
     def undefined(self) -> NDArray[np.bool_]:

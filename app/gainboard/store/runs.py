@@ -17,6 +17,8 @@ from gainboard.store.tables import answers, blobs, judged_runs, teams
 from gainboard.store.tables import runs as table
 
 RUNS_AT_ONCE = 10_000
+_TOPICS_AT_ONCE = 100
+"""The number of runs whose topics are in memory at once: a run may have 100,000."""
 """The most rows in one statement, because databases limit the number of its parameters."""
 PRUNED_AT_ONCE = 100
 FREE_TO_WITHDRAW = timedelta(minutes=10)
@@ -98,10 +100,11 @@ def of_ids(tx: Transaction, run_ids: Sequence[int]) -> list[Run]:
     return [found[run_id] for run_id in run_ids]
 
 
-def topics(tx: Transaction, run_id: int) -> bytes:
-    """Return the packed names of the run's topics."""
-    packed: bytes = tx.execute(select(table.c.topics).where(table.c.id == run_id)).scalar_one()
-    return packed
+def topics(tx: Transaction, run_ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """Yield the id of each of the runs, in any order, with the packed names of its topics."""
+    for start in range(0, len(run_ids), _TOPICS_AT_ONCE):
+        these = table.c.id.in_(run_ids[start : start + _TOPICS_AT_ONCE])
+        yield from map(tuple, tx.execute(select(table.c.id, table.c.topics).where(these)))
 
 
 def sent(tx: Transaction, team_ids: Sequence[int], since: datetime | None = None) -> dict[int, int]:

@@ -94,10 +94,11 @@ class ShownComparison(Model):
         "paired t-test over the others is not significant; empty if the difference is not significant"
     )
     turning_topics: list[str] = Field(
-        description="The topics without any one of which the mean difference has another sign, or is 0"
+        description="Topics that decide the sign: without any one of them, the mean difference changes its sign or is 0"
     )
     tipping_topics: list[str] = Field(
-        description="The topics without any one of which the paired t-test is on the other side of `alpha`"
+        description="Topics that decide the significance: without any one of them, the paired t-test is on the other "
+        "side of `alpha`"
     )
 
 

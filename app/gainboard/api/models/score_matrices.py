@@ -20,8 +20,8 @@ class ShownMatrix(Model):
     direction: Direction = Field(description="Whether higher or lower scores are better")
     low: float | None = Field(description="The lowest score that is possible; null without a range")
     high: float | None
-    missing: str | None = Field(description="What was said of missing scores: a number, `zero` or `drop-topic`")
-    filled: int = Field(description="Number of missing scores that got the value that was said")
+    missing: str | None = Field(description="The rule for missing scores: a number, `zero` or `drop-topic`")
+    filled: int = Field(description="Number of missing scores that the rule filled")
     dropped: list[str] = Field(description="Topics that were left out because a run had no score")
     runs: int
     topics: int
