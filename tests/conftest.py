@@ -140,6 +140,9 @@ def new_schema(url: str) -> Iterator[str]:
 class Service:
     """A running Gainboard, and clients of it."""
 
+    application: FastAPI
+    """What is served, if it is served in this process."""
+
     def __init__(self, url: str) -> None:
         self.url = url
         self._clients: list[httpx.Client] = []
@@ -213,6 +216,7 @@ def running(application: FastAPI, root_path: str = "") -> Iterator[Service]:
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     service = Service(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    service.application = application
     try:
         # A start completes routes that all applications of this process share: no second one may begin meanwhile.
         assert server.start_ended.wait(60)

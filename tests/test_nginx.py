@@ -277,7 +277,7 @@ class Echo:
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self.thread = threading.Thread(target=self.answer)
+        self.thread = threading.Thread(target=self.answer, daemon=True)
         self.thread.start()
 
     def answer(self) -> None:

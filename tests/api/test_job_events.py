@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -16,6 +15,7 @@ from tests.api.campaign import refused
 from tests.api.conforms import faults
 from tests.api.laboratory import LONG, Laboratory
 from tests.conftest import ADMIN, Service, description, new_settings, serving
+from tests.waiting import until
 
 pytestmark = pytest.mark.outer
 
@@ -120,7 +120,8 @@ def test_followers_who_leave_leave_nothing_behind(still: Laboratory) -> None:
     for _ in range(50):  # more than there are threads or connections
         with still.organiser.stream("GET", f"{url}/events") as answer:
             assert next(_events(answer))["state"] == "queued"
-    assert still.organiser.get("/readyz", timeout=10).status_code == 200
+    until(lambda: still.service.application.state.watch.waiting == 0)
+    assert still.organiser.get("/readyz").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/events", "?wait=30"])
@@ -132,7 +133,7 @@ def test_a_server_that_stops_does_not_wait_for_those_who_wait(tmp_path: Path, pa
         client = httpx.Client(base_url=service.url, headers=dict(lab.organiser.headers), timeout=60)
         waiting = Thread(target=lambda: got.append(client.get(url + path).text))
         waiting.start()
-        time.sleep(0.3)  # until it is waited for, of which the server gives no sign
+        until(lambda: service.application.state.watch.waiting)
     waiting.join()
     client.close()
     assert '"state":"queued"' in got[0]  # answered whole, and not cut off when the server had waited long enough

@@ -54,7 +54,7 @@ def through_a_pipe(path: Path) -> io.BufferedReader:
         with os.fdopen(writing, "wb") as end:
             end.write(RUN.encode())
 
-    Thread(target=write).start()
+    Thread(target=write, daemon=True).start()
     return os.fdopen(reading, "rb")
 
 
@@ -63,7 +63,7 @@ def through_a_named_pipe(content: bytes) -> Callable[[Path], Path]:
 
     def make(path: Path) -> Path:
         os.mkfifo(path)
-        Thread(target=path.write_bytes, args=[content]).start()
+        Thread(target=path.write_bytes, args=[content], daemon=True).start()
         return path
 
     return make

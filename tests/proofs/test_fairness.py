@@ -20,8 +20,9 @@ def test_short_jobs_are_next_and_two_teams_share_evenly() -> None:
     with ExitStack() as stack:
         fleet = Fleet(stack, RUNS, workers=1)
         long = fleet.ask(0, 0, LONG, CHUNK_SECONDS)
-        # One chunk is worked when the job comes, and one more may begin between the count and the request.
-        assert max(each.overtaken_by for each in starts(fleet, long, 3, lambda: None)) <= 2
+        # One chunk is worked when the job comes. A few more may begin between the count and the request, on a machine
+        # where both take longer than a chunk; all 40 would be unfair.
+        assert max(each.overtaken_by for each in starts(fleet, long, 3, lambda: None)) <= 5
         assert not fleet.bench.job(long).is_over
         fleet.bench.cancel(long)
         several = [

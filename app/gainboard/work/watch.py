@@ -36,6 +36,11 @@ class Watch:
         self._look: asyncio.Task[None] | None = None
         self._is_closed = False
 
+    @property
+    def waiting(self) -> int:
+        """The number of requests that wait for a change."""
+        return len(self._waiting)
+
     def close(self) -> None:
         """Wake all waiting requests with the last known state, because the server stops. From now on nobody waits."""
         self._is_closed = True
