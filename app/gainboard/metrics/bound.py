@@ -122,8 +122,7 @@ class BoundMetric:
     @property
     def is_bounded(self) -> bool:
         """True if all scores are in [0, 1]."""
-        # The Average Distance Measure is in [0, 1] only if it scales both kinds of scores; raw scores have no range.
-        return self.metric.bounded and "raw" not in self.parameters.values()
+        return self.span <= 1.0  # only raw scores of ADM may be negative, and their span has no end
 
     @property
     def span(self) -> float:
