@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.api.campaign import QRELS, RUN, WORSE, Campaign, judged, refused, run_text
@@ -50,6 +52,9 @@ def test_names_of_another_tool_mean_what_it_computes_whatever_the_query_says(sha
     unknown = campaign.organiser.get(f"{campaign.path}/scores", params={"names": "ir_measures", "metric": "NumRelRet"})
     assert refused(unknown) == (422, "bad-expression")
     assert unknown.json()["detail"].startswith("NumRelRet of ir_measures is not here.")
+    wrong = campaign.organiser.get(f"{campaign.path}/scores", params={"names": "ntcireval", "metric": "RBP(rbp=2)"})
+    assert refused(wrong) == (422, "bad-expression")
+    assert re.match(r"RBP\(rbp=2\) means RBP\(.*p=2\): p=2: must be a number > 0, < 1", wrong.json()["detail"])
     by_ntcireval = campaign.scores("Q-measure@0005", names="ntcireval", gains="5:1")
     assert by_ntcireval["metrics"] == ["Q(beta=1,gains=5:1,recall_base=cutoff)@5"]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.errors import BadExpression, BadGains
 from gainboard.evaluation.custom_metrics import NO_CUSTOM, CustomMetric, CustomMetrics, customs_of, is_custom
 from gainboard.evaluation.judging import JudgedTopics, nothing_retrieved
 from gainboard.metrics import BoundMetric, JudgedRuns, Names, Scale, expand, resolve, score_all, translate
@@ -53,10 +54,23 @@ def bind_all(
         if is_custom(ours):
             metric: BoundMetric = custom.resolve(ours)
         else:
-            metric = resolve(ours, scale, query=query, collection={"gains": gains})
+            metric = _resolve(expression, ours, scale, query, {"gains": gains})
         asked[expression] = metric.label
         metrics.setdefault(metric.label, metric)
     return list(metrics.values()), asked
+
+
+def _resolve(
+    expression: str, ours: str, scale: Scale, query: Mapping[str, str], collection: Mapping[str, str]
+) -> BoundMetric:
+    """Return the metric of our expression. A message about it also has the expression of the request."""
+    try:
+        return resolve(ours, scale, query=query, collection=collection)
+    except (BadExpression, BadGains) as error:
+        if expression == ours:
+            raise
+        link = " means " if error.message.startswith(ours) else ": "
+        raise type(error)(f"{expression}{link}{error.message}") from error
 
 
 def undefined(bound: Sequence[BoundMetric], topics: JudgedTopics) -> NDArray[np.bool_]:
