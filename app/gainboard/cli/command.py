@@ -37,15 +37,19 @@ class Command:
     run: Callable[[argparse.Namespace], int]
     options: Options = _no_options
     examples: Sequence[Example] = ()
+    reads_options: bool = False
+    """True if `run` reads its options itself: all words are arguments, also those that begin with a hyphen."""
 
     def add_to(self, commands: Any) -> None:
         """Add the command's parser to an argparse group of subparsers."""
+        own = {"prefix_chars": "\0", "add_help": False} if self.reads_options else {}
         parser = commands.add_parser(
             self.name,
             help=short(self.help),
             description=cleandoc(self.run.__doc__ or ""),
             epilog=_epilog(self.examples),
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            **own,
         )
         self.options(parser)
         parser.set_defaults(run=self.run)

@@ -32,4 +32,5 @@ COMMAND = Command(
         Example("gainboard trec_eval -l2 -m ndcg.1=3,2=9 -m bpref qrels.txt run.txt", "level 2 is the lowest relevant"),
         Example("gainboard trec_eval -h -m ndcg", "explains a measure"),
     ],
+    reads_options=True,
 )
