@@ -17,9 +17,9 @@ from gainboard.store.tables import answers, blobs, judged_runs, teams
 from gainboard.store.tables import runs as table
 
 RUNS_AT_ONCE = 10_000
+"""The most rows in one statement, because databases limit the number of its parameters."""
 _TOPICS_AT_ONCE = 100
 """The number of runs whose topics are in memory at once: a run may have 100,000."""
-"""The most rows in one statement, because databases limit the number of its parameters."""
 PRUNED_AT_ONCE = 100
 FREE_TO_WITHDRAW = timedelta(minutes=10)
 """The time after its upload in which a run that was never scored can be withdrawn at no cost."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.trec_eval.numerals import whole_number
 from gainboard.trec_eval.parameters import Pairs
 
 Floats = NDArray[np.float64]
@@ -104,7 +105,8 @@ class Topic:
 
 def given_gains(pairs: Pairs) -> dict[int, float]:
     """Return the gains that a measure's parameters give, by level. Of two for one level, the first counts."""
-    return {int(name): value for name, value in reversed(pairs) if re.fullmatch("[+-]?[0-9]+", name)}
+    is_level = re.compile("[+-]?[0-9]+").fullmatch
+    return {whole_number(name.encode()): value for name, value in reversed(pairs) if is_level(name)}
 
 
 def total(values: Floats | Sequence[float]) -> float:
