@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
-from gainboard.exhibits import Cell, Column, Marked, Share, Table, Value, csv_line
+from gainboard.exhibits import Cell, Column, Level, Marked, Share, Table, Value, csv_line
 from gainboard.exhibits.tables import Align, is_undefined, value_of
 
 if TYPE_CHECKING:  # commands on files print tables, too, and start without Pydantic
@@ -185,6 +185,8 @@ def _text(value: Value, column: Column) -> str:
         return "-"
     if isinstance(value, Share):
         return f"{value.count}/{value.of}={_number(float(value), column.digits or 0, percent=True)}"
+    if isinstance(value, Level) and value.bound:
+        return value.bound
     if isinstance(value, int) and column.digits is None and not column.percent:
         return f"{value:,}"
     return _number(float(value), column.digits, column.percent)

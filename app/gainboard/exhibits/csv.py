@@ -11,7 +11,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from gainboard.exhibits.tables import Cell, LongTable, Marked, MarkStyle, Share, Table, Value, is_undefined, value_of
+from gainboard.exhibits.tables import (
+    Cell,
+    Level,
+    LongTable,
+    Marked,
+    MarkStyle,
+    Share,
+    Table,
+    Value,
+    is_undefined,
+    value_of,
+)
 
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r", "\n")
 _MARKED = {"bold": "marked", "italic": "second marked"}
@@ -62,7 +73,7 @@ def _field(value: Value) -> str:
     if is_undefined(value):
         return ""
     # float() first, because the repr of NumPy's own floats contains the name of the type.
-    return repr(float(value)) if isinstance(value, float | Share) else str(value)
+    return repr(float(value)) if isinstance(value, float | Level | Share) else str(value)
 
 
 def _marked(headings: Sequence[str], row: Sequence[Cell], style: MarkStyle) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from gainboard.exhibits.tables import Align, Cell, Column, Marked, Share, Table, Value, is_undefined, value_of
+from gainboard.exhibits.tables import Align, Cell, Column, Level, Marked, Share, Table, Value, is_undefined, value_of
 from gainboard.exhibits.tex import tex
 
 _LETTER = {"left": "l", "centre": "c", "right": "r"}
@@ -242,7 +242,9 @@ def _value(value: Value, column: Column) -> str:
         return "--"
     if isinstance(value, Share):
         return f"{value.count}/{value.of}={_number(float(value), 0 if column.digits is None else column.digits, True)}"
-    if isinstance(value, float) or column.digits is not None or column.percent:
+    if isinstance(value, Level) and value.bound:
+        return f"${value.bound}$"
+    if isinstance(value, float | Level) or column.digits is not None or column.percent:
         return _number(float(value), column.digits, column.percent)
     return str(value).replace("-", "$-$")
 

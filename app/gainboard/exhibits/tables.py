@@ -26,7 +26,28 @@ class Share:
         return self.count / self.of if self.of else math.nan
 
 
-Value = str | int | float | Share | None
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The achieved significance level of a test, and the number of its resamples; None if it drew nothing.
+
+    If no resample reaches a difference, the level is 0 as a number, and in print less than the share of one resample.
+    """
+
+    asl: float
+    resamples: int | None
+
+    def __float__(self) -> float:
+        return self.asl
+
+    @property
+    def bound(self) -> str | None:
+        """The printed level, such as `< 0.001`, if no resample reached the difference; else None."""
+        if self.asl != 0 or not self.resamples:
+            return None
+        return f"< {1 / self.resamples:.{len(str(self.resamples))}f}".rstrip("0")
+
+
+Value = str | int | float | Share | Level | None
 """The content of a cell. None and NaN both mean undefined: an empty cell in CSV, a dash in print."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Numbers, Panel
-from gainboard.exhibits.tables import Marked, Share, Table, Value, value_of
+from gainboard.exhibits.tables import Level, Marked, Share, Table, Value, value_of
 
 Json = dict[str, Any]
 
@@ -54,7 +54,7 @@ def _marks(table: Table) -> Iterator[Json]:
 def _cell(value: Value) -> Any:
     if isinstance(value, Share):
         return {"count": value.count, "of": value.of, "share": _number(float(value))}
-    return _number(value) if isinstance(value, float) else value
+    return _number(float(value)) if isinstance(value, float | Level) else value
 
 
 def _curves(panel: Panel) -> Json:
