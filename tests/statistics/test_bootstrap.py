@@ -35,7 +35,7 @@ def test_worked_examples_have_their_levels_and_differences(name: str) -> None:
     found = paired_bootstrap(z, resample_counts(resamples, n), [float(alpha) for alpha in case["diff"]])
     assert len(resamples) == case["B"]
     assert found["asl"].tolist() == [case["ASL"]]
-    assert found["estimated_differences"][:, 0] == pytest.approx(list(case["diff"].values()), abs=1e-14)
+    assert found["estimated_differences"][:, 0, 0] == pytest.approx(list(case["diff"].values()), abs=1e-14)
 
 
 @pytest.mark.parametrize(("pair", "own"), [("XY", 0.04995), ("YZ", 0.5245), ("XZ", 0.12475)])
@@ -53,7 +53,7 @@ def test_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -> None:
     found = paired_bootstrap(z, resample_counts(resamples, z.shape[1]), ALPHAS, largest=True)
     asl, estimated = zip(*(plain_paired(row, resamples) for row in z), strict=True)
     assert found["asl"].tolist() == list(asl)
-    assert found["estimated_differences"] == pytest.approx(np.transpose(estimated), abs=1e-12)
+    assert found["estimated_differences"] == pytest.approx(np.moveaxis(np.array(estimated), 0, -1), abs=1e-12)
 
 
 @kinds
@@ -63,7 +63,9 @@ def test_unpaired_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -
     found = unpaired_bootstrap(scores, (resample_counts(drawn[0], n), resample_counts(drawn[1], n)), ALPHAS)
     plain = [plain_unpaired(x, y, *drawn) for x, y in combinations(scores, 2)]
     assert found["asl"].tolist() == [asl for asl, _ in plain]
-    assert found["estimated_differences"] == pytest.approx(np.transpose([found for _, found in plain]), abs=1e-12)
+    assert found["estimated_differences"] == pytest.approx(
+        np.moveaxis(np.array([found for _, found in plain]), 0, -1), abs=1e-12
+    )
 
 
 @kinds
@@ -76,12 +78,12 @@ def test_max_t_counts_the_resamples_whose_own_t_is_infinite_or_whose_largest_fin
     drawn = np.array([[abs(t(row - row.mean(), resample)) for resample in resamples] for row in z])
     largest = np.where(np.isinf(drawn), 0, drawn).max(axis=0)
     own = [abs(t(row, np.arange(len(row)))) for row in z]
-    counted = [
-        sum(math.isinf(each) or reaches(most, observed) for each, most in zip(row, largest, strict=True)) / 200
+    counts = [
+        sum(math.isinf(each) or reaches(most, observed) for each, most in zip(row, largest, strict=True))
         for row, observed in zip(drawn, own, strict=True)
     ]
     adjusted = max_t(found["observed"], found["largest"], found["infinite_counts"], found["infinite_resamples"])
-    assert adjusted.tolist() == counted
+    assert adjusted.tolist() == [(1 + count) / 201 for count in counts]
     assert (adjusted >= found["asl"]).all()
 
 
@@ -106,7 +108,7 @@ def test_as_many_pairs_as_need_several_pieces_give_what_each_gives_alone() -> No
     alone = [paired_bootstrap(z[pair : pair + 1], counts, (0.05,)) for pair in range(len(z))]
     assert together["asl"].tolist() == [found["asl"][0] for found in alone]
     assert together["estimated_differences"][0] == pytest.approx(
-        [found["estimated_differences"][0, 0] for found in alone], abs=1e-14
+        np.concatenate([found["estimated_differences"][0] for found in alone], axis=-1), abs=1e-14
     )
 
 
@@ -132,13 +134,13 @@ def reaches(each: float, observed: float) -> bool:
     return each >= observed * (1 - 1e-9)
 
 
-def plain_paired(z: Floats, resamples: Indices) -> tuple[float, list[float]]:
+def plain_paired(z: Floats, resamples: Indices) -> tuple[float, list[list[float]]]:
     w = z - mean(z.tolist())
     drawn = [(abs(t(w, resample)), abs(mean(w[resample].tolist()))) for resample in resamples]
     return plain_summary(abs(t(z, np.arange(len(z)))), drawn)
 
 
-def plain_unpaired(x: Floats, y: Floats, first: Indices, second: Indices) -> tuple[float, list[float]]:
+def plain_unpaired(x: Floats, y: Floats, first: Indices, second: Indices) -> tuple[float, list[list[float]]]:
     u, v = x - mean(x.tolist()), y - mean(y.tolist())
     drawn = [welch(u[one].tolist(), v[two].tolist()) for one, two in zip(first, second, strict=True)]
     return plain_summary(welch(x.tolist(), y.tolist())[0], drawn)
@@ -151,7 +153,10 @@ def welch(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     return (difference / error if error > 1e-12 else math.inf), difference
 
 
-def plain_summary(observed: float, drawn: list[tuple[float, float]]) -> tuple[float, list[float]]:
+def plain_summary(observed: float, drawn: list[tuple[float, float]]) -> tuple[float, list[list[float]]]:
     asl = sum(reaches(each, observed) for each, _ in drawn) / len(drawn)
     order = sorted(range(len(drawn)), key=lambda place: (-float(f"{drawn[place][0]:.9g}"), place))
-    return asl, [drawn[order[max(1, math.ceil(len(drawn) * alpha - 1e-9)) - 1]][1] for alpha in ALPHAS]
+    errors = [2 * math.sqrt(alpha * (1 - alpha) / len(drawn)) for alpha in ALPHAS]
+    shares = [(alpha, alpha - error, min(1, alpha + error)) for alpha, error in zip(ALPHAS, errors, strict=True)]
+    ranks = [[max(1, math.ceil(len(drawn) * share - 1e-9)) for share in own] for own in shares]
+    return asl, [[drawn[order[rank - 1]][1] for rank in own] for own in ranks]

@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gainboard.statistics.bootstrap import PairedBootstrap
+from gainboard.statistics.bootstrap import PairedBootstrap, UnpairedBootstrap
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples
-from gainboard.statistics.significance import Outcome, SignificanceSettings
+from gainboard.statistics.significance import (
+    Outcome,
+    SignificanceSettings,
+    SignificanceTest,
+    every_test,
+    find_test,
+)
+from gainboard.statistics.tukey import RandomisedTukey
 
 
 @pytest.mark.parametrize("asl", [np.array([0.01, 0.04, 0.03, 0.005]), np.array([0.2, 0.2, 0.0, 1.0, 0.013, 0.2])])
@@ -23,16 +30,16 @@ def test_holms_own_order_is_that_of_the_pairs() -> None:
     assert holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
-def test_max_t_is_the_share_of_resamples_whose_largest_is_as_large() -> None:
+def test_max_t_is_the_share_of_resamples_whose_largest_is_as_large_with_one_more() -> None:
     largest, none = np.array([1.0, 4.0, 2.0, 3.0]), np.zeros(0, np.int32)
     observed = np.array([0.0, 2.0, 3.5, 4.0 + 1e-12, 5.0])
-    assert max_t(observed, largest, np.zeros(5, np.int32), none).tolist() == [1.0, 0.75, 0.25, 0.25, 0.0]
+    assert max_t(observed, largest, np.zeros(5, np.int32), none).tolist() == [1.0, 0.8, 0.4, 0.4, 0.2]
 
 
 def test_an_infinite_t_counts_for_its_own_pair_only() -> None:
     largest = np.array([1.0, 4.0, 2.0, 3.0])
     counts, resamples = np.array([0, 2, 1], np.int32), np.array([0, 1, 2], np.int32)
-    assert max_t(np.array([3.5, 3.5, 1.5]), largest, counts, resamples).tolist() == [0.25, 0.5, 0.75]
+    assert max_t(np.array([3.5, 3.5, 1.5]), largest, counts, resamples).tolist() == [0.4, 0.6, 0.8]
 
 
 def test_a_run_that_differs_from_another_on_one_topic_leaves_other_pairs_significant() -> None:
@@ -50,20 +57,53 @@ def test_a_run_that_differs_from_another_on_one_topic_leaves_other_pairs_signifi
 
 
 def _max_t_levels(outcome: Outcome) -> Floats:
-    assert outcome.observed is not None
-    assert outcome.largest is not None
-    assert outcome.infinite_counts is not None
-    assert outcome.infinite_resamples is not None
-    return max_t(outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
+    return PairedBootstrap().corrected(outcome, "max-t")
 
 
-def test_needed_resamples_are_pairs_over_alpha() -> None:
-    assert [needed_resamples(105, 0.05), needed_resamples(990, 0.01), needed_resamples(1, 0.3)] == [2100, 99_000, 4]
+def test_needed_resamples_are_more_than_pairs_over_alpha_less_one() -> None:
+    sizes = [(105, 0.05), (990, 0.01), (666, 0.01), (1, 0.3), (1, 0.9)]
+    assert [needed_resamples(*size) for size in sizes] == [2100, 99_000, 66_600, 3, 1]
 
 
-def test_fewer_resamples_than_needed_cannot_be_significant_after_holm() -> None:
-    asl = np.full(10, 1.0)
-    asl[0] = 1 / 199
-    assert holm(asl)[0] > 0.05
-    asl[0] = 1 / needed_resamples(10, 0.05)
-    assert holm(asl)[0] <= 0.05
+@pytest.mark.parametrize(("pairs", "alpha"), [(10, 0.05), (45, 0.01), (66, 0.3), (7, 0.15)])
+def test_with_fewer_resamples_none_is_significant_after_holm_and_with_so_many_one_may_be(
+    pairs: int, alpha: float
+) -> None:
+    needed = needed_resamples(pairs, alpha)
+    for resamples in (needed - 1, needed):
+        least = holm(np.concatenate(([1 / (resamples + 1)], np.ones(pairs - 1))))[0]
+        assert (least < alpha) == (resamples >= needed)
+
+
+@pytest.mark.parametrize("test", every_test(), ids=[test.name for test in every_test()])
+def test_a_level_is_above_zero_before_it_is_corrected(test: SignificanceTest) -> None:
+    # Each run is better than the one before it by the same on every topic, so no resample reaches any difference.
+    scores = np.arange(12.0)[:, np.newaxis] / 12 + np.zeros(15)
+    outcome = test.decide(scores, SignificanceSettings(resamples=99 if test.default_resamples else None))
+    adjusted = test.corrected(outcome, "holm")
+    if test.default_resamples:
+        assert adjusted.min() >= 1 / 100
+        note = test.holm_note(outcome.resamples, 66, 15, [0.05, 0.01])
+        assert note is not None
+        assert "1,320 at 0.05 and 6,600 at 0.01" in note
+    elif test.name == "t-test":
+        assert adjusted.max() == 0.0
+
+
+def test_holm_invents_no_significance_from_few_resamples() -> None:
+    # Of twenty resamples, many pairs of a whole field have none that reaches their difference.
+    scores = np.random.default_rng(8).beta(2, 3, (30, 20)) + np.linspace(0, 0.6, 30)[:, np.newaxis]
+    for test in (PairedBootstrap(), UnpairedBootstrap(), RandomisedTukey()):
+        outcome = test.decide(scores, SignificanceSettings(resamples=20))
+        assert (outcome.asl == 0).sum() > 40
+        assert (test.corrected(outcome, "holm") < 0.05).sum() == 0
+
+
+def test_enough_resamples_need_no_note() -> None:
+    assert PairedBootstrap().holm_note(1320, 66, 15, [0.05]) is None
+    assert find_test("randomisation").holm_note(2**10, 66, 10, [0.05]) is None
+    assert find_test("t-test").holm_note(None, 66, 15, [0.05]) is None
+
+
+def test_a_pair_without_a_level_is_no_comparison() -> None:
+    assert holm(np.array([0.01, np.nan, 0.04])) == pytest.approx([0.02, np.nan, 0.04], nan_ok=True)

@@ -89,3 +89,7 @@ def test_equal_runs_have_no_topic_that_decides_and_one_topic_may_be_all_there_is
     assert not tipping.any()
     assert turning[1].tolist() == [True, False, False, False, False]
     assert not turning[2].any()
+
+
+def test_runs_that_differ_on_no_topic_have_no_level() -> None:
+    assert np.isnan(tost_levels(np.zeros((1, 5)), 0.1)).all()

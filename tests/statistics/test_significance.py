@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 # Importing a family enters its tests into the catalogue.
-from gainboard.statistics import bootstrap, classical, randomisation, tukey  # noqa: F401
+from gainboard.statistics import bootstrap, bootstrap_range, classical, randomisation, tukey  # noqa: F401
 from gainboard.statistics.draws import Floats
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.significance import (
@@ -41,6 +41,7 @@ def test_the_catalogue_holds_the_tests_of_the_literature() -> None:
         "unpaired-bootstrap": 1000,
         "randomised-tukey-hsd": 5000,
         "randomisation": 10000,
+        "bootstrap-range": 10000,
     }
     assert {test.name for test in every_test()} - drawn.keys() == {"t-test", "wilcoxon", "sign"}
 

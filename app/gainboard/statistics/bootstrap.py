@@ -31,7 +31,7 @@ def paired_bootstrap(
     """Compute the paired bootstrap on `differences` [pairs, topics].
 
     `counts` [resamples, topics] says how often each topic is in each resample. Return `asl` and `observed` [pairs] and,
-    if asked for, `estimated_differences` [alphas, pairs] and what `max_t` compares.
+    if asked for, `estimated_differences` [alphas, 3, pairs] and what `max_t` compares.
     """
     parts = []
     at_once = _pairs_at_once(*counts.shape)
@@ -153,6 +153,7 @@ class PairedBootstrap(PairwiseTest, PairedTest):
     title = "Paired bootstrap hypothesis test"
     reference = "Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006"
     default_resamples = 1000
+    gives_shares = True
     gives_largest = True
 
     def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:
@@ -190,6 +191,7 @@ class UnpairedBootstrap(PairwiseTest):
     title = "Unpaired bootstrap hypothesis test"
     reference = "Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006"
     default_resamples = 1000
+    gives_shares = True
     gives_largest = True
 
     def numbers_kept(self, runs: int, topics: int, resamples: int | None = None) -> int:

@@ -21,22 +21,34 @@ NEAR = 1e-9
 def holm(asl: Floats) -> Floats:
     """Return Holm's step-down adjustment: float64 [pairs] in [0, 1], none below its `asl` [pairs].
 
+    A pair without a level, NaN, is none of the comparisons.
+
     The j-th smallest level is multiplied by m - j + 1, and no result may be below a smaller one (Holm, A simple
     sequentially rejective multiple test procedure, Scandinavian Journal of Statistics, 1979).
     """
-    order = np.argsort(asl, kind="stable")
-    factors = np.arange(len(asl), 0, -1.0)
-    adjusted = np.empty_like(asl)
+    order = np.argsort(asl, kind="stable")[: np.count_nonzero(~np.isnan(asl))]
+    factors = np.arange(len(order), 0, -1.0)
+    adjusted = np.full_like(asl, np.nan)
     adjusted[order] = np.maximum.accumulate(np.minimum(1.0, factors * asl[order]))
     return adjusted
+
+
+def levels_above_zero(shares: Floats, resamples: int) -> Floats:
+    """Return (1 + count) / (B + 1) for levels that are `shares`, count / B, of B `resamples`: float64 [pairs].
+
+    A level of 0 stays 0 whatever a correction multiplies it with, and would make a pair significant that no number of
+    resamples could tell (Phipson and Smyth, Permutation p-values should never be zero, 2010).
+    """
+    levels: Floats = (1 + np.rint(shares * resamples)) / (1 + resamples)
+    return levels
 
 
 def max_t(
     observed: Floats, largest: Floats, infinite_counts: NDArray[np.int32], infinite_resamples: NDArray[np.int32]
 ) -> Floats:
-    """Return the single-step max-T adjustment: float64 [pairs] in [0, 1], never below the pair's ASL.
+    """Return the single-step max-T adjustment: float64 [pairs] in (0, 1], (1 + count) / (1 + resamples).
 
-    A pair's level is the share of resamples in which its own t is infinite, or the largest finite t of all pairs
+    A pair's count is of the resamples in which its own t is infinite, or the largest finite t of all pairs
     reaches the pair's `observed` t [pairs] (Westfall and Young, Resampling-based multiple testing, 1993). `largest`
     [resamples] is that largest finite t. `infinite_resamples` lists, pair after pair, the resamples in which a pair's
     own t is infinite; those whose `largest` is sufficient may be left out. `infinite_counts` [pairs] is the length of
@@ -51,37 +63,40 @@ def max_t(
     pairs = np.repeat(np.arange(len(observed)), infinite_counts)
     # resamples whose largest finite t is sufficient are counted already
     own = pairs[largest[infinite_resamples] < needed[pairs]]
-    adjusted: Floats = (reached + np.bincount(own, minlength=len(observed))) / len(largest)
+    adjusted: Floats = (1 + reached + np.bincount(own, minlength=len(observed))) / (1 + len(largest))
     return adjusted
 
 
 def needed_resamples(pairs: int, alpha: float) -> int:
-    """Return the smallest B with which one of `pairs` can be significant at `alpha` after Holm's correction."""
-    return max(1, math.ceil(pairs / alpha - NEAR))
+    """Return the smallest B with which one of `pairs` can be significant at `alpha` after Holm's correction.
+
+    The least level is 1 / (B + 1), and the first factor is the number of pairs: B + 1 > `pairs` / `alpha`.
+    """
+    return max(1, math.floor(pairs / alpha + NEAR))
 
 
-def significance_groups(means: Floats, asl: Floats, alpha: float = 0.05) -> list[tuple[str, ...]]:
+def differing_pairs(asl: Floats, runs: int, alpha: float) -> NDArray[np.bool_]:
+    """Return which runs differ: bool [runs, runs], true where the `asl` [pairs] of two runs is below `alpha`."""
+    differs = np.zeros((runs, runs), bool)
+    first, second = pair_indices(runs)
+    differs[first, second] = differs[second, first] = asl < alpha
+    return differs
+
+
+def significance_groups(means: Floats, differs: NDArray[np.bool_]) -> list[tuple[str, ...]]:
     """Return the letters of each run's groups: a, b, ..., z, aa, ab, ... with the best mean's groups first.
 
-    A group is a set of neighbours by `means` [runs] of which no two differ significantly (`asl` [pairs] below `alpha`),
-    and which no further neighbour could join. Every run is in at least one group. Under Tukey's test, a larger
-    difference of means is never less significant, so these are all maximal sets of runs without a significant
-    difference. Under other tests there may be more.
+    A group is a set of neighbours by `means` [runs] of which no two differ (`differs` [runs, runs]), and which no
+    further neighbour could join. Every run is in at least one group. If a larger difference of means is never less
+    significant, these are all maximal sets of runs that are not told apart. Under other tests there may be more.
     """
     order = np.argsort(-means, kind="stable")
-    groups = _intervals(_differs(asl, len(means), alpha)[np.ix_(order, order)])
+    groups = _intervals(differs[np.ix_(order, order)])
     letters: list[list[str]] = [[] for _ in means]
     for number, (first, last) in enumerate(groups):
         for run in order[first : last + 1]:
             letters[run].append(_letter(number))
     return [tuple(own) for own in letters]
-
-
-def _differs(asl: Floats, runs: int, alpha: float) -> NDArray[np.bool_]:
-    differs = np.zeros((runs, runs), bool)
-    first, second = pair_indices(runs)
-    differs[first, second] = differs[second, first] = asl < alpha
-    return differs
 
 
 def _intervals(differs: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import Floats, Indices, resample_counts
-from gainboard.statistics.means import round_means, verdicts
-from gainboard.statistics.pairs import pair_indices, pieces
+from gainboard.statistics.means import round_means
+from gainboard.statistics.pairs import pieces
 
-ALPHA = 0.05
 SHARES = (2.5, 97.5)
 """The percentiles of ranks."""
 _AT_ONCE = 1 << 18
@@ -61,37 +59,14 @@ def _counts(means: Floats) -> tuple[Indices, Indices]:
     return better, reached
 
 
-def rank_sets(means: Floats, asl: Floats, alpha: float = ALPHA) -> NDArray[np.int64]:
+def rank_sets(means: Floats, differs: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the best and the worst rank that each run may have: int64 [runs, 2].
 
     They are 1 + the number of runs that are significantly better, and the number of runs less those significantly
-    worse. `means` is float64 [runs], `asl` [pairs]. With levels that hold for all pairs together, as those of Tukey's
-    test do, the sets of all runs hold together with confidence 1 - `alpha` (Al Mohamad, Goeman and van Zwet,
-    Simultaneous confidence intervals for ranks, Biometrics 78, 2022).
+    worse. `means` is float64 [runs], and `differs` [runs, runs] says which runs differ. If the test holds for all pairs
+    together at a level, the sets of all runs hold together with the confidence 1 - level (Al Mohamad, Goeman and van
+    Zwet, Simultaneous confidence intervals for ranks, Biometrics 78, 2022).
     """
-    runs = len(means)
-    first, second = pair_indices(runs)
-    found = verdicts(means, asl, alpha)
-    better = np.bincount(first[found < 0], minlength=runs) + np.bincount(second[found > 0], minlength=runs)
-    worse = np.bincount(first[found > 0], minlength=runs) + np.bincount(second[found < 0], minlength=runs)
-    return np.stack((better + 1, runs - worse), axis=1).astype(np.int64)
-
-
-def rank_sets_of_groups(letters: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, int]]:
-    """Return the set of ranks of each run by name, from the letters of all runs by Tukey's test.
-
-    These are the same as `rank_sets`: under Tukey's test, two runs differ significantly if they share no letter, and
-    the better one has the earlier letters.
-    """
-    keys = {letter: (len(letter), letter) for own in letters.values() for letter in own}
-    number = {letter: place for place, letter in enumerate(sorted(keys, key=keys.__getitem__))}
-    spans = {run: [number[letter] for letter in own] for run, own in letters.items()}
-    lowest = np.sort([min(own) for own in spans.values()])
-    highest = np.sort([max(own) for own in spans.values()])
-    return {
-        run: (
-            1 + int(np.searchsorted(highest, min(own), side="left")),
-            int(np.searchsorted(lowest, max(own), side="right")),
-        )
-        for run, own in spans.items()
-    }
+    is_better = differs & (means > means[:, np.newaxis])
+    better, worse = is_better.sum(axis=1), is_better.sum(axis=0)
+    return np.stack((better + 1, len(means) - worse), axis=1).astype(np.int64)

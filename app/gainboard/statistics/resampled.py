@@ -7,7 +7,7 @@ is the number of topics and the variance divides by n. It is 0 if t is 0, and n 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,11 +33,26 @@ def outcome_fields(
     """
     fields: dict[str, NDArray[Any]] = {"asl": achieved_levels(ratios, observed), "observed": observed}
     if alphas:
-        ranks = [max(1, math.ceil(ratios.shape[1] * alpha - NEAR)) for alpha in alphas]
-        fields["estimated_differences"] = np.abs(mean_at(resamples_at_ranks(ratios, ranks)))
+        resamples = ratios.shape[1]
+        ranks = [max(1, math.ceil(resamples * share - NEAR)) for share in _shares(alphas, resamples)]
+        # One rank after the other: the counts of the resamples of all ranks would take more memory than the scores.
+        found = np.concatenate([mean_at(own[np.newaxis]) for own in resamples_at_ranks(ratios, ranks)])
+        fields["estimated_differences"] = np.abs(found).reshape(len(alphas), 3, -1)
     if largest:
         fields |= _for_max_t(ratios, observed, topics)
     return fields
+
+
+def level_error(alpha: float, resamples: int) -> float:
+    """Return two standard errors of a share of `resamples` that is `alpha`: 2 sqrt(alpha (1 - alpha) / resamples)."""
+    return 2 * math.sqrt(alpha * (1 - alpha) / resamples)
+
+
+def _shares(alphas: Sequence[float], resamples: int) -> Iterator[float]:
+    """Yield each alpha, and the ends of the levels that may be it."""
+    for alpha in alphas:
+        error = level_error(alpha, resamples)
+        yield from (alpha, alpha - error, min(1.0, alpha + error))
 
 
 def _for_max_t(ratios: Floats, observed: Floats, topics: int) -> BlockResult:

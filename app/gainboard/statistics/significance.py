@@ -7,18 +7,21 @@ in any order, and the result has the same bytes.
 from __future__ import annotations
 
 import inspect
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.draws import BlockResult, Floats, Indices
 from gainboard.statistics.effects import Effects, paired_effects
+from gainboard.statistics.multiple_comparisons import holm, levels_above_zero, max_t, needed_resamples
 from gainboard.statistics.pairs import pair_blocks, pair_count
+from gainboard.statistics.resampled import level_error
+
+Correction = Literal["none", "holm", "max-t"]
 
 BLOCK_SECONDS = 1.5
 _ROUNDING = 1e-12
@@ -44,7 +47,8 @@ class SignificanceSettings:
 class Outcome:
     """The result of a test for all pairs, in the order of `pairs`.
 
-    `asl` is float64 [pairs] in [0, 1]. `estimated_differences`, float64 [alphas, pairs], is None unless the test is a
+    `asl` is float64 [pairs] in [0, 1]. `estimated_differences`, float64 [alphas, 3, pairs], has the difference at each
+    alpha, and at both ends of the levels that may be alpha (`level_error`). It is None unless the test is a
     bootstrap and was asked for it. So are `observed`, `largest`, `infinite_counts` and `infinite_resamples`, which
     `max_t` takes, and `any_infinite` [resamples]: whether the t of any pair is infinite. `resamples` is the number of
     resamples, or of all combinations if they were enumerated; None if there were none.
@@ -69,7 +73,7 @@ def uncertain_pairs(asl: Floats, alpha: float, resamples: int | None) -> NDArray
     """
     if resamples is None:
         return np.zeros(asl.shape, dtype=np.bool_)
-    near: NDArray[np.bool_] = np.abs(asl - alpha) <= 2 * math.sqrt(alpha * (1 - alpha) / resamples) + _ROUNDING
+    near: NDArray[np.bool_] = np.abs(asl - alpha) <= level_error(alpha, resamples) + _ROUNDING
     return near
 
 
@@ -96,8 +100,13 @@ class SignificanceTest(ABC):
     title: ClassVar[str]
     reference: ClassVar[str]
     default_resamples: ClassVar[int | None] = None
+    least_topics: ClassVar[int] = 2
+    gives_shares: ClassVar[bool] = False
+    """True if levels are shares of the resamples, count / B, which may be 0."""
     gives_largest: ClassVar[bool] = False
     """True if the test can provide what the max-T correction compares."""
+    is_simultaneous: ClassVar[bool] = False
+    """True if levels hold for all pairs together, and a larger difference of means never has a higher level."""
 
     @property
     def definition(self) -> str:
@@ -133,6 +142,32 @@ class SignificanceTest(ABC):
     def effects(self, scores: Floats, numbers: Indices | None = None) -> Effects:
         """Return the effects of all pairs, or of the pairs with these numbers: intp [pairs]."""
         return paired_effects(scores, numbers)
+
+    def corrected(self, outcome: Outcome, correction: Correction) -> Floats:
+        """Return the levels of an outcome after a correction for many comparisons: float64 [pairs]."""
+        if correction == "max-t":
+            assert outcome.observed is not None
+            assert outcome.largest is not None
+            assert outcome.infinite_counts is not None
+            assert outcome.infinite_resamples is not None
+            return max_t(outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
+        if correction == "none":
+            return outcome.asl
+        is_share = self.gives_shares and outcome.resamples is not None
+        return holm(levels_above_zero(outcome.asl, outcome.resamples or 0) if is_share else outcome.asl)
+
+    def holm_note(self, resamples: int | None, pairs: int, topics: int, alphas: Sequence[float]) -> str | None:
+        """Return a sentence for readers if so few resamples leave nothing significant after Holm's correction."""
+        if resamples is None or self.is_exact(topics):
+            return None
+        needed = {alpha: needed_resamples(pairs, alpha) for alpha in alphas}
+        lost = [f"{needed[alpha]:,} at {alpha:g}" for alpha in alphas if resamples < needed[alpha]]
+        if not lost:
+            return None
+        return (
+            f"{resamples:,} resamples are too few for Holm's correction of {pairs:,} pairs, so no pair is significant: "
+            f"it needs at least {' and '.join(lost)}. Use the bootstrap range test or the t-test."
+        )
 
     def is_exact(self, topics: int) -> bool:
         """Return whether levels over so many topics depend on no seed, although resamples are counted."""

@@ -71,6 +71,8 @@ class RandomisedTukey(SignificanceTest):
     title = "Randomised Tukey HSD test"
     reference = "Carterette, Multiple testing in statistical analysis of systems-based IR experiments, TOIS 30(1), 2012"
     default_resamples = 5000
+    gives_shares = True
+    is_simultaneous = True
 
     def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
         at_once = max(1, NUMBERS_AT_ONCE // (runs * topics))

@@ -1,0 +1,127 @@
+"""The range by bootstrap over topics: Tukey's largest difference of means, with each run's own variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainboard.statistics.draws import BlockResult, Draws, Floats, resample_counts
+from gainboard.statistics.multiple_comparisons import NEAR
+from gainboard.statistics.pairs import pair_differences
+from gainboard.statistics.significance import (
+    BLOCK_SECONDS,
+    Outcome,
+    SignificanceSettings,
+    SignificanceTest,
+    register_test,
+)
+
+AT_ONCE = 1000
+"""The resamples that are drawn together. The draws of a number of resamples are the first of any larger number."""
+
+MOST_IN_A_REQUEST = 50_000_000
+"""The most resamples x topics x runs while somebody waits: some 5 milliseconds."""
+
+MOST_REMEMBERED = 8_000_000
+"""The most counts of a part that are remembered: 8 MB. To draw 6,980 topics anew takes 0.1 seconds."""
+
+
+def affordable_resamples(runs: int, topics: int) -> int:
+    """Return how many resamples a request draws: 10,000, or fewer for large matrices, but at least 1,000."""
+    most = MOST_IN_A_REQUEST // (runs * topics) // AT_ONCE * AT_ONCE
+    return max(AT_ONCE, min(BootstrapRange.default_resamples, most))
+
+
+def bootstrap_ranges(scores: Floats, resamples: int, seed: int = 0) -> Floats:
+    """Return the range of the means in each resample, in increasing order: float64 [resamples].
+
+    `scores` is float64 [runs, topics] without NaN, with at least two topics. The scores of each run are shifted to a
+    mean of 0. All runs share a resample of the topics, so each keeps its variance and its correlations. The range is
+    the largest mean minus the smallest, times the square root of n / (n - 1).
+    """
+    parts = range(-(-resamples // AT_ONCE))
+    return np.sort(np.concatenate([_ranges(scores, part, resamples, seed) for part in parts]))
+
+
+def _ranges(scores: Floats, part: int, resamples: int, seed: int) -> Floats:
+    topics = scores.shape[1]
+    number = min(AT_ONCE, resamples - part * AT_ONCE)
+    counts = _remembered if number * topics <= MOST_REMEMBERED else _counts
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    sums = centred @ counts(seed, part, number, topics).astype(np.float64)
+    ranges: Floats = np.ptp(sums, axis=0)
+    ranges *= math.sqrt(topics / (topics - 1)) / topics
+    return ranges
+
+
+def _counts(seed: int, part: int, resamples: int, topics: int) -> NDArray[Any]:
+    """Return how often each topic is in each resample: [topics, resamples], in the fewest bytes."""
+    counts = resample_counts(Draws(seed, BootstrapRange.name, part).resamples(resamples, topics), topics).T
+    packed: NDArray[Any] = np.ascontiguousarray(counts, dtype=np.min_scalar_type(int(counts.max())))
+    packed.flags.writeable = False
+    return packed
+
+
+# Ten parts make the draws of a board. These are the boards of two numbers of topics, and some.
+_remembered = lru_cache(maxsize=24)(_counts)
+
+
+def critical_difference(ranges: Floats, alpha: float) -> float:
+    """Return the difference of means above which two runs differ at `alpha`; infinite if there are too few `ranges`.
+
+    `ranges` is [resamples], in increasing order. A difference that is larger by more than a rounding error has a level
+    below `alpha`, and no other difference has one.
+    """
+    reached = math.ceil(alpha * (len(ranges) + 1) - 1) - 1
+    return float(ranges[-1 - reached]) + NEAR if reached >= 0 else math.inf
+
+
+def range_levels(differences: Floats, ranges: Floats) -> Floats:
+    """Return the level of each mean difference: float64 [any], (1 + the ranges that reach it) / (B + 1)."""
+    below = np.searchsorted(ranges, np.abs(differences) - NEAR, side="left")
+    levels: Floats = (1 + len(ranges) - below) / (1 + len(ranges))
+    return levels
+
+
+@register_test
+class BootstrapRange(SignificanceTest):
+    """The test draws topics with replacement, the same for all runs, and compares a pair's difference of means with the
+    largest such difference of runs that are shifted to be equally good.
+
+    It takes into account that all pairs are compared, so no correction is needed. Each run keeps its own variance and
+    its correlations with the others, which Tukey's test takes to be alike. The level is (1 + count) / (1 + resamples),
+    so it is never 0. At least six topics are needed.
+    """
+
+    name = "bootstrap-range"
+    title = "Bootstrap range test"
+    reference = "Westfall and Young, Resampling-based multiple testing, 1993, for Tukey's range of means"
+    default_resamples: ClassVar[int] = 10_000
+    least_topics = 6
+    is_simultaneous = True
+
+    def blocks(self, runs: int, topics: int, resamples: int | None = None) -> int:
+        parts = -(-self.drawn(resamples) // AT_ONCE)
+        return -(-parts // max(1, int(BLOCK_SECONDS / self._seconds_of_part(runs, topics))))
+
+    def seconds_of_block(self, runs: int, topics: int, resamples: int | None = None) -> float:
+        parts = -(-self.drawn(resamples) // AT_ONCE)
+        return parts / self.blocks(runs, topics, resamples) * self._seconds_of_part(runs, topics)
+
+    def _seconds_of_part(self, runs: int, topics: int) -> float:
+        return AT_ONCE * (topics * 2e-8 + runs * 1e-9 + runs * topics * 1e-10)
+
+    def work(self, scores: Floats, block: int, settings: SignificanceSettings) -> BlockResult:
+        resamples, (runs, topics) = self.drawn(settings.resamples), scores.shape
+        parts, blocks = -(-resamples // AT_ONCE), self.blocks(runs, topics, settings.resamples)
+        own = range(parts * block // blocks, parts * (block + 1) // blocks)
+        return {"ranges": np.concatenate([_ranges(scores, part, resamples, settings.seed) for part in own])}
+
+    def outcome(self, scores: Floats, found: Sequence[BlockResult], settings: SignificanceSettings) -> Outcome:
+        ranges = np.sort(np.concatenate([part["ranges"] for part in found]))
+        return Outcome(asl=range_levels(pair_differences(scores.mean(axis=1)), ranges), resamples=len(ranges))
