@@ -42,7 +42,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "judge-agreement": {"metrics": METRICS, "sets": ["second"]},
     "leave-one-team-out": {"metrics": METRICS},
     "rank-correlation": {"metrics": METRICS},
-    "rank-intervals": {"metrics": METRICS, "permutations": 5},
+    "rank-intervals": {"metrics": METRICS, "test_resamples": 5},
     "stability": {"metrics": METRICS, "trials": 5},
     "swap-rate": {"metrics": METRICS, "trials": 5},
     "test-agreement": {"metrics": METRICS, "trials": 5},

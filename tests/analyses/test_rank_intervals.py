@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from gainboard.errors import InvalidRequest
 from gainboard.statistics.draws import Draws
-from gainboard.statistics.rank_intervals import rank_sets_of_groups
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory
 
@@ -16,7 +18,7 @@ METRICS = ["AP", "P@5"]
 
 
 def test_ranks_are_those_over_the_resamples_of_the_seed(answer: Answer, laboratory: Laboratory) -> None:
-    found = answer(KIND, metrics=METRICS, resamples=150, permutations=50, seed=6)
+    found = answer(KIND, metrics=METRICS, resamples=150, test_resamples=50, seed=6)
     drawn = Draws(6, "rank intervals").resamples(150, 11)
     for metric, rows in zip(found["metrics"], laboratory.common(*METRICS).values(), strict=True):
         scores = np.array(list(rows.values()))
@@ -31,11 +33,36 @@ def test_ranks_are_those_over_the_resamples_of_the_seed(answer: Answer, laborato
         assert sum(each["share_first"] for each in metric["ranks"]) == pytest.approx(1)
 
 
-def test_rank_sets_are_by_the_test_that_makes_groups(answer: Answer) -> None:
-    found = answer(KIND, metrics=METRICS, resamples=10)
-    tested = answer("bootstrap-sensitivity", metrics=METRICS, test="randomised-tukey-hsd", alphas=[0.05])
+TESTS: list[dict[str, Any]] = [
+    {"test": "bootstrap-range"},
+    {"test": "randomised-tukey-hsd"},
+    {"test": "t-test", "correction": "holm"},
+    {"test": "paired-bootstrap", "correction": "max-t"},
+]
+
+
+@pytest.mark.parametrize("params", TESTS, ids=[each["test"] for each in TESTS])
+def test_rank_sets_count_the_pairs_that_the_test_tells_apart(answer: Answer, params: dict[str, Any]) -> None:
+    found = answer(KIND, metrics=METRICS, resamples=10, **params)
+    tested = answer("bootstrap-sensitivity", metrics=METRICS, **params, alphas=[0.05])
     for metric, theirs in zip(found["metrics"], tested["metrics"], strict=True):
-        sets = rank_sets_of_groups(theirs["levels"][0]["groups"])
-        assert {each["run"]: tuple(each["rank_set"]) for each in metric["ranks"]} == sets
+        sets = {run: [1, 8] for run in found["runs"]}
+        for pair in theirs["pairs"]:
+            if pair.get("asl_corrected", pair["asl"]) < 0.05:
+                better, worse = pair["runs"] if pair["difference"] > 0 else pair["runs"][::-1]
+                sets[worse][0] += 1
+                sets[better][1] -= 1
+        assert {each["run"]: each["rank_set"] for each in metric["ranks"]} == sets
         assert all(each["rank_set"][0] <= each["rank"] <= each["rank_set"][1] for each in metric["ranks"])
     assert any(each["rank_set"] != [1, 8] for each in found["metrics"][0]["ranks"])
+
+
+def test_the_bootstrap_range_is_the_default(answer: Answer) -> None:
+    found, named = (answer(KIND, metrics=["AP"], resamples=10, **more) for more in ({}, TESTS[0]))
+    assert found == named
+    assert (found["test"], found["test_resamples"], found["alpha"]) == ("bootstrap-range", 10_000, 0.05)
+
+
+def test_levels_of_single_pairs_need_a_correction(answer: Answer) -> None:
+    with pytest.raises(InvalidRequest, match="would not hold together"):
+        answer(KIND, metrics=["AP"], test="t-test")

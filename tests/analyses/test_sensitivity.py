@@ -80,9 +80,12 @@ def test_the_estimated_difference_is_the_largest_of_all_pairs(
             theirs = max(estimated(each, level["alpha"]) for each in drawn)
             assert level["estimated_difference"] == pytest.approx(theirs, abs=1e-12)
             assert level["estimated_difference_printed"] == f"{theirs:.2f}"
+            error = 2 * math.sqrt(level["alpha"] * (1 - level["alpha"]) / B)
+            ends = [max(estimated(each, level["alpha"] + sign * error) for each in drawn) for sign in (-1, 0, 1)]
+            assert level["estimated_difference_range"] == pytest.approx([min(ends), max(ends)], abs=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in TESTS if "bootstrap" not in name])
+@pytest.mark.parametrize("name", [name for name in TESTS if not name.endswith("bootstrap")])
 def test_only_bootstraps_estimate_differences(answer: Answer, name: str) -> None:
     found = answer("bootstrap-sensitivity", **asked(name))
     levels = [level for metric in found["metrics"] for level in metric["levels"]]
@@ -113,8 +116,11 @@ def test_tukeys_effects_are_in_residual_standard_deviations(answer: Answer, labo
         assert [pair["effect_size"] for pair in metric["pairs"]] == pytest.approx(theirs, abs=1e-12)
 
 
-def test_tukeys_groups_are_all_largest_sets_of_runs_that_do_not_differ(answer: Answer, laboratory: Laboratory) -> None:
-    found = answer("bootstrap-sensitivity", **asked("randomised-tukey-hsd", alphas=[0.3, 0.05]))
+@pytest.mark.parametrize("name", ["randomised-tukey-hsd", "bootstrap-range"])
+def test_groups_are_all_largest_sets_of_runs_that_do_not_differ(
+    answer: Answer, laboratory: Laboratory, name: str
+) -> None:
+    found = answer("bootstrap-sensitivity", **asked(name, alphas=[0.3, 0.05]))
     for metric in found["metrics"]:
         rows = laboratory.common(*METRICS)[metric["metric"]]
         order = sorted(rows, key=lambda run: -round(mean(rows[run]), 12))
@@ -141,11 +147,20 @@ def test_holms_correction_decides_about_significance(answer: Answer, laboratory:
         levels = [pair["asl"] for pair in metric["pairs"]]
         corrected = [pair["asl_corrected"] for pair in metric["pairs"]]
         assert levels == [pair["asl"] for pair in same["pairs"]]
-        assert corrected == pytest.approx(holm(levels), abs=1e-12)
+        above = [(1 + level * B) / (1 + B) for level in levels] if name == "paired-bootstrap" else levels
+        assert corrected == pytest.approx(holm(above), abs=1e-12)
         assert [level["significant_pairs"] for level in metric["levels"]] == [
             sum(each < alpha for each in corrected) for alpha in (0.05, 0.01)
         ]
     assert found["resamples_needed"] == (None if name == "t-test" else 2800)
+    too_few = "120 resamples are too few for Holm's correction of 28 pairs, so no pair is significant"
+    assert (found["note"] or "").startswith(too_few) == (name == "paired-bootstrap")
+    table = find_kind("bootstrap-sensitivity").tables(found)[0]
+    assert isinstance(table, Table)
+    assert list(table.notes) == ([found["note"]] if found["note"] else [])
+    if name == "paired-bootstrap":
+        assert {level["significant_pairs"] for metric in found["metrics"] for level in metric["levels"]} == {0}
+        assert any(pair["asl"] == 0 for metric in found["metrics"] for pair in metric["pairs"])
 
 
 @pytest.mark.parametrize(
@@ -159,10 +174,11 @@ def test_the_max_t_correction_compares_with_the_largest_finite_t_of_all_pairs(
         rows = laboratory.common(*METRICS)[metric["metric"]]
         worked = [resampled(x, y) for x, y in combinations(rows.values(), 2)]
         largest = [max((t for _, drawn in worked if math.isfinite(t := drawn[b][0])), default=0) for b in range(B)]
-        theirs = [
-            sum(math.isinf(t) or reaches(most, observed) for (t, _), most in zip(drawn, largest, strict=True)) / B
+        counts = [
+            sum(math.isinf(t) or reaches(most, observed) for (t, _), most in zip(drawn, largest, strict=True))
             for observed, drawn in worked
         ]
+        theirs = [(1 + count) / (1 + B) for count in counts]
         assert [pair["asl_corrected"] for pair in metric["pairs"]] == theirs
         infinite = [any(math.isinf(drawn[b][0]) for _, drawn in worked) for b in range(B)]
         assert metric["resamples_with_infinite_t"] == sum(infinite)
@@ -208,7 +224,13 @@ def test_runs_that_rank_alike_never_differ(answer: Answer, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "drawn"),
-    [("paired-bootstrap", 1000), ("randomised-tukey-hsd", 5000), ("randomisation", 2048), ("sign", None)],
+    [
+        ("paired-bootstrap", 1000),
+        ("randomised-tukey-hsd", 5000),
+        ("bootstrap-range", 10_000),
+        ("randomisation", 2048),
+        ("sign", None),
+    ],
 )
 def test_each_test_has_its_own_number_of_resamples(answer: Answer, name: str, drawn: int | None) -> None:
     assert answer("bootstrap-sensitivity", metrics=["AP"], test=name)["resamples"] == drawn
@@ -252,7 +274,7 @@ def test_marks_and_the_first_metric_change_with_the_seed_and_the_table_says_so(a
     assert set(note.rstrip(".").partition(": ")[2].split(" or ")) == firsts
     alone = find_kind("bootstrap-sensitivity").tables(answer("bootstrap-sensitivity", **SEVERAL))[0]
     assert isinstance(alone, Table)
-    assert (alone.second_mark, alone.notes) == ("", ())
+    assert (alone.second_mark, alone.notes) == ("", [])
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -283,12 +305,7 @@ def test_holms_correction_of_resampled_levels_has_no_range(answer: Answer) -> No
         assert find_kind("bootstrap-sensitivity").tables(found)
 
 
-def test_a_single_seed_is_not_part_of_the_request(shelf: Laboratory) -> None:
-    one, same, several = (
-        shelf.launch("bootstrap-sensitivity", metrics=["AP"], **more) for more in ({}, {"seeds": 1}, {"seeds": 2})
-    )
-    assert one.id == same.id != several.id
-    assert ("seeds" in one.params, several.params["seeds"]) == (False, 2)
+def test_seeds_of_a_test_that_draws_nothing_are_not_part_of_the_request(shelf: Laboratory) -> None:
     drawn = shelf.launch("bootstrap-sensitivity", metrics=["AP"], test="sign", seeds=2)
     assert drawn.id == shelf.launch("bootstrap-sensitivity", metrics=["AP"], test="sign").id
 
@@ -302,8 +319,9 @@ def test_pairs_are_bounded_over_all_seeds(shelf: Laboratory, monkeypatch: pytest
 
 def test_a_result_of_an_earlier_version_still_has_its_table(answer: Answer) -> None:
     found = answer("bootstrap-sensitivity", **SEVERAL)
-    new = {"significant_pairs_by_seed", "uncertain_pairs", "significant_range"}
-    old = {name: value for name, value in found.items() if name not in ("seeds", "first_by_seed", "uncertain_marks")}
+    new = {"significant_pairs_by_seed", "uncertain_pairs", "significant_range", "estimated_difference_range"}
+    members = ("seeds", "first_by_seed", "uncertain_marks", "note")
+    old = {name: value for name, value in found.items() if name not in members}
     old["metrics"] = [
         metric
         | {"levels": [{name: value for name, value in level.items() if name not in new} for level in metric["levels"]]}

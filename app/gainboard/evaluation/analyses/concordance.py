@@ -10,10 +10,11 @@ import numpy as np
 
 from gainboard.evaluation.analyses.analysis import Analysis, Arrays
 from gainboard.evaluation.analyses.common import refuse
-from gainboard.evaluation.analyses.sensitivity import Correction, Sensitivity
+from gainboard.evaluation.analyses.sensitivity import Sensitivity
 from gainboard.evaluation.matrices import Matrices
 from gainboard.statistics.concordance import CLASSES, concordance_counts, consistency
 from gainboard.statistics.pairs import pair_count
+from gainboard.statistics.significance import Correction
 
 
 class Concordance(Analysis):
@@ -65,6 +66,7 @@ class Concordance(Analysis):
             "correction": self.correction,
             "seed": self._tests.settings.seed,
             "resamples": resamples,
+            "note": self._tests.note(resamples, [self.alpha]),
             "pairs": pair_count(self.matrices.run_count),
             "metrics": [
                 {"metric": label, "significant_pairs": int(row.sum())}

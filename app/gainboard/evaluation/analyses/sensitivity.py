@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,16 @@ from gainboard.evaluation.analyses.common import (
 from gainboard.evaluation.analyses.compared_pairs import ComparedPairs, as_counts, as_levels
 from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.statistics.draws import Indices, successive_seeds
-from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples, significance_groups
+from gainboard.statistics.multiple_comparisons import differing_pairs, needed_resamples, significance_groups
 from gainboard.statistics.pairs import pair_count
-from gainboard.statistics.significance import Outcome, SignificanceSettings, find_test, uncertain_pairs
+from gainboard.statistics.significance import (
+    Correction,
+    Outcome,
+    SignificanceSettings,
+    find_test,
+    uncertain_pairs,
+)
 
-Correction = Literal["none", "holm", "max-t"]
 KEPT = "numbers are kept of all resamples"
 MOST_POINTS = 2_000
 """The most points that an ASL curve lists: more than a reader can see."""
@@ -79,6 +84,12 @@ class Sensitivity(Analysis):
         self._blocks = self.test.blocks(matrices.run_count, self.topics.count, resamples)
 
     def _refuse_what_cannot_be(self) -> None:
+        if self.topics.count < self.test.least_topics:
+            message = (
+                f"{self.test.name} needs at least {self.test.least_topics} topics. {self.topics.count} have a score "
+                'under every metric. Judge more topics, or choose "test": "t-test" with "correction": "holm".'
+            )
+            raise refuse("test", "too-few-topics", message)
         if self.settings.resamples is not None and self.test.default_resamples is None:
             raise refuse("resamples", "not-used", f"{self.test.name} draws no resamples. Leave `resamples` out.")
         if self.settings.largest and not self.test.gives_largest:
@@ -114,7 +125,7 @@ class Sensitivity(Analysis):
         if "count" in kept:
             kept["count"] = kept["count"].astype(np.min_scalar_type(int(kept["count"].max(initial=0))))
         if "estimated_differences" in kept:
-            kept["estimated_differences"] = kept["estimated_differences"].max(axis=1, keepdims=True)
+            kept["estimated_differences"] = kept["estimated_differences"].max(axis=-1, keepdims=True)
         return kept
 
     @property
@@ -141,7 +152,7 @@ class Sensitivity(Analysis):
             "seeds": 1 + len(self._further),
             "resamples": resamples,
             "correction": self.correction,
-            "resamples_needed": self._needed(pairs) if self.correction == "holm" and resamples is not None else None,
+            **self._holm(resamples),
             "alphas": list(self.settings.alphas),
             "baseline": self.baseline,
             "metrics": metrics,
@@ -168,23 +179,27 @@ class Sensitivity(Analysis):
         counts = [[-level["significant_pairs_by_seed"][seed] for level in metric["levels"]] for metric in metrics]
         return [self.metrics[row] for row in sorted(range(len(metrics)), key=counts.__getitem__)]
 
-    def _needed(self, pairs: int) -> int:
-        return needed_resamples(pairs, min(self.settings.alphas))
+    def _holm(self, resamples: int | None) -> dict[str, Any]:
+        """Return the resamples that Holm's correction needs, and what follows if there are fewer."""
+        if self.correction != "holm" or resamples is None:
+            return {"resamples_needed": None, "note": None}
+        pairs = pair_count(self.matrices.run_count)
+        return {
+            "resamples_needed": needed_resamples(pairs, min(self.settings.alphas)),
+            "note": self.note(resamples, self.settings.alphas),
+        }
+
+    def note(self, resamples: int | None, alphas: Sequence[float]) -> str | None:
+        """Return a sentence for readers if there are too few resamples for Holm's correction, and it is wanted."""
+        if self.correction != "holm":
+            return None
+        return self.test.holm_note(resamples, pair_count(self.matrices.run_count), self.topics.count, alphas)
 
     def _decide(self, label: str, found: Sequence[Arrays], settings: SignificanceSettings) -> Decision:
         scores = self.topics.scores(label)
         whole = [{**part, "asl": as_levels(part["asl"], self._drawn)} if "asl" in part else part for part in found]
         outcome = self.test.outcome(scores, whole, settings)
-        asl = outcome.asl
-        if self.correction == "holm":
-            asl = holm(asl)
-        elif self.correction == "max-t":
-            assert outcome.observed is not None
-            assert outcome.largest is not None
-            assert outcome.infinite_counts is not None
-            assert outcome.infinite_resamples is not None
-            asl = max_t(outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples)
-        return Decision(label, scores, outcome, asl)
+        return Decision(label, scores, outcome, self.test.corrected(outcome, self.correction))
 
     def _metric(self, decision: Decision, further: Sequence[Floats]) -> dict[str, Any]:
         outcome = decision.outcome
@@ -211,7 +226,8 @@ class Sensitivity(Analysis):
     def _level(self, decision: Decision, further: Sequence[Floats], row: int, alpha: float) -> dict[str, Any]:
         significant, pairs = int((decision.asl < alpha).sum()), len(decision.asl)
         estimated = decision.outcome.estimated_differences
-        difference = float(estimated[row].max()) if estimated is not None else None
+        by_share = estimated[row].max(axis=-1).tolist() if estimated is not None else None
+        difference = by_share[0] if by_share is not None else None
         level: dict[str, Any] = {
             "alpha": alpha,
             "significant_pairs": significant,
@@ -220,11 +236,12 @@ class Sensitivity(Analysis):
             "significant_pairs_by_seed": [significant, *(int((asl < alpha).sum()) for asl in further)],
             **self._uncertain(decision, alpha),
             "estimated_difference": difference,
+            "estimated_difference_range": [min(by_share), max(by_share)] if by_share is not None else None,
             "estimated_difference_printed": f"{difference:.2f}" if difference is not None else None,
         }
-        if self.test.name == "randomised-tukey-hsd":
-            # Groups of neighbours are valid only where a larger difference is never less significant.
-            groups = significance_groups(decision.scores.mean(axis=1), decision.asl, alpha)
+        if self.test.is_simultaneous:
+            differs = differing_pairs(decision.asl, self.matrices.run_count, alpha)
+            groups = significance_groups(decision.scores.mean(axis=1), differs)
             level["groups"] = {run.name: own for run, own in zip(self.matrices.runs, groups, strict=True)}
         return level
 

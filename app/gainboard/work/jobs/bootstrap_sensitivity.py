@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
-from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
-from gainboard.evaluation.analyses.sensitivity import Correction, Sensitivity
+from gainboard.evaluation.analyses.compared_pairs import ComparedPair, ComparedPairs
+from gainboard.evaluation.analyses.sensitivity import Sensitivity
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import (
     Axis,
     Column,
     Figure,
+    Level,
     LongTable,
     Marked,
     Panel,
@@ -24,6 +25,7 @@ from gainboard.exhibits import (
     Value,
 )
 from gainboard.statistics import every_test, find_test
+from gainboard.statistics.significance import Correction
 from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.layout.laid import unsure
@@ -32,21 +34,29 @@ from gainboard.work.params import Draws, Expression, MetricsParams, Seed, Seeds
 BASELINE = "AP"
 RANGE = ("surely", "at most")
 """The headings of a count's range: without the uncertain pairs, and with them."""
+DIFFERENCES = ("least difference", "largest difference")
+"""The headings of the range of an estimated difference."""
 Test = Literal[tuple(test.name for test in every_test())]  # type: ignore[valid-type]
+CORRECTION = "Correction for many comparisons; the bootstrap range and Tukey's test need none"
 Alpha = Annotated[float, Field(gt=0, lt=1)]
 
 
 class SensitivityParams(MetricsParams):
     """Discriminative power of each metric: the share of all pairs of runs that differ significantly, and the difference
     of means that this needs (Sakai, SIGIR 2006). The result also has every pair's ASL, effect size and 95 % interval,
-    the curve of all ASLs in decreasing order and, with Tukey's test, the groups of runs that do not differ
-    significantly.
+    the curve of all ASLs in decreasing order and, with the bootstrap range and Tukey's test, the groups of runs that
+    are not told apart.
+
+    Levels that are shares of the resamples are count / B, as in the paper. Before a correction they are (1 + count) /
+    (B + 1), because 0 would stay 0. If B is too small for any pair to be significant after Holm's correction, `note`
+    says so.
 
     An ASL from resamples depends on the seed. A pair is uncertain if its ASL is within two standard errors of alpha,
     and `significant_range` is the count of significant pairs without and with the uncertain ones. It is null after
     Holm's correction of resampled levels. With several `seeds`, `significant_pairs_by_seed` has the count under each,
     `first_by_seed` the most sensitive metric, and `uncertain_marks` the metrics that beat the baseline under some seeds
-    only. The pairs and all other numbers are those of the first seed.
+    only. The pairs and all other numbers are those of the first seed. `estimated_difference_range` has the least and
+    the largest difference at levels within two standard errors of alpha.
     """
 
     test: Test = Field("paired-bootstrap", description="The significance test")  # type: ignore[valid-type]
@@ -56,8 +66,8 @@ class SensitivityParams(MetricsParams):
     )
     correction: Correction = Field(
         "none",
-        description="Correction for many comparisons; Tukey's test needs none. With max-t, an infinite t counts only "
-        "for its own pair, and `resamples_with_infinite_t` is the number of resamples with one",
+        description=f"{CORRECTION}. With max-t, an infinite t counts only for its own pair, and "
+        "`resamples_with_infinite_t` is the number of resamples with one",
     )
     baseline: Expression | None = Field(
         None,
@@ -81,14 +91,6 @@ class SensitivityParams(MetricsParams):
         own = find_test(self.test).default_resamples
         settled = {"resamples": self.resamples or own, "alphas": list(dict.fromkeys(self.alphas))}
         return super().settled(label).model_copy(update=settled | ({"seed": 0, "seeds": 1} if own is None else {}))
-
-    def shown(self) -> dict[str, JsonValue]:
-        """Return the settled request; a single seed is left out.
-
-        Then a leaderboard still knows the groups that an earlier version, which took no `seeds`, has computed.
-        """
-        shown = super().shown()
-        return {name: value for name, value in shown.items() if (name, value) != ("seeds", 1)}
 
 
 def _analysis(matrices: Matrices, asked: SensitivityParams) -> Sensitivity:
@@ -137,18 +139,25 @@ def _sensitivity(result: Result) -> Table:
             columns.append(Column("estimated difference", digits=2, group=group))
             for row, level in zip(rows, levels, strict=True):
                 row.append(level["estimated_difference"])
+            if all("estimated_difference_range" in level for level in levels):
+                columns += [Column(title, digits=2, group=group) for title in DIFFERENCES]
+                for row, level in zip(rows, levels, strict=True):
+                    row += level["estimated_difference_range"]
     mark = f"more sensitive than {result['baseline']} at every level" if result["baseline"] else ""
     caption = f"Discriminative power. {_title(result)}."
-    return Table("sensitivity", caption, columns, rows, mark=mark, **_about_seeds(result, mark))
+    seeds = result.get("seeds", 1)
+    second_mark = unsure(mark, seeds) if mark and seeds > 1 else ""
+    notes = list(_notes(result))
+    return Table("sensitivity", caption, columns, rows, mark=mark, second_mark=second_mark, notes=notes)
 
 
-def _about_seeds(result: Result, mark: str) -> dict[str, Any]:
-    """Return what the table says of several seeds: the meaning of uncertain marks, and which metrics may be first."""
-    if (seeds := result.get("seeds", 1)) == 1:
-        return {}
-    first = list(dict.fromkeys(result["first_by_seed"]))
-    notes = [f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}."]
-    return {"second_mark": unsure(mark, seeds) if mark else "", "notes": notes if len(first) > 1 else []}
+def _notes(result: Result) -> Iterator[str]:
+    """Yield what a reader must know: which metrics may be first, and whether there are too few resamples."""
+    first = list(dict.fromkeys(result.get("first_by_seed", ())))
+    if len(first) > 1:
+        yield f"It depends on the seed which metric is the most sensitive: {' or '.join(first)}."
+    if note := result.get("note"):
+        yield note
 
 
 def _marked(result: Result, label: str) -> list[Any]:
@@ -161,7 +170,7 @@ def _pairs(result: Result) -> Table | LongTable:
     """Return the table of all pairs: with its rows if the result lists them, else with rows made while it is
     written.
     """
-    is_corrected = result["correction"] != "none"
+    is_corrected, resamples = result["correction"] != "none", result["resamples"]
     columns = (
         Column("metric"),
         Column("first run"),
@@ -172,32 +181,22 @@ def _pairs(result: Result) -> Table | LongTable:
         Column("effect size", digits=3),
         Column("low", group="95 % interval", digits=4),
         Column("high", group="95 % interval", digits=4),
+        *((Column("resamples"),) if resamples is not None else ()),
     )
     caption = f"All pairs of runs. {_title(result)}."
     if isinstance(result["metrics"][0]["pairs"], ComparedPairs):
-        return LongTable("pairs", caption, columns, lambda: _tested(result["metrics"], is_corrected))
-    return Table("pairs", caption, columns, list(_listed(result["metrics"], is_corrected)))
+        return LongTable("pairs", caption, columns, lambda: _rows_of_pairs(result["metrics"], is_corrected, resamples))
+    return Table("pairs", caption, columns, list(_rows_of_pairs(result["metrics"], is_corrected, resamples)))
 
 
-def _listed(metrics: Sequence[Result], is_corrected: bool) -> Iterator[Sequence[Value]]:
+def _rows_of_pairs(metrics: Sequence[Result], is_corrected: bool, resamples: int | None) -> Iterator[Sequence[Value]]:
+    drawn = (resamples,) if resamples is not None else ()
     for metric in metrics:
-        for pair in metric["pairs"]:
-            levels = (pair["asl"], pair["asl_corrected"]) if is_corrected else (pair["asl"],)
-            yield (
-                metric["metric"],
-                *pair["runs"],
-                pair["difference"],
-                *levels,
-                pair["effect_size"],
-                *pair["interval"],
-            )
-
-
-def _tested(metrics: Sequence[Result], is_corrected: bool) -> Iterator[Sequence[Value]]:
-    for metric in metrics:
-        for pair in metric["pairs"]:
-            levels = (pair.asl, pair.asl_corrected) if is_corrected else (pair.asl,)
-            yield (metric["metric"], *pair.runs, pair.difference, *levels, pair.effect_size, pair.low, pair.high)
+        for each in metric["pairs"]:
+            pair = each.as_json(is_corrected) if isinstance(each, ComparedPair) else each
+            levels = (Level(pair["asl"], resamples), *((pair["asl_corrected"],) if is_corrected else ()))
+            about = (pair["difference"], *levels, pair["effect_size"], *pair["interval"])
+            yield (metric["metric"], *pair["runs"], *about, *drawn)
 
 
 def curve(result: Result, label: str, asls: Sequence[float]) -> Series:
@@ -221,8 +220,9 @@ def figures(result: Result) -> Sequence[Figure]:
 BOOTSTRAP_SENSITIVITY = enter(
     JobKind(
         name="bootstrap-sensitivity",
-        # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain
-        changes=2,
+        # 1: in max-T, an infinite t counts only for its own pair; 2: pairs and marks may be uncertain; 3: levels of
+        # resamples are above 0 before a correction, Wilcoxon's are exact with ties, and differences have ranges
+        changes=3,
         params=SensitivityParams,
         analysis=_analysis,
         tables=tables,

@@ -8,13 +8,13 @@ from typing import Self
 from pydantic import Field
 
 from gainboard.evaluation.analyses.concordance import Concordance
-from gainboard.evaluation.analyses.sensitivity import Correction
 from gainboard.evaluation.matrices import Matrices
 from gainboard.exhibits import Axis, Column, Figure, HeatMap, Table
 from gainboard.statistics import find_test
 from gainboard.statistics.concordance import CLASSES
+from gainboard.statistics.significance import Correction
 from gainboard.work.job_kinds import JobKind, Result, enter
-from gainboard.work.jobs.bootstrap_sensitivity import Alpha, Test
+from gainboard.work.jobs.bootstrap_sensitivity import CORRECTION, Alpha, Test
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, Metrics, MetricsParams, Seed
 
@@ -33,7 +33,7 @@ class ConcordanceParams(MetricsParams):
     test: Test = Field("t-test", description="The significance test")  # type: ignore[valid-type]
     alpha: Alpha = Field(0.05, description="Significance level")
     resamples: Draws | None = Field(None, description="Number of resamples; by default the test's own")
-    correction: Correction = Field("none", description="Correction for many comparisons; Tukey's test needs none")
+    correction: Correction = Field("none", description=CORRECTION)
     seed: Seed = 0
 
     def settled(self, label: Labels) -> Self:
@@ -80,6 +80,7 @@ def tables(result: Result) -> Sequence[Table]:
             f"Pairs that differ significantly. {_title(result)}.",
             (Column("metric"), Column("significant pairs")),
             significant,
+            notes=[note] if (note := result.get("note")) else [],
         ),
     )
 
@@ -95,6 +96,8 @@ def figures(result: Result) -> Sequence[Figure]:
 CONCORDANCE = enter(
     JobKind(
         name="concordance",
+        # 1: levels of resamples are above 0 before Holm's correction, and Wilcoxon's are exact with ties
+        changes=1,
         params=ConcordanceParams,
         analysis=_analysis,
         tables=tables,

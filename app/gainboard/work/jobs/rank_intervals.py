@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from pydantic import Field
 
 from gainboard.evaluation.analyses.rank_intervals import RankIntervals
 from gainboard.exhibits import Axis, Column, Figure, Panel, Series, Table
+from gainboard.statistics import find_test
+from gainboard.statistics.significance import Correction
 from gainboard.work.job_kinds import JobKind, Result, enter
+from gainboard.work.jobs.bootstrap_sensitivity import CORRECTION, Test
+from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, MetricsParams, Seed
 
 
 class RankIntervalsParams(MetricsParams):
-    """The ranks that each run may have. `rank_set` is by the randomised Tukey HSD test at 0.05: from 1 plus the number
-    of runs that are significantly better, to the number of runs less those that are significantly worse. The sets of
-    all runs hold together with 95 % confidence. A leaderboard shows them with its groups.
+    """The ranks that each run may have. `rank_set` is by a significance test of all pairs at 0.05, by default the
+    bootstrap range: from 1 plus the number of runs that are significantly better, to the number of runs less those that
+    are significantly worse. A leaderboard shows the same sets. How often the sets of all runs hold together was
+    measured for each test (docs/quality.md).
 
     `percentiles` are the 2.5th and 97.5th of the rank over bootstrap samples of the topics. They are about one run
     alone, and too narrow where runs are close. `expected_rank` is the mean rank over the samples, and `share_first` the
@@ -24,8 +30,15 @@ class RankIntervalsParams(MetricsParams):
     """
 
     resamples: Draws = Field(1000, description="Number of bootstrap samples of the topics")
-    permutations: Draws = Field(5000, description="Number of permutations of the test")
+    test: Test = Field("bootstrap-range", description="The significance test behind `rank_set`")  # type: ignore[valid-type]
+    test_resamples: Draws | None = Field(None, description="Number of resamples of the test; by default the test's own")
+    correction: Correction = Field("none", description=f"{CORRECTION}, the other tests need one")
     seed: Seed = 0
+
+    def settled(self, label: Labels) -> Self:
+        """Return the same request with the test's own number of resamples."""
+        own = find_test(self.test).default_resamples
+        return super().settled(label).model_copy(update={"test_resamples": self.test_resamples or own})
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -57,8 +70,9 @@ def tables(result: Result) -> Sequence[Table]:
         Column("share first", digits=3),
     )
     notes = [
-        "All rank sets under a metric hold together with 95 % confidence.",
+        "Rank sets follow from the pairs of runs that the test tells apart at 0.05.",
         "Percentiles are per run, and anti-conservative when runs are close.",
+        *([note] if (note := result.get("note")) else []),
     ]
     return (Table("ranks", f"Ranks of the runs. {_title(result)}.", columns, rows, notes=notes),)
 
@@ -69,8 +83,10 @@ def best_first(metric: Result) -> list[Result]:
 
 
 def _title(result: Result) -> str:
+    drawn = f" with {result['test_resamples']} resamples" if result["test_resamples"] is not None else ""
+    corrected = f", corrected by {result['correction']}" if result["correction"] != "none" else ""
     return (
-        f"Randomised Tukey HSD test with {result['permutations']} permutations, alpha 0.05; {result['resamples']} "
+        f"{find_test(result['test']).title}{drawn}{corrected}, alpha {result['alpha']:g}; {result['resamples']} "
         f"bootstrap samples of {result['topics']} topics"
     )
 
@@ -100,9 +116,17 @@ def _figure(result: Result, metric: Result, name: str) -> Figure:
 RANK_INTERVALS = enter(
     JobKind(
         name="rank-intervals",
+        # 1: rank sets are by the bootstrap range
+        changes=1,
         params=RankIntervalsParams,
         analysis=lambda matrices, asked: RankIntervals(
-            matrices, asked.metrics, resamples=asked.resamples, permutations=asked.permutations, seed=asked.seed
+            matrices,
+            asked.metrics,
+            resamples=asked.resamples,
+            test=asked.test,
+            test_resamples=asked.test_resamples,
+            correction=asked.correction,
+            seed=asked.seed,
         ),
         tables=tables,
         figures=figures,
