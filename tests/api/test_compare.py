@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel, wilcoxon
+from scipy.stats import binomtest, permutation_test, ttest_1samp, ttest_rel
 
 from gainboard.evaluation import compare
-from tests.api.campaign import Campaign, codes, judged, refused, run_text
+from gainboard.statistics.bootstrap_range import bootstrap_ranges, range_levels
+from tests.analyses import plain_tests
+from tests.api.campaign import WORSE, Campaign, codes, judged, refused, run_text
 from tests.api.laboratory import Laboratory, rotated
 from tests.conftest import Service
 
@@ -60,11 +62,11 @@ def test_levels_interval_and_effect_size_are_those_of_scipy(lab: Laboratory, met
     peer = ttest_rel(a, b)
     flips = permutation_test((a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf)
     signs = np.sign(np.round(a - b, 12))
-    assert {name: asl for name, asl in levels(found).items() if name != "paired-bootstrap"} == pytest.approx(
+    assert {name: asl for name, asl in levels(found).items() if "bootstrap" not in name} == pytest.approx(
         {
             "t-test": peer.pvalue,
             "randomisation": flips.pvalue,
-            "wilcoxon": wilcoxon(np.round(a - b, 12)).pvalue,
+            "wilcoxon": plain_tests.wilcoxon([z for z in np.round(a - b, 12).tolist() if z]),
             "sign": binomtest(int((signs > 0).sum()), int((signs != 0).sum())).pvalue,
         }
     )
@@ -155,6 +157,7 @@ def test_equivalence_is_two_one_sided_tests_and_needs_a_margin(lab: Laboratory) 
         "asl_holm": pytest.approx(asl),
         "interval": pytest.approx(list(ttest_rel(a, b).confidence_interval(0.9))),
         "is_equivalent": asl < 0.05,
+        "no_level_because": None,
     }
     assert compared(lab, "AP")[0]["equivalence"] is None
     for margin in (0, -1, "inf", "nan"):
@@ -184,16 +187,24 @@ def test_every_other_run_is_compared_with_each_baseline(lab: Laboratory) -> None
     for name, value in single.items():
         if name != "tests":
             assert among[name] == value
-    assert levels(among) == levels(single)
+    together, alone = levels(among), levels(single)
+    # The range is of all runs of the request, so more runs make it wider.
+    assert together.pop("bootstrap-range") >= alone.pop("bootstrap-range")
+    assert together == alone
 
 
 def test_levels_are_corrected_for_exactly_the_pairs_of_the_request(lab: Laboratory) -> None:
     found = lab.get("/compare", baseline="run-1", metric="AP", margin=0.3).json()["comparisons"]
-    for number, name in enumerate(levels(found[0])):
+    *single, by_range = levels(found[0])
+    assert by_range == "bootstrap-range"
+    assert {each["tests"][-1]["asl_holm"] for each in found} == {None}
+    for number, name in enumerate(single):
         own = [each["tests"][number] for each in found]
-        ordered = sorted(test["asl"] for test in own)
+        # A share of the resamples is above 0 before it is corrected.
+        shift = (lambda asl: (1 + 1000 * asl) / 1001) if name == "paired-bootstrap" else float
+        ordered = sorted(shift(test["asl"]) for test in own)
         for test in own:
-            place = ordered.index(test["asl"])
+            place = ordered.index(shift(test["asl"]))
             expected = max(min(1, (len(own) - j) * ordered[j]) for j in range(place + 1))
             assert test["asl_holm"] == pytest.approx(expected)
             assert (test["asl_max_t"] is None) == (name != "paired-bootstrap")
@@ -203,6 +214,54 @@ def test_levels_are_corrected_for_exactly_the_pairs_of_the_request(lab: Laborato
     few = lab.get("/compare", baseline="run-1", run=["run-0", "run-3"], metric="AP").json()["comparisons"]
     assert [each["run"] for each in few] == ["run-0", "run-3"]
     assert few[0]["tests"][0]["asl_holm"] <= found[0]["tests"][0]["asl_holm"]
+
+
+def test_the_bootstrap_range_is_of_all_runs_of_the_request(lab: Laboratory) -> None:
+    names = ["run-0", "run-2", "run-3"]
+    found = lab.get("/compare", baseline="run-1", run=names, metric="AP").json()["comparisons"]
+    by_topic = lab.scores("AP", run=[*names, "run-1"], topics="all")["runs"]
+    scores = np.array([[score for score in run["topics"]["AP"].values() if score is not None] for run in by_topic])
+    ranges = bootstrap_ranges(scores, 10_000)
+    for each in found:
+        test = each["tests"][-1]
+        assert (test["name"], test["resamples"], test["seed"], test["note"]) == ("bootstrap-range", 10_000, 0, None)
+        assert test["asl"] == range_levels(np.array([each["difference"]]), ranges)[0]
+
+
+def test_too_few_topics_for_the_range_have_no_level_and_the_reason(shared: Service) -> None:
+    campaign = judged(shared)
+    campaign.submit(WORSE)
+    test = compared(campaign, "AP", run=["tag", "worse"])[0]["tests"][-1]
+    assert (test["asl"], test["resamples"], test["note"]) == (None, None, "The test needs at least 6 topics.")
+
+
+def test_too_few_resamples_for_holm_are_said_beside_the_level(shared: Service) -> None:
+    campaign = Laboratory(shared)
+    baselines = [f"more-{number}" for number in range(11)]
+    for name in baselines:
+        assert campaign.submit(rotated(2).replace("run-2", name), team="team-0").status_code == 201
+    tests = [
+        each["tests"][2] for each in campaign.get("/compare", baseline=baselines[:7], metric="AP").json()["comparisons"]
+    ]
+    assert (len(tests), tests[0]["name"], tests[0]["resamples_needed"]) == (56, "paired-bootstrap", 1120)
+    assert {test["note"] for test in tests} == {
+        "1,000 resamples are too few for Holm's correction of 56 pairs, so no pair is significant: it needs at least "
+        "1,120 at 0.05. Use the bootstrap range test or the t-test."
+    }
+    assert min(test["asl_holm"] for test in tests) >= 0.05
+
+
+def test_runs_that_differ_on_no_topic_have_no_test_of_equivalence(lab: Laboratory) -> None:
+    assert lab.submit(rotated(0).replace("d0 1 1.0", "d0 1 3.0"), name="twin").status_code == 201
+    (found,) = compared(lab, "P@1000", run=["run-0", "twin"], margin=0.1)
+    assert found["equivalence"] == {
+        "margin": 0.1,
+        "asl": None,
+        "asl_holm": None,
+        "interval": [0, 0],
+        "is_equivalent": False,
+        "no_level_because": "no topic differs",
+    }
 
 
 def test_a_baseline_must_exist_and_be_none_of_the_runs(lab: Laboratory, shared: Service) -> None:

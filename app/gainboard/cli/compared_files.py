@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from gainboard.cli.printing import DIGITS, format_table
 from gainboard.cli.scored_files import ScoredFiles, list_refused
-from gainboard.evaluation.pair_statistics import PairComparison
-from gainboard.exhibits import Cell, Column, Marked, Table, as_latex, csv_line
+from gainboard.evaluation.pair_statistics import PairComparison, PairTest
+from gainboard.exhibits import Cell, Column, Level, Marked, Table, as_latex, csv_line
 
 _COUNTS = ("won", "lost", "tied")
 
@@ -28,6 +28,8 @@ class ComparedFiles:
             if not (own := pair.statistics):
                 continue
             about = f"{pair.label}, {pair.names[0]} and {pair.names[1]}:"
+            if own.equivalence and own.equivalence.asl is None:
+                yield f"{about} no topic differs, so there is no test of equivalence"
             if own.deciding:
                 yield f"{about} without {_named(own.deciding)}, the difference would not be significant"
             if own.turning:
@@ -51,7 +53,8 @@ def make_table(found: ComparedFiles) -> Table:
     ]
     notes = [
         "low and high are the ends of the 95 % interval of the mean difference.",
-        "Holm is the corrected level of the t-test, and max-T that of the paired bootstrap.",
+        "Holm is the corrected level of the t-test, and max-T that of the paired bootstrap. The level of "
+        "bootstrap-range is about all these runs together.",
         *(f"{remark}." for remark in found.remarks()),
     ]
     caption = f"Differences of mean scores and their levels, by {found.scored.qrels}"
@@ -64,11 +67,15 @@ def _row(pair: PairComparison, width: int) -> list[Cell]:
     if own := pair.statistics:
         by_largest = next(test.asl_max_t for test in own.tests if test.asl_max_t is not None)
         holm = own.tests[0].asl_holm
-        numbers = [own.difference, own.low, own.high, own.effect_size, *(test.asl for test in own.tests)]
+        numbers = [own.difference, own.low, own.high, own.effect_size, *map(_level, own.tests)]
         numbers += [Marked(holm) if pair.is_significant else holm, by_largest]
         if same := own.equivalence:
             numbers += [same.asl, Marked(same.asl_holm) if same.holds else same.asl_holm]
     return [pair.label, *pair.names, *numbers, pair.won, pair.lost, pair.tied]
+
+
+def _level(test: PairTest) -> Level | None:
+    return Level(test.asl, test.resamples) if test.asl is not None else None
 
 
 def make_topics_table(found: ComparedFiles) -> Table:

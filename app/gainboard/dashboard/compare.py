@@ -138,7 +138,7 @@ def _shown(found: PairComparison, pair: list[str]) -> dict[str, Any]:
         "difference": abs(found.means[0] - found.means[1]),
         "ends": ends,
         "inner": inner,
-        "is_significant": statistics is not None and statistics.tests[0].asl < ALPHA,
+        "is_significant": statistics is not None and (statistics.tests[0].asl or 0.0) < ALPHA,
         "alpha": ALPHA,
         "figure": ShownFigure.of(_figure(found, pair)) if found.topics else None,
     }

@@ -23,6 +23,8 @@ from gainboard.api.answers import address
 from gainboard.dashboard import assets
 from gainboard.dashboard.places import Place
 from gainboard.dashboard.sessions import Visitor
+from gainboard.evaluation.pair_statistics import PairTest
+from gainboard.exhibits import Level
 from gainboard.metrics import query_parameters
 
 PLOT_STYLE = "'sha256-+TfQir1nvDucAdvE6XUQBt4ayUjpAWkbw2kCdSfekHM='"
@@ -45,6 +47,11 @@ def _score(value: float | None, digits: int = 4) -> str:
     return "–" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
+def _level(test: PairTest) -> str:
+    """Return the level of a test as text: below the share of one resample if no resample reached the difference."""
+    return (Level(test.asl, test.resamples).bound if test.asl is not None else None) or _score(test.asl)
+
+
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
@@ -65,7 +72,14 @@ def _marked(text: str) -> Markup:
     return Markup("".join(coded))
 
 
-ENVIRONMENT.filters |= {"marked": _marked, "score": _score, "percent": _percent, "when": _when, "segment": segment}
+ENVIRONMENT.filters |= {
+    "level": _level,
+    "marked": _marked,
+    "percent": _percent,
+    "score": _score,
+    "segment": segment,
+    "when": _when,
+}
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.metrics import BoundMetric
+from gainboard.statistics.bootstrap_range import (
+    BootstrapRange,
+    affordable_resamples,
+    bootstrap_ranges,
+    range_levels,
+)
 from gainboard.statistics.classical import DECIMALS, deciding_topics, pivotal_topics
 from gainboard.statistics.draws import Indices
 from gainboard.statistics.effects import effects_of
 from gainboard.statistics.equivalence import tost_levels
 from gainboard.statistics.means import mean_intervals
-from gainboard.statistics.multiple_comparisons import holm, max_t, needed_resamples
-from gainboard.statistics.significance import Outcome, SignificanceSettings, find_paired_test
+from gainboard.statistics.multiple_comparisons import holm, needed_resamples
+from gainboard.statistics.significance import SignificanceSettings, find_paired_test
 
 Floats = NDArray[np.float64]
 ALPHA: Final = 0.05
 """The significance level under which a difference is significant."""
 TESTS: Final = ("t-test", "randomisation", "paired-bootstrap", "wilcoxon", "sign")
-"""The first test is the one that says which topics decide."""
+"""The tests of single pairs. The first one says which topics decide. The bootstrap range, of all runs, is the last."""
 SEED: Final = 0
 """The seed of tests that draw: equal requests have equal answers."""
 
@@ -32,35 +38,40 @@ SEED: Final = 0
 class PairTest(NamedTuple):
     """The level of one test.
 
-    `asl_holm` is corrected by Holm's method for all pairs that are compared, and `asl_max_t` by the single-step max-T
+    `asl` is None if there are too few topics for the test. `asl_holm` is corrected by Holm's method for all pairs that
+    are compared, None if the test itself is about all of them. `asl_max_t` is corrected by the single-step max-T
     of the bootstrap, None for other tests. `resamples` is None for tests that draw nothing, `seed` also for exact
     levels. `resamples_needed` is the smallest number with which one of the pairs can be significant after Holm's
-    correction.
+    correction, and `note` says what follows if there are fewer.
     """
 
     name: str
     title: str
-    asl: float
-    asl_holm: float
+    asl: float | None
+    asl_holm: float | None
     asl_max_t: float | None
     resamples: int | None
     resamples_needed: int | None
     seed: int | None
+    note: str | None
 
 
 class Equivalence(NamedTuple):
-    """The level of TOST for a margin, corrected by Holm's method beside it, and the ends of the 90 % interval."""
+    """The level of TOST for a margin, corrected by Holm's method beside it, and the ends of the 90 % interval.
+
+    Both levels are None if no topic differs.
+    """
 
     margin: float
-    asl: float
-    asl_holm: float
+    asl: float | None
+    asl_holm: float | None
     low: float
     high: float
 
     @property
     def holds(self) -> bool:
         """True if the runs are equivalent: the corrected level is below `ALPHA`."""
-        return self.asl_holm < ALPHA
+        return self.asl_holm is not None and self.asl_holm < ALPHA
 
 
 class TopicDifference(NamedTuple):
@@ -126,7 +137,8 @@ class PairComparison:
     @property
     def is_significant(self) -> bool:
         """True if the difference is significant by the paired t-test, corrected by Holm's method."""
-        return self.statistics is not None and self.statistics.tests[0].asl_holm < ALPHA
+        corrected = self.statistics.tests[0].asl_holm if self.statistics else None
+        return corrected is not None and corrected < ALPHA
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as JSON has it, over HTTP and offline."""
@@ -158,7 +170,8 @@ def _equivalence_as_json(found: Equivalence | None) -> dict[str, Any] | None:
     if found is None:
         return None
     levels = {"margin": found.margin, "asl": found.asl, "asl_holm": found.asl_holm}
-    return levels | {"interval": (found.low, found.high), "is_equivalent": found.holds}
+    why = "no topic differs" if found.asl is None else None
+    return levels | {"interval": (found.low, found.high), "is_equivalent": found.holds, "no_level_because": why}
 
 
 @dataclass(frozen=True)
@@ -188,7 +201,7 @@ class ScoredPairs:
             scores, topics = self.scores[number][:, defined], [self.topics[topic] for topic in defined.tolist()]
             first, second = np.array(self.pairs, np.intp).T
             differences = np.ascontiguousarray(scores[first] - scores[second])
-            statistics = _statistics(metric, differences, topics, margin)
+            statistics = _statistics(metric, scores, differences, topics, margin)
             left_out = [self.topics[topic] for topic in np.flatnonzero(nowhere).tolist()]
             for pair, own in zip(self.pairs, statistics, strict=True):
                 first_run, second_run = pair
@@ -219,13 +232,13 @@ def _by_difference(pair: Floats, topics: Sequence[str]) -> list[TopicDifference]
 
 
 def _statistics(
-    metric: BoundMetric, differences: Floats, topics: Sequence[str], margin: float | None
+    metric: BoundMetric, scores: Floats, differences: Floats, topics: Sequence[str], margin: float | None
 ) -> Sequence[PairStatistics | None]:
     if len(topics) < 2 or metric.is_geometric:
         return [None] * len(differences)
     effects = effects_of(differences)
     columns = (effects.difference.tolist(), effects.low.tolist(), effects.high.tolist(), effects.size.tolist())
-    tests = zip(*(_tested(name, differences) for name in TESTS), strict=True)
+    tests = zip(*(_tested(name, differences) for name in TESTS), _by_range(scores, differences), strict=True)
     deciding = [_named(topics, deciding_topics(each, ALPHA)) for each in differences]
     turning, tipping = _pivotal(differences, topics)
     equivalence = _equivalence(differences, margin)
@@ -234,26 +247,26 @@ def _statistics(
 
 def _tested(name: str, differences: Floats) -> list[PairTest]:
     """Return the test of each pair."""
-    test = find_paired_test(name)
+    test, (pairs, topics) = find_paired_test(name), differences.shape
     outcome = test.decide_differences(differences, SignificanceSettings(seed=SEED, largest=test.gives_largest))
-    draws = outcome.resamples is not None and not test.is_exact(differences.shape[1])
-    seed = SEED if draws else None
-    needed = needed_resamples(len(differences), ALPHA) if draws else None
-    return [
-        PairTest(name, test.title, asl, corrected, largest, outcome.resamples, needed, seed)
-        for asl, corrected, largest in zip(
-            outcome.asl.tolist(), holm(outcome.asl).tolist(), _by_largest(outcome), strict=True
-        )
-    ]
+    draws = outcome.resamples is not None and not test.is_exact(topics)
+    needed, seed = (needed_resamples(pairs, ALPHA), SEED) if draws else (None, None)
+    note = test.holm_note(outcome.resamples, pairs, topics, [ALPHA])
+    by_largest = test.corrected(outcome, "max-t").tolist() if test.gives_largest else [None] * pairs
+    levels = zip(outcome.asl.tolist(), test.corrected(outcome, "holm").tolist(), by_largest, strict=True)
+    return [PairTest(name, test.title, *each, outcome.resamples, needed, seed, note) for each in levels]
 
 
-def _by_largest(outcome: Outcome) -> Sequence[float | None]:
-    if outcome.largest is None:
-        return [None] * len(outcome.asl)
-    assert outcome.observed is not None
-    assert outcome.infinite_counts is not None
-    assert outcome.infinite_resamples is not None
-    return max_t(outcome.observed, outcome.largest, outcome.infinite_counts, outcome.infinite_resamples).tolist()  # type: ignore[no-any-return]
+def _by_range(scores: Floats, differences: Floats) -> list[PairTest]:
+    """Return the bootstrap range test of each pair, which is about all runs of `scores`, [runs, topics], together."""
+    runs, topics = scores.shape
+    name, title = BootstrapRange.name, BootstrapRange.title
+    if topics < BootstrapRange.least_topics:
+        note = f"The test needs at least {BootstrapRange.least_topics} topics."
+        return [PairTest(name, title, None, None, None, None, None, None, note)] * len(differences)
+    resamples = affordable_resamples(runs, topics)
+    levels = range_levels(differences.mean(axis=1), bootstrap_ranges(scores, resamples, SEED))
+    return [PairTest(name, title, asl, None, None, resamples, None, SEED, None) for asl in levels.tolist()]
 
 
 def _pivotal(differences: Floats, topics: Sequence[str]) -> tuple[list[list[str]], list[list[str]]]:
@@ -272,7 +285,7 @@ def _equivalence(differences: Floats, margin: float | None) -> Sequence[Equivale
         return [None] * len(differences)
     levels = tost_levels(differences, margin)
     low, high = mean_intervals(differences, 1 - 2 * ALPHA)
-    columns = (levels.tolist(), holm(levels).tolist(), low.tolist(), high.tolist())
+    columns = (*(map(_or_none, each.tolist()) for each in (levels, holm(levels))), low.tolist(), high.tolist())
     return [Equivalence(margin, *each) for each in zip(*columns, strict=True)]
 
 

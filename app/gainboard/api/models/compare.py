@@ -25,8 +25,13 @@ class ShownPairTest(Model):
 
     name: str = Field(examples=["t-test"])
     title: str
-    asl: float = Field(description="Achieved significance level, the p-value")
-    asl_holm: float = Field(description="The same, corrected by Holm's method for all pairs of the request")
+    asl: float | None = Field(
+        description="Achieved significance level, the p-value; null if there are too few topics for the test"
+    )
+    asl_holm: float | None = Field(
+        description="The same, corrected by Holm's method for all pairs of the request; null for `bootstrap-range`, "
+        "whose `asl` is about all runs of the request together"
+    )
     asl_max_t: float | None = Field(
         description="The same, corrected by the single-step max-T of the bootstrap for all pairs of the request; null "
         "for other tests"
@@ -37,18 +42,20 @@ class ShownPairTest(Model):
         "correction; null if nothing is drawn"
     )
     seed: int | None = Field(description="Null if the level depends on no seed")
+    note: str | None = Field(description="Why no pair can be significant, or why there is no level; else null")
 
 
 class ShownEquivalence(Model):
     """The paired TOST: two one-sided t-tests of the hypothesis that the mean difference is at least the margin."""
 
     margin: float
-    asl: float = Field(description="The larger level of the two tests")
-    asl_holm: float = Field(description="The same, corrected by Holm's method for all pairs of the request")
+    asl: float | None = Field(description="The larger level of the two tests; null if no topic differs")
+    asl_holm: float | None = Field(description="The same, corrected by Holm's method for all pairs of the request")
     interval: tuple[float, float] = Field(
         description="90 % confidence interval of the mean difference, which is within the margin if `asl` is below 0.05"
     )
     is_equivalent: bool = Field(description="Whether `asl_holm` is below `alpha`")
+    no_level_because: str | None = Field(description="Why there is no level: no topic differs; else null")
 
 
 class ShownTopicDifference(Model):
