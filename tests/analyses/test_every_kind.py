@@ -57,7 +57,7 @@ ASKED: dict[str, list[dict[str, Any]]] = {
         {"metrics": ["AP", "Q"], "sets": [{"qrels": 1}], "flagged": ["oak"], "resamples": 150},
         {"metrics": ["RR"], "sets": [{"qrels": 1}], "pairs": "all", "threshold": 2, "k": 3, "resamples": 50},
     ],
-    "rank-intervals": [{"metrics": ["AP", "Q"], "resamples": 100, "permutations": 300}],
+    "rank-intervals": [{"metrics": ["AP", "Q"], "resamples": 100, "test_resamples": 300}],
     "leave-one-team-out": [
         {"metrics": ["AP", "Q"], "pool_depth": 5},
         {"metrics": ["AP(condensed=true)"], "pool_depth": 3, "contributors": ["maple", "birch", "oak"]},
@@ -195,7 +195,10 @@ SHAPES: dict[str, Any] = {
         "topics_left_out": [],
         "seed": 0,
         "resamples": 0,
-        "permutations": 0,
+        "test": "",
+        "test_resamples": 0,
+        "correction": "",
+        "alpha": 0,
     },
     "leave-one-team-out": {
         "topics": 0,
@@ -285,6 +288,7 @@ SHAPES: dict[str, Any] = {
                 "variance": 0,
                 "residual_variance": 0,
                 "designs": dict.fromkeys(("t-test", "anova", "interval"), 0),
+                "paired_designs": dict.fromkeys(("t-test", "interval"), 0),
             }
         ],
         "topics": 0,

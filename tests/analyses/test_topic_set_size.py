@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -66,8 +68,16 @@ def test_designs_are_by_the_variance_of_the_scores(answer: Answer, laboratory: L
             "interval": interval_design(0.1, 2 * variance, 0.01),
         }
         assert metric["designs"] == {name: design and design.topics for name, design in designs.items()}
+        # Twice the residual variance is the mean, over pairs of runs, of the variance of their differences.
+        pairs = [np.subtract(*pair) for pair in combinations(rows.values(), 2)]
+        own = float(np.mean([np.var(pair, ddof=1) for pair in pairs]))
+        assert own == pytest.approx(2 * metric["residual_variance"])
+        paired = {"t-test": t_test_design(0.1, own, 0.01, 0.9), "interval": interval_design(0.1, own, 0.01)}
+        assert metric["paired_designs"] == {name: design and design.topics for name, design in paired.items()}
+        assert metric["paired_designs"]["t-test"] < metric["designs"]["t-test"]
 
 
 def test_a_tiny_difference_has_no_design(answer: Answer) -> None:
     found = answer(KIND, metrics=["AP"], trials=2, difference=1e-9)
     assert found["metrics"][0]["designs"] == {"t-test": None, "anova": None, "interval": None}
+    assert found["metrics"][0]["paired_designs"] == {"t-test": None, "interval": None}

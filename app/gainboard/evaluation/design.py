@@ -73,6 +73,8 @@ class DesignAnswer:
     width: float | None
     variance: float
     """The variance that the method takes: of scores for `anova`, else of differences."""
+    at_most: bool
+    """True if the variance of differences was taken to be twice that of scores: runs that share topics vary less."""
 
 
 def design_topics(asked: DesignQuestion) -> DesignAnswer:
@@ -98,8 +100,9 @@ def design_topics(asked: DesignQuestion) -> DesignAnswer:
         message = f"More than {MOST_TOPICS:,} topics are needed for this {wanted}. Choose a larger {wanted}."
         raise _refuse(wanted, "too-small", message)
     if asked.method == "interval":
-        return DesignAnswer(found.topics, None, found.reached, variance)
-    return DesignAnswer(found.topics, found.reached, None, variance)
+        return DesignAnswer(found.topics, None, found.reached, variance, asked.difference_variance is None)
+    at_most = asked.method == "t-test" and asked.difference_variance is None
+    return DesignAnswer(found.topics, found.reached, None, variance, at_most)
 
 
 def _require_own_parameters(asked: DesignQuestion) -> None:

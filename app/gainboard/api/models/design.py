@@ -62,3 +62,7 @@ class ShownDesign(Model):
     power: float | None = Field(description="The power with so many topics; null for `interval`")
     width: float | None = Field(description="The expected width of the interval; null for the tests")
     variance: float = Field(description="The variance that was used: of scores for `anova`, else of differences")
+    at_most: bool = Field(
+        description="Whether fewer topics may suffice: the variance of differences was taken to be twice that of "
+        "scores, although two runs share the hard and the easy topics"
+    )

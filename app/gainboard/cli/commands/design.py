@@ -15,14 +15,15 @@ VARIANCE = (
     "the variance of scores within runs; repeat it as V:FREEDOM to pool several collections, each with its degrees of "
     "freedom: runs x (topics - 1)"
 )
-COLUMNS = ("method", "topics", "power", "width", "variance")
+COLUMNS = ("method", "topics", "at_most", "power", "width", "variance")
 
 
 def _t_test(parsed: argparse.Namespace) -> int:
     """Compute the topics with which the paired t-test finds a difference of two runs (Sakai 2016). No server is needed.
 
-    The variance is that of scores within runs, of which the differences of two runs have twice as much. A job of kind
-    topic-set-size reports it. With --difference-variance, give that of the differences instead.
+    The variance is that of scores within runs. The differences of two runs are taken to have twice as much. Runs that
+    share topics have less, so this is how many topics are needed at most. A job of kind topic-set-size reports the
+    variance. Twice its residual variance is that of the differences: give that with --difference-variance.
     """
     return _print(parsed, "t-test")
 

@@ -110,8 +110,9 @@ class TopicSetSize(Analysis):
             "curve": list(curve),
             "variance": variance,
             "degrees_of_freedom": len(scores) * (self.topics.count - 1),
-            "residual_variance": residual_variance(scores),
+            "residual_variance": (residual := residual_variance(scores)),
             "designs": self._designs(scores, variance) if self.difference is not None else None,
+            "paired_designs": self._paired_designs(residual) if self.difference is not None else None,
         }
 
     def _point(self, size: int, found: Sequence[Arrays]) -> dict[str, Any]:
@@ -128,11 +129,20 @@ class TopicSetSize(Analysis):
         assert self.difference is not None
         if math.sqrt(variance) <= TINY:
             return dict.fromkeys(("t-test", "anova", "interval"))
-        own, of_differences, levels = self.difference, 2 * variance, (self.alpha, self.power)
+        anova = anova_design(self.difference, variance, len(scores), self.alpha, self.power)
+        return self._paired_designs(variance) | {"anova": _topics(anova)}
+
+    def _paired_designs(self, variance: float) -> dict[str, Any]:
+        """Return the designs for two runs, whose differences vary twice as much as `variance`.
+
+        The mean over all pairs is twice the residual variance, because two runs share the hard and the easy topics.
+        """
+        assert self.difference is not None
+        if math.sqrt(variance) <= TINY:
+            return dict.fromkeys(("t-test", "interval"))
         return {
-            "t-test": _topics(t_test_design(own, of_differences, *levels)),
-            "anova": _topics(anova_design(own, variance, len(scores), *levels)),
-            "interval": _topics(interval_design(own, of_differences, self.alpha)),
+            "t-test": _topics(t_test_design(self.difference, 2 * variance, self.alpha, self.power)),
+            "interval": _topics(interval_design(self.difference, 2 * variance, self.alpha)),
         }
 
 

@@ -30,8 +30,9 @@ class TopicSetSizeParams(MetricsParams):
     (Sakai, Information Retrieval Journal 19(3), 2016). With those of `t-test`, the paired t-test finds this difference
     of two runs with the `power`. With those of `anova`, the analysis of variance of as many runs finds this difference
     of the best and the worst. With those of `interval`, the confidence interval of the difference of two runs is this
-    wide. `t-test` and `interval` take twice `variance` for that of differences. A design of more than a million topics
-    is null.
+    wide. `t-test` and `interval` take twice `variance` for that of differences. Two runs share the hard and the easy
+    topics, so their differences vary less, and these are numbers at most. `paired_designs` has both by twice the
+    `residual_variance`, the mean over the pairs of this collection. A design of more than a million topics is null.
     """
 
     trials: Draws = Field(100, description="Number of topic subsets of each size")
@@ -102,9 +103,14 @@ def _variances(result: Result) -> Table:
     ]
     caption = f"Variance of the scores of {result['topics']} topics, within runs and residual."
     if result["difference"] is not None:
-        columns += [Column(name, group="topics needed") for name in DESIGNS]
+        columns += [Column(name, group="topics needed at most") for name in DESIGNS]
         for row, metric in zip(rows, result["metrics"], strict=True):
             row += [metric["designs"][name] for name in DESIGNS]
+        paired = [metric.get("paired_designs") for metric in result["metrics"]]
+        if all(paired):
+            columns += [Column(name, group="topics needed by pairs") for name in paired[0]]
+            for row, designs in zip(rows, paired, strict=True):
+                row += designs.values()
         caption += f" Topics for a difference of {result['difference']:g}, power {result['power']:g}."
     return Table("variances", caption, columns, rows)
 
@@ -126,5 +132,12 @@ def _series(metric: Result, name: str) -> Series:
 
 
 TOPIC_SET_SIZE = enter(
-    JobKind(name="topic-set-size", params=TopicSetSizeParams, analysis=_analysis, tables=tables, figures=figures)
+    JobKind(
+        name="topic-set-size",
+        changes=1,  # 1: designs by the variance of pairs
+        params=TopicSetSizeParams,
+        analysis=_analysis,
+        tables=tables,
+        figures=figures,
+    )
 )
