@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -92,9 +91,6 @@ def _upload(lab: Laboratory) -> tuple[str, Sent]:
     return f"{lab.path}/runs", {"params": {"team": "lemur"}, "content": _run_file()}
 
 
-BETAS = count(1)
-
-
 CHANGES: dict[str, tuple[str, Prepare]] = {
     "POST /v1/collections": (
         "collection-created",
@@ -116,10 +112,6 @@ CHANGES: dict[str, tuple[str, Prepare]] = {
     f"POST {C}/runs": ("run-uploaded", _upload),
     f"DELETE {C}/runs/{{run}}": ("run-withdrawn", lambda lab: (_run(lab), {})),
     f"POST {C}/jobs": ("job-launched", lambda lab: (f"{lab.path}/jobs", _request(**SHORT))),
-    f"POST {C}/leaderboard/groups": (
-        "job-launched",
-        lambda lab: (f"{lab.path}/leaderboard/groups", {"params": {"metric": f"Q(beta={next(BETAS)})"}}),
-    ),
     "DELETE /v1/jobs/{job}": ("job-cancelled", lambda lab: (_job(lab), {})),
     "POST /v1/reports": ("report-launched", lambda lab: ("/v1/reports", {"json": _report(lab)})),
     "DELETE /v1/reports/{report}": ("report-cancelled", lambda lab: (_long_report(lab), {})),

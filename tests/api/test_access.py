@@ -54,7 +54,6 @@ SEEN = ("401 401 200 200 200 200 404 200", *JUDGMENTS[1:])
 C = "/v1/collections/{collection}"
 J = "/v1/jobs/{job}"
 R = "/v1/reports/{report}"
-GROUPS = f"POST {C}/leaderboard/groups"
 
 
 def _returning(status: str, table: tuple[str, ...]) -> tuple[str, ...]:
@@ -104,11 +103,6 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"GET {C}/compare": JUDGMENTS,
     f"GET {C}/topics/{{topic}}/rankings": JUDGMENTS,
     f"GET {C}/runs/{{run}}/profile": JUDGMENTS,
-    GROUPS: (
-        "401 401 403 403 403 202 404 202",
-        "401 401 202 202 202 202 404 202",
-        "401 401 202 202 202 202 202 202",
-    ),
     f"POST {C}/jobs": (
         "401 401 403 403 403 202 404 202",
         "401 401 202 202 202 202 404 202",
@@ -183,7 +177,6 @@ UNPUBLISHED: dict[str, str] = {
     f"GET {C}/compare": DRAFT,
     f"GET {C}/topics/{{topic}}/rankings": DRAFT,
     f"GET {C}/runs/{{run}}/profile": DRAFT,
-    GROUPS: JOB_OVER_DRAFT.replace("200", "202"),
     f"POST {C}/jobs": JOB_OVER_DRAFT.replace("200", "202"),
     f"GET {J}": JOB_OVER_DRAFT,
     f"DELETE {J}": JOB_OVER_DRAFT.replace("200", "202"),
@@ -386,7 +379,7 @@ def _ask(scene: Scene, who: str, route: Route) -> Asked:
         "POST /v1/design": lambda: BODIES["design"],
         "POST /v1/reports": scene.report,
     }
-    if route.title in (f"POST {C}/jobs", GROUPS, "POST /v1/reports"):
+    if route.title in (f"POST {C}/jobs", "POST /v1/reports"):
         scene.prepare_for_jobs()
     fill = {name: make[name]() for name in route.parameters}
     query: dict[str, Any] = {"team": "own"} if route.title == f"POST {C}/runs" else {}
@@ -399,8 +392,6 @@ def _ask(scene: Scene, who: str, route: Route) -> Asked:
         if is_removed:
             scene.campaign.put_qrels(f"1 0 {uuid4().hex} 1\n", draft=True, judgments=query["judgments"])
             fill["version"] = "2"
-    if route.title == GROUPS:  # a job like no other
-        query["metric"] = f"P@{uuid4().int % 10**9 + 1}"
     sent = {"query": query, "body": bodies.get(route.title, dict)()}
     asked = Asked(route, scene.clients[who], fill, sent, route.ask(scene.clients[who], fill, **sent))
     if route.title in (f"DELETE {J}", f"DELETE {R}"):

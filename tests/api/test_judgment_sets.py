@@ -229,20 +229,6 @@ def test_a_newer_version_of_a_set_makes_another_job(shared: Service) -> None:
 
 
 @pytest.mark.outer
-def test_the_groups_of_a_board_are_those_under_its_set(shared: Service) -> None:
-    lab = Laboratory(shared)
-    lab.put_qrels(qrels_text(1), judgments=SECOND)
-    board = lab.get("/leaderboard", metric="AP", judgments=SECOND).json()
-    assert board["groups_job"]["params"]["judgments"] == SECOND
-    asked = lab.organiser.post(f"{lab.path}/leaderboard/groups", params={"metric": "AP", "judgments": SECOND})
-    assert (
-        asked.json()["id"]
-        == board["groups_job"]["id"]
-        != lab.get("/leaderboard", metric="AP").json()["groups_job"]["id"]
-    )
-
-
-@pytest.mark.outer
 def test_a_report_is_about_the_set_that_is_named(shared: Service) -> None:
     lab = Laboratory(shared)
     lab.put_qrels(qrels_text(1), judgments=SECOND)

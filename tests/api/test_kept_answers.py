@@ -22,7 +22,6 @@ from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.standing import Checked, Standing, Standings
 from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, judged, refused
-from tests.api.laboratory import Laboratory
 from tests.conftest import ADMIN, Service, running
 
 pytestmark = pytest.mark.outer
@@ -200,18 +199,6 @@ def test_a_draft_is_never_answered_from_memory(servers: Servers) -> None:
     assert refused(campaign.organiser.get(asked)) == (404, "not-found")
 
 
-def test_the_groups_of_a_leaderboard_are_there_once_their_job_is_over(sqlite_service: Service) -> None:
-    lab = Laboratory(sqlite_service)
-    shown = [lab.get("/leaderboard").json() for _ in range(2)]
-    assert [each["groups_job"]["state"] for each in shown] == [None, None]
-    job = shown[0]["groups_job"]
-    assert lab.finished(lab.ask(job["kind"], **job["params"]))["id"] == job["id"]
-    for _ in range(2):
-        after = lab.get("/leaderboard").json()
-        assert after["groups_job"]["state"] == "succeeded"
-        assert all(row["groups"] for row in after["rows"])
-
-
 def test_an_answer_from_memory_has_the_headers_of_the_first_and_an_id_of_its_own(servers: Servers) -> None:
     campaign = servers.released()
     fresh = servers.other.organiser
@@ -260,9 +247,9 @@ def test_who_comes_while_the_database_is_read_waits_for_the_next_reading() -> No
 
     async def ask() -> None:
         checks = Checks(Slow(Database("sqlite://")))
-        first = asyncio.create_task(checks.find(Checked("a", None, None)))
+        first = asyncio.create_task(checks.find(Checked("a", None)))
         await asyncio.to_thread(begun.wait, 10)
-        later = [asyncio.create_task(checks.find(Checked(name, None, None))) for name in ("a", "b", "a", "b")]
+        later = [asyncio.create_task(checks.find(Checked(name, None))) for name in ("a", "b", "a", "b")]
         await asyncio.sleep(0.01)
         later.pop().cancel()
         go_on.set()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.work.job_kinds import CATALOGUE, find_kind
 from tests.api.campaign import RUN, WORSE, Campaign, judged, refused, run_text
-from tests.api.laboratory import Laboratory, qrels_text, rotated
+from tests.api.laboratory import Laboratory
 from tests.conftest import Service
 
 
@@ -76,7 +74,7 @@ def test_the_interval_is_students_over_topics(shared: Service) -> None:
     assert row["interval"]["AP(mean=geometric)"] is None
 
 
-def test_one_topic_has_no_interval_and_groups_wait_for_their_job(shared: Service) -> None:
+def test_one_topic_has_no_interval_and_no_groups(shared: Service) -> None:
     campaign = Campaign(shared)
     campaign.put_qrels("1 0 good 1\n")
     campaign.submit()
@@ -84,108 +82,63 @@ def test_one_topic_has_no_interval_and_groups_wait_for_their_job(shared: Service
     assert (row["interval"], row["groups"], row["rank_set"]) == ({"AP": None}, None, None)
 
 
-@pytest.mark.outer
-def test_groups_are_there_once_their_job_has_been_asked_for(on_both: Service) -> None:
-    lab = Laboratory(on_both)
-    before = _board(lab, metric=["AP", "Q"], by="Q")
-    wanted = before["groups_job"]
-    assert (wanted["state"], {row["groups"] is None for row in before["rows"]}) == (None, {True})
-    assert lab.organiser.get("/v1/jobs").json()["items"] == []  # nobody has asked for it yet
-    asked = lab.ask(wanted["kind"], **wanted["params"])
-    assert (asked.headers["location"], asked.json()["id"]) == (wanted["url"], wanted["id"])
-    level = lab.organiser.get(lab.finished(asked)["result_url"]).json()["metrics"][0]["levels"][0]
-    for board in (_board(lab, metric=["AP", "Q"], by="Q"), _board(lab, metric="Q")):
-        assert {row["name"]: row["groups"] for row in board["rows"]} == level["groups"]
-        assert board["groups_job"] == {**wanted, "state": "succeeded"}
-        for row in board["rows"]:
-            apart = [each["rank"] for each in board["rows"] if not set(each["groups"]) & set(row["groups"])]
-            better = sum(rank < row["rank"] for rank in apart)
-            assert row["rank_set"] == [1 + better, len(board["rows"]) - (len(apart) - better)]
-    assert _board(lab, metric=["AP", "Q"])["groups_job"]["state"] is None  # that is another metric's
+GROUPED: list[dict[str, Any]] = [
+    {"metric": ["AP", "Q"], "by": "Q"},
+    {"metric": "Q", "gains": "9:1:1", "beta": 30},
+    {"metric": "P@2"},
+]
 
 
-@pytest.mark.outer
-def test_groups_are_asked_for_in_one_step(on_both: Service) -> None:
-    lab = Laboratory(on_both)
-    query = {"metric": ["AP", "Q"], "by": "Q", "late": "exclude", "gains": "3:2:1"}
-    wanted = _board(lab, **query)["groups_job"]
-    asked = lab.organiser.post(f"{lab.path}/leaderboard/groups", params=query)
-    assert (asked.status_code, asked.json()["id"]) == (202, wanted["id"])
-    assert (asked.headers["location"], asked.headers["retry-after"]) == (wanted["url"], "1")
-    job = lab.finished(asked)
-    again = lab.organiser.post(f"{lab.path}/leaderboard/groups", params=query)
-    assert (again.status_code, again.json()) == (200, job)
-    letters = {row["name"]: "".join(row["groups"]) for row in _board(lab, **query)["rows"]}
-    address = next(each["csv"] for each in job["tables"] if each["name"] == "groups")
-    headings, *rows = csv.reader(lab.organiser.get(address).text.splitlines())
-    assert headings == ["metric", "alpha", "run", "groups"]
-    assert {run: groups for *_, run, groups in rows} == letters
-    assert [groups for *_, groups in rows] == sorted(letters.values())
-    assert {tuple(row[:2]) for row in rows} == {(_board(lab, **query)["by"], "0.05")}
-
-
-@pytest.mark.outer
-def test_groups_need_something_to_compare_and_somebody_who_may_ask(shared: Service) -> None:
-    campaign = judged(shared)
-    groups = f"{campaign.path}/leaderboard/groups"
-    assert refused(campaign.organiser.post(groups)) == (409, "conflict")
-    campaign.submit(WORSE, team="gnu")
-    assert refused(campaign.organiser.post(groups, params={"metric": "AP(mean=geometric)"})) == (409, "conflict")
-    assert refused(campaign.organiser.post(groups, params={"run": "tag"})) == (422, "unknown-parameter")
-    campaign.change(topics=["1", "2"], policy={"presets": ["AP"]})
-    participant = campaign.client("participant", "gnu")
-    before = participant.get("/v1/me/limits").json()
-    for client in (participant, campaign.client("reader")):
-        assert refused(client.post(groups, params={"metric": "AP"})) == (403, "judgments-hidden")
-    assert participant.get("/v1/me/limits").json() == before
-    assert refused(shared.anonymous.post(groups)) == (401, "not-authenticated")
-    campaign.release(public=True)
-    assert refused(shared.anonymous.post(groups)) == (401, "not-authenticated")
-    assert participant.post(groups, params={"metric": "AP"}).status_code == 202
-
-
-@pytest.mark.outer
-def test_groups_are_those_of_the_runs_and_judgments_that_are_shown(shared: Service) -> None:
+@pytest.mark.parametrize("query", GROUPED)
+def test_groups_and_rank_sets_are_those_of_a_job_with_the_same_test(shared: Service, query: dict[str, Any]) -> None:
     lab = Laboratory(shared)
-    wanted = _board(lab, metric="AP")["groups_job"]
-    lab.finished(lab.ask(wanted["kind"], **wanted["params"]))
-    lab.put_qrels(qrels_text(shift=1))
-    assert _board(lab, metric="AP")["rows"][0]["groups"] is None
-    assert _board(lab, metric="AP", qrels=1)["rows"][0]["groups"]
-    lab.submit(rotated(5))
-    assert _board(lab, metric="AP", qrels=1)["groups_job"]["state"] is None
+    board = _board(lab, **query)
+    params: dict[str, Any] = {"test": "bootstrap-range", "resamples": 10_000, "seed": 0, "alphas": [0.05]}
+    job = lab.finished(lab.ask("bootstrap-sensitivity", metrics=[board["by"]], **params))
+    metric = lab.organiser.get(job["result_url"]).json()["metrics"][0]
+    level = metric["levels"][0]
+    assert {row["name"]: row["groups"] for row in board["rows"]} == level["groups"]
+    assert board["groups_test"] == {
+        "name": "bootstrap-range",
+        "alpha": 0.05,
+        "draws": 10_000,
+        "seed": 0,
+        "topics": 6,
+        "pairs": level["pairs"],
+        "different_pairs": level["significant_pairs"],
+    }
+    assert board["no_groups_because"] is None
+    for row in board["rows"]:
+        apart = [each["rank"] for each in board["rows"] if not set(each["groups"]) & set(row["groups"])]
+        better = sum(rank < row["rank"] for rank in apart)
+        assert row["rank_set"] == [1 + better, len(board["rows"]) - (len(apart) - better)]
 
 
-@pytest.mark.outer
-def test_groups_that_an_earlier_version_computed_are_said_to_be_outdated(
-    shared: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lab = Laboratory(shared)
-    wanted = _board(lab, metric="AP")["groups_job"]
-    before = lab.finished(lab.ask(wanted["kind"], **wanted["params"]))
-    kind = find_kind(wanted["kind"])
-    monkeypatch.setitem(CATALOGUE._kinds, kind.name, replace(kind, changes=kind.changes + 1))
-    board = _board(lab, metric="AP")
-    now = board["groups_job"]
-    assert (now["state"], now["outdated"], board["rows"][0]["groups"]) == (None, True, None)
-    assert now["id"] != wanted["id"]
-    result = lab.organiser.get(before["result_url"]).json()
-    assert result["engine_version"] == kind.engine_version
+def test_groups_follow_the_setting_and_start_no_job(shared: Service) -> None:
+    campaign = Campaign(shared)
+    topics = [str(number) for number in range(1, 11)]
+    campaign.put_qrels("".join(f"{topic} 0 low 1\n{topic} 0 high 2\n" for topic in topics))
+    found = {topic: ["low", "x", "high"] for topic in topics}
+    campaign.submit(run_text(found, "low"))
+    campaign.submit(run_text({topic: list(reversed(each)) for topic, each in found.items()}, "high"))
+    flat, steep = (_board(campaign, metric="nDCG@3", gains=gains) for gains in ("1:1", "9:1"))
+    assert [row["groups"] for row in flat["rows"]] == [["a"], ["a"]]
+    assert {row["name"]: row["groups"] for row in steep["rows"]} == {"high": ["a"], "low": ["b"]}
+    assert {row["name"]: row["rank_set"] for row in steep["rows"]} == {"high": [1, 1], "low": [2, 2]}
+    assert campaign.organiser.get("/v1/jobs", params={"collection": campaign.name}).json()["items"] == []
 
 
-@pytest.mark.outer
-def test_there_are_no_groups_of_a_single_run_or_of_geometric_means(shared: Service) -> None:
-    assert _board(judged(shared), metric="AP")["groups_job"] is None
-    assert _board(Laboratory(shared), metric="AP(mean=geometric)")["groups_job"] is None
-
-
-def test_there_are_no_groups_by_a_metric_too_long_to_be_asked_for(shared: Service) -> None:
-    long = ":".join(f"{gain}.12345678901" for gain in range(127, 0, -1))
-    campaign = judged(shared, levels=127, gains=long)
-    campaign.submit(WORSE)
-    board = _board(campaign, metric="Q")
-    assert len(board["by"]) > 1000
-    assert (len(board["rows"]), board["groups_job"]) == (2, None)
+def test_a_board_without_groups_says_why(shared: Service) -> None:
+    one = judged(shared)
+    assert "Two runs" in _board(one, metric="AP")["no_groups_because"]
+    one.submit(WORSE)
+    few = _board(one, metric="AP")
+    assert few["no_groups_because"] == "The test needs at least 6 topics on which all runs have a score, not 2."
+    geometric = _board(Laboratory(shared), metric="AP(mean=geometric)")
+    assert "geometric" in geometric["no_groups_because"]
+    for board in (few, geometric):
+        assert board["groups_test"] is None
+        assert {(row["groups"], row["rank_set"]) for row in board["rows"]} == {(None, None)}
 
 
 def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared: Service) -> None:
@@ -196,12 +149,9 @@ def test_a_leaderboard_of_no_run_is_empty_and_takes_no_choice_of_runs(shared: Se
     assert refused(campaign.get("/leaderboard", by="Nonsense")) == (422, "bad-expression")
 
 
-@pytest.mark.outer
 def test_csv_has_a_row_for_each_run_and_metric_with_the_letters(shared: Service) -> None:
     lab = Laboratory(shared)
     query: dict[str, Any] = {"metric": ["Q", "AP"], "by": "AP"}
-    assert {row["groups"] for row in _csv(lab, query)} == {""}
-    lab.finished(lab.organiser.post(f"{lab.path}/leaderboard/groups", params=query))
     board = _board(lab, **query)
     assert _csv(lab, query) == [
         {

@@ -62,7 +62,7 @@ def test_means_and_intervals_are_of_the_standardised_scores(lab: Laboratory, for
             low, high = stats.t.interval(0.95, len(known) - 1, known.mean(), stats.sem(known))
             assert rows[run["name"]]["interval"][label] == pytest.approx((low, high), abs=1e-9)
     assert (found["standardised"]["form"], found["standardised"]["reference"]) == (form, REFERENCE)
-    assert found["groups_job"] is None
+    assert found["groups_test"]["topics"] == found["topics_scored"][found["by"]]
 
 
 def test_a_new_run_changes_no_standardised_score(shared: Service) -> None:

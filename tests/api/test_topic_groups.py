@@ -213,17 +213,6 @@ def test_a_job_with_topics_that_are_not_there_is_refused(lab: Laboratory) -> Non
     assert codes(answer) == ["no-judged-topics"]
 
 
-def test_the_letters_of_a_board_over_a_group_are_those_of_its_own_job(lab: Laboratory) -> None:
-    asked = lab.organiser.post(f"{lab.path}/leaderboard/groups", params={"metric": "AP", "topics": "hard"})
-    assert lab.finished(asked)["params"]["topics"]["group"] == "hard"
-    board = lab.get("/leaderboard", metric="AP", topics="hard").json()
-    assert board["groups_job"]["params"]["topics"] == "hard"
-    assert all(row["groups"] for row in board["rows"])
-    assert lab.get("/leaderboard", metric="AP").json()["groups_job"]["state"] is None
-    put(lab, topics=["1", "2", "3"])
-    assert lab.get("/leaderboard", metric="AP", topics="hard").json()["groups_job"]["state"] is None
-
-
 def test_a_report_is_about_the_group_of_each_collection(lab: Laboratory) -> None:
     report = lab.finished(lab.report("reliability-of-graded-metrics", topics="hard"))
     result = lab.organiser.get(report["result_url"]).json()

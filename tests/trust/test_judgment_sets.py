@@ -80,7 +80,6 @@ def asked(lab: Laboratory, client: httpx.Client, name: str) -> dict[str, Any]:
         found[f"{kind} {params}"] = client.post(f"{lab.path}/jobs", json={"kind": kind, "params": sent})
     report = {"name": "q-measure-appendix", "collections": [lab.name], "params": {"judgments": {lab.name: name}}}
     found["report"] = client.post("/v1/reports", json=report)
-    found["groups"] = client.post(f"{lab.path}/leaderboard/groups", params={"metric": "AP", "judgments": name})
     for path in (f"{lab.path}/judgments", "/v1/me/limits", "/v1/jobs", f"{lab.path}/runs"):
         found[path] = client.get(path)
     found["release"] = client.patch(f"{lab.path}/judgments/{name}", json={"state": "released"})

@@ -61,21 +61,9 @@ def test_marked_runs_are_shown_as_late_and_left_out_on_request(service: Service)
     assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
     assert marks(campaign, own, late="exclude") == [{"early": False}] * 4
     board = campaign.get("/leaderboard", own, late="exclude").json()
-    assert ([row["rank"] for row in board["rows"]], board["groups_job"]) == ([1], None)
+    assert ([row["rank"] for row in board["rows"]], board["groups_test"]) == ([1], None)
     assert campaign.get("/scores", own, run="ideal", late="exclude").json()["runs"] == []
     assert refused(campaign.get("/runs", own, late="no")) == (422, "invalid-request")
-
-
-def test_the_groups_of_a_board_without_late_runs_are_those_of_its_runs(shared: Service) -> None:
-    campaign, own = hidden(shared, late="marked")
-    assert campaign.submit(RUN, own, name="other").status_code == 201
-    campaign.release()
-    assert campaign.submit(IDEAL, own).status_code == 201
-    job = campaign.get("/leaderboard", own, late="exclude").json()["groups_job"]
-    assert job["params"]["runs"] == ["early", "other"]
-    assert campaign.get("/leaderboard", own).json()["groups_job"]["id"] != job["id"]
-    sent = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": job["kind"], "params": job["params"]})
-    assert sent.headers["location"] == job["url"]
 
 
 def test_open_takes_runs_as_before(shared: Service) -> None:

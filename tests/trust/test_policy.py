@@ -197,7 +197,7 @@ def test_a_leaderboard_has_own_runs_by_rounded_means_without_intervals_and_group
     assert [(row["rank"], row["name"]) for row in board["rows"]] == [(1, "better"), (1, "mine")]
     for row in board["rows"]:
         assert (set(row["interval"].values()), row["groups"]) == ({None}, None)
-    assert (board["topics_scored"], board["groups_job"]) == (None, None)
+    assert (board["topics_scored"], board["groups_test"]) == (None, None)
 
 
 def test_under_all_the_files_of_other_teams_stay_theirs(shared: Service) -> None:

@@ -143,7 +143,7 @@ class Remembering:
             return False
         sender = Sender.of(as_sent(given.removeprefix("Bearer ").strip())) if given is not None else Sender()
         try:
-            now = await self._checks.find(Checked(origin.collection.name, sender.hash, origin.job))
+            now = await self._checks.find(Checked(origin.collection.name, sender.hash))
             return is_current(self._workspace, origin, sender, now)
         except GainboardError:
             return False  # the normal way finds the same error, and reports it

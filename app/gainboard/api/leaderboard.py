@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
-from gainboard.api.answers import address, answer
+from gainboard.api.answers import answer
 from gainboard.api.dependencies import CollectionName, SenderDep, WorkspaceDep, accepts
-from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
-from gainboard.api.jobs import ANSWERS as JOB_ANSWERS
-from gainboard.api.jobs import FINISHED, ON_LAUNCH
 from gainboard.api.kept import note_origin
-from gainboard.api.models.jobs import ShownJob
 from gainboard.api.models.leaderboard import (
     BOARD_COLUMNS,
     GroupColumn,
+    GroupsTest,
     LeaderboardAnswer,
     LeaderboardRow,
-    ShownGroupsJob,
     StandardOfBoard,
 )
 from gainboard.api.models.topic_groups import BY_GROUP_QUERY, ChosenGroup, TopicsAsked, group_of
 from gainboard.api.problems import documented
 from gainboard.api.scores import ON_SCORING, Asked
-from gainboard.api.work import DeskDep
+from gainboard.evaluation.board_groups import ALPHA, SEED, BoardGroups
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.origins import origin_of
 from gainboard.evaluation.policy import is_late
@@ -35,9 +31,8 @@ from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.standard_scores import MOST_REFERENCE, Standard, standard_of
 from gainboard.evaluation.topic_groups import MOST_GROUPS
 from gainboard.exhibits import csv_line
+from gainboard.statistics.bootstrap_range import BootstrapRange
 from gainboard.statistics.standardised import Standardisation
-from gainboard.work.groups import Groups, GroupsJob, groups_job
-from gainboard.work.groups import ask_for_groups as ask
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -104,39 +99,13 @@ def read_leaderboard(
 ) -> Response:
     """Rank all visible runs by their mean under one metric. Each row also has the means under the other metrics."""
     found = leaderboard(workspace, sender, collection, asked.question(), asked.by, asked.by_group, asked.standard())
-    grouping = groups_job(workspace, found)
-    note_origin(request, origin_of(found.scores, *((grouping.id, grouping.state) if grouping else ())))
+    note_origin(request, origin_of(found.scores))
     if asked.format == "csv" or (asked.format is None and accepts(request, "text/csv")):
-        return PlainTextResponse("".join(_csv(found, grouping)), media_type="text/csv")
-    return answer(_show(request, found, grouping))
+        return PlainTextResponse("".join(_csv(found)), media_type="text/csv")
+    return answer(_show(found))
 
 
-@router.post(
-    "/leaderboard/groups",
-    status_code=202,
-    response_model=ShownJob,
-    responses=documented(*ON_SCORING, *ON_LAUNCH, also=FINISHED),
-)
-def ask_for_groups(
-    collection: CollectionName,
-    desk: DeskDep,
-    sender: SenderDep,
-    asked: Annotated[AskedLeaderboard, Query()],
-    fingerprint: FingerprintDep,
-    idempotency_key: IdempotencyKey = None,
-) -> Response:
-    """Ask for the groups of a leaderboard, with the query of that leaderboard: the job `groups_job` is queued, or
-    returned if it exists. Once it has succeeded, the leaderboard has the letters.
-    """
-
-    def act() -> Response:
-        job = ask(desk.workspace, desk.principal, sender, collection, asked.question(), asked.by)
-        return JOB_ANSWERS.asked(desk, job.id)
-
-    return once(desk.workspace, desk.principal, desk.request, idempotency_key, fingerprint, act)
-
-
-def _show(request: Request, found: RankedRuns, grouping: GroupsJob | None) -> LeaderboardAnswer:
+def _show(found: RankedRuns) -> LeaderboardAnswer:
     scores, labels = found.scores, found.scores.labels()
     return LeaderboardAnswer(
         collection=scores.collection.name,
@@ -149,11 +118,12 @@ def _show(request: Request, found: RankedRuns, grouping: GroupsJob | None) -> Le
         by=found.by,
         metrics=labels,
         asked=dict(scores.asked),
-        rows=_show_rows(found, labels, grouping),
+        rows=_show_rows(found, labels),
         topics_scored=scores.topics_scored(),
         standardised=_show_standard(found),
         withheld=dict(scores.withheld),
-        groups_job=_show_job(request, grouping) if grouping else None,
+        groups_test=_show_test(found.groups) if isinstance(found.groups, BoardGroups) else None,
+        no_groups_because=found.groups if isinstance(found.groups, str) else None,
     )
 
 
@@ -164,8 +134,20 @@ def _show_standard(found: RankedRuns) -> StandardOfBoard | None:
     return StandardOfBoard(form=form, reference=reference, topics_left_out=dict(found.alike))
 
 
-def _show_rows(found: RankedRuns, labels: list[str], grouping: GroupsJob | None) -> list[LeaderboardRow]:
-    groups, sets = _letters(grouping), _rank_sets(grouping)
+def _show_test(groups: BoardGroups) -> GroupsTest:
+    return GroupsTest(
+        name=BootstrapRange.name,
+        alpha=ALPHA,
+        draws=groups.draws,
+        seed=SEED,
+        topics=groups.topics,
+        pairs=groups.pairs,
+        different_pairs=groups.different_pairs,
+    )
+
+
+def _show_rows(found: RankedRuns, labels: list[str]) -> list[LeaderboardRow]:
+    letters, sets = _letters_and_sets(found)
     return [
         LeaderboardRow(
             rank=row.rank,
@@ -174,7 +156,7 @@ def _show_rows(found: RankedRuns, labels: list[str], grouping: GroupsJob | None)
             late=is_late(found.scores.collection, row.run),
             mean=dict(zip(labels, found.means_of(row), strict=True)),
             interval=dict(zip(labels, found.intervals_of(row), strict=True)),
-            groups=groups.get(row.run.name),
+            groups=list(letters[row.run.name]) if row.run.name in letters else None,
             rank_set=sets.get(row.run.name),
             by_group={
                 str(each.chosen.name): dict(zip(labels, each.means_of(row), strict=True)) for each in found.by_group
@@ -184,34 +166,21 @@ def _show_rows(found: RankedRuns, labels: list[str], grouping: GroupsJob | None)
     ]
 
 
-def _letters(grouping: GroupsJob | None) -> Groups:
-    return (grouping.groups if grouping else None) or {}
+def _letters_and_sets(
+    found: RankedRuns,
+) -> tuple[Mapping[str, Sequence[str]], Mapping[str, tuple[int, int]]]:
+    groups = found.groups
+    return (groups.letters, groups.rank_sets) if isinstance(groups, BoardGroups) else ({}, {})
 
 
-def _rank_sets(grouping: GroupsJob | None) -> Mapping[str, tuple[int, int]]:
-    return grouping.rank_sets if grouping else {}
-
-
-def _csv(found: RankedRuns, grouping: GroupsJob | None) -> Iterator[str]:
+def _csv(found: RankedRuns) -> Iterator[str]:
     yield csv_line((*BOARD_COLUMNS, *(f"mean:{each.chosen.name}" for each in found.by_group)))
-    groups, sets = _letters(grouping), _rank_sets(grouping)
+    letters, sets = _letters_and_sets(found)
     here, labels = found.scores.collection, found.scores.labels()
     for row in found.rows:
-        run, letters = row.run, "".join(groups.get(row.run.name, ()))
+        run, own_letters = row.run, "".join(letters.get(row.run.name, ()))
         late, places = "yes" if is_late(here, run) else "no", sets.get(run.name, (None, None))
         means, by_group = found.means_of(row), [each.means_of(row) for each in found.by_group]
         for place, (label, mean, ends) in enumerate(zip(labels, means, found.intervals_of(row), strict=True)):
-            own = (row.rank, run.name, run.team, label, mean, *(ends or (None, None)), letters, late, *places)
+            own = (row.rank, run.name, run.team, label, mean, *(ends or (None, None)), own_letters, late, *places)
             yield csv_line((*own, *(each[place] for each in by_group)))
-
-
-def _show_job(request: Request, grouping: GroupsJob) -> ShownGroupsJob:
-    url = address(request, f"/v1/jobs/{grouping.id}")
-    return ShownGroupsJob(
-        kind=grouping.kind,
-        params=dict(grouping.params),
-        id=grouping.id,
-        state=grouping.state,
-        outdated=grouping.outdated,
-        url=url,
-    )

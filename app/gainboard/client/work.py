@@ -13,10 +13,8 @@ from gainboard.client.calling import Awaited, Blocking, call, listing
 from gainboard.client.errors import NoAnswer, WorkFailed
 from gainboard.client.frames import ResultTable
 from gainboard.client.requests import Call, Pages, Request, api_path, read_mapping, read_model, read_text
-from gainboard.client.runs import Parameter
 from gainboard.errors import BadInput
 from gainboard.store.job_records import JobState
-from gainboard.store.records import LateShown
 
 LONGEST_WAIT = 30.0
 """Seconds that the service waits for the end before it returns the present state."""
@@ -206,36 +204,6 @@ class WorkCalls(Generic[JobT, ReportT]):
     def find_job(self, job_id: str) -> Call[JobT]:
         """Return the job with this id."""
         return self._request_job(Request("GET", api_path("jobs", job_id)))
-
-    @call
-    def groups(
-        self,
-        collection: str,
-        /,
-        metrics: str | Sequence[str] = (),
-        *,
-        by: str | None = None,
-        topics: str | None = None,
-        judgments: str | None = None,
-        qrels: int | None = None,
-        late: LateShown | None = None,
-        **parameters: Parameter,
-    ) -> Call[JobT]:
-        """Ask for the groups of a leaderboard, which has their letters once the job has succeeded.
-
-        The arguments are those of `leaderboard`. An equal request returns the same job.
-        """
-        query = {
-            "metric": metrics,
-            "by": by,
-            "topics": topics,
-            "judgments": judgments,
-            "qrels": qrels,
-            "late": late,
-            **parameters,
-        }
-        path = api_path("collections", collection, "leaderboard", "groups")
-        return self._request_job(Request("POST", path, query, once=True))
 
     @listing
     def jobs(

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
-from fastapi.responses import RedirectResponse
 from pydantic import Field
 
 from gainboard.api.answers import address
-from gainboard.api.dependencies import CollectionName, EngineDep, WorkspaceDep
+from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.leaderboard import AskedColumns, AskedFormat, read_leaderboard
 from gainboard.dashboard.board_rows import Beside, Wanted, in_order, rows_of
 from gainboard.dashboard.charts import Scale
@@ -19,9 +18,10 @@ from gainboard.dashboard.places import Place, enter
 from gainboard.dashboard.queries import FromForm
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.requests import ShownRequest, pairs_of, query_of
-from gainboard.dashboard.sessions import FormDep, Visitor, VisitorDep
-from gainboard.errors import NoQrels, Refused
+from gainboard.dashboard.sessions import Visitor, VisitorDep
+from gainboard.errors import NoQrels
 from gainboard.evaluation import allowance
+from gainboard.evaluation.board_groups import BoardGroups
 from gainboard.evaluation.disclosure import presets
 from gainboard.evaluation.judged_shares import whole_shares
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
@@ -29,16 +29,13 @@ from gainboard.evaluation.score_matrices import list_matrices, names_of
 from gainboard.evaluation.setting_effects import SettingEffect, setting_effect
 from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.workspace import Workspace
-from gainboard.work.groups import KIND, GroupsJob, ask_for_groups, groups_job
-from gainboard.work.job_kinds import find_kind
 
 router = pages()
 MOST_ROWS = 500
 DIGITS = 4
-OFTEN, SELDOM = 2, 30
-"""Seconds between two looks at a board: while its groups are computed, and otherwise."""
+SECONDS = 30
+"""The time between two looks at a board."""
 FILTERS = ("team", "find", "pin")
-UNDERWAY = ("queued", "running")
 
 
 class AskedBoard(FromForm, AskedColumns):
@@ -81,15 +78,13 @@ def board_values(
     """Return what a board shows: the ranked runs, what the setting changes, and the form."""
     board = leaderboard(workspace, visitor.sender, place.name, asked.question(), asked.by, asked.by_group)
     effect = setting_effect(workspace, visitor.sender, place.name, asked.question(), board)
-    job = groups_job(workspace, board)
     return {
         "asked": asked,
         "board": board,
         "effect": effect,
-        "job": job,
         "digits": shown_digits(board),
         **_rationing(workspace, visitor, place, board),
-        **_table(workspace, place, asked, board, effect, job),
+        **_table(workspace, place, asked, board, effect),
         **_form(request, place, asked, board, _uploaded_metrics(workspace, place)),
         "groups_of_topics": _topic_groups(workspace, place),
     }
@@ -128,11 +123,13 @@ def _table(
     asked: AskedBoard,
     board: RankedRuns,
     effect: SettingEffect | None,
-    job: GroupsJob | None,
 ) -> dict[str, Any]:
     judged = whole_shares(workspace, place.view, board.scores)
-    letters = (job.groups if job else None) or {}
-    beside = Beside(effect, letters, job.rank_sets if job else {}, judged, place.view.own_team)
+    groups = board.groups if isinstance(board.groups, BoardGroups) else None
+    # Where no two runs are told apart, one sentence says so, and each row would say the same.
+    tells = groups if groups and groups.different_pairs else None
+    letters, sets = (tells.letters, tells.rank_sets) if tells else ({}, {})
+    beside = Beside(effect, letters, sets, judged, place.view.own_team)
     rows = rows_of(board, asked.wanted(), beside)
     return {
         "rows": rows[:MOST_ROWS],
@@ -140,18 +137,10 @@ def _table(
         "scale": Scale.around(value for row in rows for value in (row.mean, *(row.interval or ()))),
         "groups": in_order([row.letters for row in rows]),
         "sees_judged": any(row.judged is not None for row in rows),
-        "may_start": job is not None and _may_start(place),
-        "seconds": OFTEN if job and job.state in UNDERWAY else SELDOM,
+        "groups_test": groups,
+        "no_groups_because": board.groups if isinstance(board.groups, str) else None,
+        "seconds": SECONDS,
     }
-
-
-def _may_start(place: Place) -> bool:
-    try:
-        place.view.principal.require_token()
-        find_kind(KIND).admit(place.view)
-    except Refused:
-        return False
-    return True
 
 
 def _form(
@@ -191,25 +180,8 @@ def _form(
         "unpin": {name: here(pin=[each for each in asked.pin if each != name]) for name in asked.pin},
         "official_here": address(request, place.path) + (f"?{query_of(filters)}" if filters else ""),
         "numbers": numbers,
-        "whole": query_of(asking | filters),
         "asking": ShownRequest.of(request, "leaderboard", place.name, numbers),
     }
-
-
-@router.post("/c/{collection}/groups")
-def start_groups(
-    collection: CollectionName,
-    request: Request,
-    workspace: WorkspaceDep,
-    engine: EngineDep,
-    visitor: VisitorDep,
-    asked: Annotated[AskedBoard, Query()],
-    form: FormDep,
-) -> Response:
-    """Ask for the groups of a board, and show the board, where they will appear."""
-    ask_for_groups(workspace, visitor.principal, visitor.sender, collection, asked.question(), asked.by)
-    engine.wake()
-    return RedirectResponse(address(request, f"/c/{collection}") + f"?{request.url.query}", 303)
 
 
 @router.get("/c/{collection}/board.{form}")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gainboard.evaluation.board_groups import LEAST_TOPICS, BoardGroups
 from gainboard.evaluation.policy import late_from
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scoring import MOST_SCORES, Question, ScoreTable, refuse_more_than, score
@@ -79,6 +80,24 @@ class RankedRuns:
             None if math.isnan(low) or metric.is_geometric else (low, high)
             for metric, low, high in zip(self.scores.metrics, *self._ends[row.column], strict=True)
         ]
+
+    @cached_property
+    def groups(self) -> BoardGroups | str:
+        """The runs that are not told apart under the metric `by`; or a sentence that says why there are none."""
+        scores, place = self.scores, self.scores.labels().index(self.by)
+        metric = scores.metrics[place]
+        if scores.disclosure is not None:
+            return "Scores are rationed while the judgments are hidden."
+        if metric.is_geometric:
+            return "The test compares arithmetic means, and this metric's mean is geometric."
+        ranked = [row.column for row in self.rows if not math.isnan(self.means[place, row.column])]
+        if len(ranked) < 2:
+            return "Two runs with a mean are needed."
+        own = scores.scored.scores[place][ranked]
+        own = np.ascontiguousarray(own[:, ~np.isnan(own).any(axis=0)])
+        if (topics := own.shape[1]) < LEAST_TOPICS:
+            return f"The test needs at least {LEAST_TOPICS} topics on which all runs have a score, not {topics}."
+        return BoardGroups.of([scores.runs[column].name for column in ranked], -own if metric.is_reversed else own)
 
     @cached_property
     def _ends(self) -> list[list[list[float]]]:

@@ -9,24 +9,18 @@ from gainboard.evaluation.principals import Sender, behind, is_use_noted
 from gainboard.evaluation.scoring import ScoreTable
 from gainboard.evaluation.visibility import look
 from gainboard.evaluation.workspace import Workspace
-from gainboard.store.job_records import JobState
 from gainboard.store.records import OFFICIAL, Collection
 from gainboard.store.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of an answer with scores: its bytes depend only on this and on the request.
-
-    `job` is the id of the job whose groups it shows, or would show, and the state of that job.
-    """
+    """The origin of an answer with scores: its bytes depend only on this and on the request."""
 
     collection: Collection
-    job: str | None = None
-    job_state: JobState | None = None
 
 
-def origin_of(scores: ScoreTable, job: str | None = None, job_state: JobState | None = None) -> Origin | None:
+def origin_of(scores: ScoreTable) -> Origin | None:
     """Return the origin of an answer that is the same for everyone who sees every score; None for other answers.
 
     While judgments are hidden, scores count against a budget, so each one must pass the code that counts. Only
@@ -37,7 +31,7 @@ def origin_of(scores: ScoreTable, job: str | None = None, job_state: JobState | 
         return None
     if scores.qrels.judgments != OFFICIAL or customs_of(scores.metrics):
         return None
-    return Origin(scores.collection, job, job_state)
+    return Origin(scores.collection)
 
 
 def is_current(workspace: Workspace, origin: Origin, sender: Sender, now: Standing | None) -> bool:
@@ -47,8 +41,6 @@ def is_current(workspace: Workspace, origin: Origin, sender: Sender, now: Standi
     """
     collection = origin.collection
     if now is None or (now.collection_id, now.revision) != (collection.id, collection.revision):
-        return False
-    if now.job_state != origin.job_state:
         return False
     principal = behind(sender, now.token, workspace.now())
     # Only the normal way notes the use of a token, so it must be taken from time to time.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gainboard.evaluation.board_groups import BoardGroups
 from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scoring import Question, bind
-from gainboard.evaluation.verdict_changes import Significance, changed_verdicts
+from gainboard.evaluation.verdict_changes import Significance, compared_verdicts
 from gainboard.evaluation.workspace import Workspace
 from gainboard.metrics import BoundMetric
 from gainboard.statistics.correlation import discordant_pairs, kendall_matrix
@@ -19,10 +19,8 @@ from gainboard.statistics.means import competition_ranks
 from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.top_weighted import tau_ap_matrix
 
-Floats = NDArray[np.float64]
-ALPHA = 0.05
-MOST_DIFFERENCES = 2_000_000
-"""The most pairs of runs x topics that are tested while somebody waits: some 50 milliseconds."""
+MOST_PAIRS = 100_000
+"""The most pairs of runs that are listed while somebody waits: those of 447 runs, some 20 milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class SettingEffect:
     pairs: int
     moves: Mapping[str, int]
     significance: Significance | None
-    """Paired t-tests with Holm's correction. None for too many pairs, too few topics, and for geometric means."""
+    """The pairs that the test of the boards' groups tells apart. None for too many pairs, or without such a test."""
 
     @property
     def moved(self) -> int:
@@ -79,7 +77,6 @@ def _official(board: RankedRuns) -> str:
 
 
 def _compared(official: RankedRuns, board: RankedRuns) -> SettingEffect | None:
-    before, after = (_scores_of(each) for each in (official, board))
     means = np.stack([each.means[each.scores.labels().index(each.by)] for each in (official, board)])
     if np.isnan(means).any():
         return None
@@ -92,26 +89,18 @@ def _compared(official: RankedRuns, board: RankedRuns) -> SettingEffect | None:
         swops=len(discordant_pairs(means[0], means[1]).pairs),
         pairs=pair_count(len(names)),
         moves=dict(zip(names, (was - now).tolist(), strict=True)),
-        significance=_significance(names, before, after, [_metric(official), _metric(board)]),
+        significance=_significance(official.groups, board.groups),
     )
 
 
-def _significance(
-    names: Sequence[str], before: Floats, after: Floats, metrics: Sequence[BoundMetric]
-) -> Significance | None:
-    defined = ~(np.isnan(before[0]) | np.isnan(after[0]))
-    topics = int(defined.sum())
-    is_too_large = pair_count(len(names)) * topics > MOST_DIFFERENCES
-    if topics < 2 or is_too_large or any(metric.is_geometric for metric in metrics):
+def _significance(before: BoardGroups | str, after: BoardGroups | str) -> Significance | None:
+    """Compare what the two boards' own groups say, so that the sentence and the letters agree."""
+    if isinstance(before, str) or isinstance(after, str) or after.pairs > MOST_PAIRS:
         return None
-    was, now = (np.ascontiguousarray(scores[:, defined]) for scores in (before, after))
-    return changed_verdicts(names, was, now, ALPHA, corrected=True)
-
-
-def _scores_of(board: RankedRuns) -> Floats:
-    """Return the scores under the metric that ranks: float64 [runs, topics]."""
-    scores: Floats = board.scores.scored.scores[board.scores.labels().index(board.by)]
-    return scores
+    groups = (before, after)
+    return compared_verdicts(
+        after.names, after.topics, [each.levels() for each in groups], [each.verdicts() for each in groups]
+    )
 
 
 def _metric(board: RankedRuns) -> BoundMetric:

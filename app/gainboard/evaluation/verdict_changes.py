@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainboard.statistics.means import verdicts
-from gainboard.statistics.multiple_comparisons import holm
 from gainboard.statistics.pairs import pair_indices
 from gainboard.statistics.significance import SignificanceSettings, find_test
 
@@ -31,7 +30,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class Significance:
-    """The verdicts of a test on all pairs under both, over the topics that have a score under both."""
+    """The verdicts of a test on all pairs, before and after, and the number of topics afterwards."""
 
     topics: int
     counts: Mapping[str, int]
@@ -39,19 +38,21 @@ class Significance:
     flips: Sequence[Flip]
 
 
-def changed_verdicts(
-    names: Sequence[str], before: Floats, after: Floats, alpha: float, *, corrected: bool = False
-) -> Significance:
-    """Return the verdicts before and after, from scores float64 [runs, topics] of the same runs and topics.
+def changed_verdicts(names: Sequence[str], before: Floats, after: Floats, alpha: float) -> Significance:
+    """Return the verdicts of `TEST` before and after, from scores float64 [runs, topics] of the same runs and topics.
 
-    There must be at least two runs and two topics. `corrected` applies Holm's correction to all pairs.
+    There must be at least two runs and two topics.
     """
-    asls, says = [], []
-    for scores in (before, after):
-        asl = find_test(TEST).decide(scores, SignificanceSettings()).asl
-        asls.append(holm(asl) if corrected else asl)
-        says.append(verdicts(scores.mean(axis=1), asls[-1], alpha))
-    return Significance(before.shape[1], _counts(*says), list(_flips(names, asls, says)))
+    asls = [find_test(TEST).decide(scores, SignificanceSettings()).asl for scores in (before, after)]
+    says = [verdicts(scores.mean(axis=1), asl, alpha) for scores, asl in zip((before, after), asls, strict=True)]
+    return compared_verdicts(names, before.shape[1], asls, says)
+
+
+def compared_verdicts(
+    names: Sequence[str], topics: int, asls: Sequence[Floats], says: Sequence[NDArray[np.int8]]
+) -> Significance:
+    """Compare verdicts before and after, [pairs] each, that belong to these two `asls` [pairs]."""
+    return Significance(topics, _counts(*says), list(_flips(names, asls, says)))
 
 
 def _counts(was: NDArray[np.int8], now: NDArray[np.int8]) -> dict[str, int]:

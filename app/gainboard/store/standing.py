@@ -11,8 +11,6 @@ from sqlalchemy import Connection, bindparam, select
 
 from gainboard.errors import DatabaseBusy
 from gainboard.store.database import Database, Transaction
-from gainboard.store.job_records import JobState
-from gainboard.store.job_tables import jobs
 from gainboard.store.records import Collection, Qrels, Token, VersionName
 from gainboard.store.tables import collections, qrels, teams, tokens
 
@@ -55,8 +53,7 @@ _BY_NEWEST, _BY_VERSION = (
     for chosen in (qrels.c.id == _NEWEST, _NUMBERED)
 )
 
-_JOB = select(jobs.c.state).where(jobs.c.id == bindparam("job")).scalar_subquery()
-_CHECK = select(collections.c.id, collections.c.revision, _JOB, *_TOKEN).select_from(_WITH_TOKEN).where(*_IS_LIVE)
+_CHECK = select(collections.c.id, collections.c.revision, *_TOKEN).select_from(_WITH_TOKEN).where(*_IS_LIVE)
 
 
 def _record(record: type[R], values: Sequence[Any]) -> R | None:
@@ -87,22 +84,20 @@ def find(tx: Transaction, name: str, hashed: str | None, version: VersionName) -
 
 
 class Checked(NamedTuple):
-    """The things that an answer depends on: the name of a collection, the hash of a token, and the id of a job."""
+    """The things that an answer depends on: the name of a collection, and the hash of a token."""
 
     collection: str
     hash: str | None
-    job: str | None
 
 
 class Standing(NamedTuple):
-    """The current state of these things: the collection's id and revision, the job's state, and the token's record.
+    """The current state of these things: the collection's id and revision, and the token's record.
 
     The collection is not deleted. The token may be invalid.
     """
 
     collection_id: int
     revision: int
-    job_state: JobState | None
     token: Token | None
 
 
@@ -142,11 +137,11 @@ class Standings:
             if self._is_over:
                 raise DatabaseBusy("The server is stopping. Try again shortly.")
             self._connection = self._database.connected()
-        row = self._connection.execute(_CHECK, {"name": asked.collection, "hash": asked.hash, "job": asked.job}).first()
+        row = self._connection.execute(_CHECK, {"name": asked.collection, "hash": asked.hash}).first()
         if row is None:
             return None
-        identity, revision, job_state, *of_token = row
-        return Standing(identity, revision, job_state, _record(Token, of_token))
+        identity, revision, *of_token = row
+        return Standing(identity, revision, _record(Token, of_token))
 
     def close(self) -> None:
         """Close the connection for good, after the current reading has ended."""

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from gainboard.cli import main
-from tests.api.campaign import Campaign
-from tests.api.laboratory import Laboratory
+from tests.api.campaign import Campaign, run_text
 from tests.cli.terminals import in_terminal
 from tests.conftest import ADMIN, Service
 
@@ -34,25 +33,38 @@ def test_a_table_has_a_row_for_each_run(scored: Campaign, capsys: Captured) -> N
     assert rows == [[run["name"], *(f"{mean:.4f}" for mean in run["mean"].values())] for run in found["runs"]]
 
 
-def test_groups_are_asked_for_awaited_and_shown(
+def test_the_groups_of_a_board_are_shown_where_they_tell_runs_apart_and_the_test_is_named(
     shared: Service, folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lab = Laboratory(shared)
-    monkeypatch.setenv("GAINBOARD_COLLECTION", lab.name)
-    assert "groups" not in printed(capsys, "leaderboard", "-m", "AP")
-    headings, *rows = (line.split() for line in printed(capsys, "leaderboard", "-m", "AP", "--groups").splitlines())
+    campaign = Campaign(shared)
+    topics = [str(number) for number in range(1, 11)]
+    campaign.put_qrels("".join(f"{topic} 0 low 1\n{topic} 0 high 2\n" for topic in topics))
+    for name, ranked in (("low", ["low", "x", "high"]), ("high", ["high", "x", "low"])):
+        campaign.submit(run_text(dict.fromkeys(topics, ranked), name))
+    monkeypatch.setenv("GAINBOARD_COLLECTION", campaign.name)
+    by = "bootstrap-range, alpha 0.05, 10,000 draws, seed 0"
+    assert main(["leaderboard", "-m", "nDCG@3", "--gains", "9:1"]) == 0
+    said = capsys.readouterr()
+    headings, *rows = (line.split() for line in said.out.splitlines())
     assert headings[-3:] == ["rank", "set", "groups"]
-    board = lab.get("/leaderboard", metric="AP").json()
-    shown = [["{}-{}".format(*row["rank_set"]), "".join(row["groups"])] for row in board["rows"]]
-    assert [row[-2:] for row in rows] == shown
-    assert json.loads(printed(capsys, "leaderboard", "-m", "AP", "--groups", "-f", "json")) == board
+    assert [row[-2:] for row in rows] == [["1-1", "a"], ["2-2", "b"]]
+    assert f"1 of 1 pairs of runs are told apart ({by})." in said.err
+    assert main(["leaderboard", "-m", "P@3"]) == 0
+    said = capsys.readouterr()
+    assert "groups" not in said.out
+    assert f"No two runs are told apart ({by})." in said.err
+    assert main(["leaderboard", "-m", "AP(mean=geometric)"]) == 0
+    assert "No groups: The test compares arithmetic means" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["scores", "leaderboard", "sweep"])
 def test_a_table_says_by_which_version_it_is(scored: Campaign, capsys: Captured, command: str) -> None:
     for options, said in (([], "by version 1 of the qrels\n"), (["-f", "csv"], ""), (["-f", "json"], "")):
         assert main([command, "-m", "AP", *options]) == 0
-        assert capsys.readouterr().err == said
+        first, *rest = capsys.readouterr().err.splitlines(keepends=True) or [""]
+        assert first == said
+        # The board says beside it why so few topics have no groups.
+        assert [line.partition(":")[0] for line in rest] == (["No groups"] if said and command == "leaderboard" else [])
 
 
 @pytest.mark.parametrize("per_topic", [False, True])

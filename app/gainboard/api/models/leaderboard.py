@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
 from gainboard.api.models.answers import Model
 from gainboard.api.models.topic_groups import ChosenGroup
-from gainboard.store.job_records import JobState
 
 BOARD_COLUMNS = ("rank", "run", "team", "metric", "mean", "low", "high", "groups", "late", "best_rank", "worst_rank")
 """The columns of a leaderboard as CSV."""
@@ -32,30 +29,30 @@ class LeaderboardRow(Model):
         description="95 % confidence interval, Student's t over topics; it may exceed the metric's range"
     )
     groups: list[str] | None = Field(
-        description="Letters: runs that share a letter do not differ significantly. Null until `groups_job` has "
-        "succeeded"
+        description="Letters: runs that share a letter are not told apart by `groups_test`, which does not show that "
+        "they are equal. Null without `groups_test`"
     )
     by_group: dict[str, dict[str, float | None]] = Field(
         {}, description="The means over the topics of each group of `by_group=`: by group, then label"
     )
     rank_set: tuple[int, int] | None = Field(
         None,
-        description="The best and the worst rank that the run may have, by the same job: the sets of all runs hold "
-        "together with 95 % confidence. Null as long as `groups` are",
+        description="The best and the worst rank that the run may have, by the same test: 1 plus the number of runs "
+        "that are significantly better, to the number of runs less those that are significantly worse. Null without "
+        "`groups_test`",
     )
 
 
-class ShownGroupsJob(Model):
-    """The job that computes the groups: POST its `kind` and `params` to start it. `state` is null if it does not
-    exist.
-    """
+class GroupsTest(Model):
+    """The test of all pairs of runs under the metric `by`, on the topics on which all runs with a mean have scores."""
 
-    kind: str
-    params: dict[str, Any]
-    id: str
-    state: JobState | None
-    outdated: bool = Field(False, description="Whether only an earlier version of Gainboard has computed the groups")
-    url: str = Field(description="The address of the job, if it exists")
+    name: str = Field(examples=["bootstrap-range"])
+    alpha: float
+    draws: int = Field(description="Number of bootstrap samples of the topics")
+    seed: int
+    topics: int = Field(description="Number of topics that the test compares")
+    pairs: int = Field(description="Number of pairs of runs")
+    different_pairs: int = Field(description="Number of pairs that the test tells apart")
 
 
 class StandardOfBoard(Model):
@@ -85,6 +82,5 @@ class LeaderboardAnswer(Model):
         None, description="With `standardise=`: means and intervals are of standardised scores. Else null"
     )
     withheld: dict[str, str] = Field(description="Runs without a score while the judgments are hidden, and why")
-    groups_job: ShownGroupsJob | None = Field(
-        description="Randomised Tukey HSD, 5000 permutations, alpha 0.05; null if there is nothing to compare"
-    )
+    groups_test: GroupsTest | None = Field(description="The test behind `groups` and `rank_set`; null if there is none")
+    no_groups_because: str | None = Field(description="Why there is no `groups_test`; null if there is one")

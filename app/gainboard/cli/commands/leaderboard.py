@@ -29,7 +29,6 @@ from gainboard.cli.printing import (
     tell_of_version,
 )
 from gainboard.cli.progress import has_colours
-from gainboard.cli.work import wait_for
 from gainboard.exhibits import Column, Table
 
 if TYPE_CHECKING:
@@ -39,14 +38,12 @@ if TYPE_CHECKING:
 
 def _leaderboard(parsed: argparse.Namespace) -> int:
     """Rank the runs of a collection by one metric, with their means under other metrics beside it. Runs that share a
-    letter under `groups` do not differ significantly (randomised Tukey HSD, alpha 0.05). A job finds the letters: with
-    --groups, ask for it and wait. Without, the letters appear once somebody has asked.
+    letter under `groups` are not told apart (bootstrap range test, alpha 0.05), which does not show that they are
+    equal. The rank set of a run has the ranks that it may have by the same test.
     """
     with connect_server(parsed) as server:
         given = {name: getattr(parsed, name) for name in ("by", "topics", "judgments", "qrels", "late", "names")}
         asked: dict[str, Any] = {**given, **read_parameters(parsed)}
-        if parsed.groups:
-            wait_for(server.gainboard.groups(server.collection, read_metrics(parsed), **asked), "job")
         columns = {name: given for name in ("by_group", "standardise", "reference") if (given := getattr(parsed, name))}
         found = server.gainboard.leaderboard(server.collection, read_metrics(parsed), **asked, **columns)
     if parsed.format == "json":
@@ -58,6 +55,7 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
         tell_of_version(found.qrels_version)
         tell_of_topics([found.topic_group, *found.by_group])
         _tell_of_standard(found)
+        _tell_of_groups(found)
         print(format_table(_table(found), weights=has_colours(sys.stdout)), end="")
     return 0
 
@@ -71,13 +69,26 @@ def _tell_of_standard(found: Leaderboard) -> None:
     print(f"Means of standardised scores ({standard.form}, over {reference} reference runs).{lost}", file=sys.stderr)
 
 
+def _tell_of_groups(found: Leaderboard) -> None:
+    if (test := found.groups_test) is None:
+        if len(found.rows) > 1:
+            print(f"No groups: {found.no_groups_because}", file=sys.stderr)
+        return
+    by = f"{test.name}, alpha {test.alpha:g}, {test.draws:,} draws, seed {test.seed}"
+    if test.different_pairs:
+        print(f"{test.different_pairs} of {test.pairs} pairs of runs are told apart ({by}).", file=sys.stderr)
+    else:
+        print(f"No two runs are told apart ({by}).", file=sys.stderr)
+
+
 def _table(found: Leaderboard) -> Table:
     labels = list(dict.fromkeys((found.by, *found.metrics)))
     groups = [str(each.name) for each in found.by_group]
     columns_of_means = [[row.mean[label] for row in found.rows] for label in labels]
     columns_of_means += [[row.by_group[name][label] for row in found.rows] for name in groups for label in labels]
     means = mark_best(columns_of_means)
-    is_grouped, has_late = any(row.groups for row in found.rows), any(row.late for row in found.rows)
+    is_grouped = found.groups_test is not None and found.groups_test.different_pairs > 0
+    has_late = any(row.late for row in found.rows)
     texts = [Column("rank"), Column("run", align="left"), Column("team", align="left")]
     columns = [*texts, *(Column(label, digits=DIGITS) for label in labels)]
     columns += [Column(f"{label}, {name}", digits=DIGITS) for name in groups for label in labels]
@@ -98,9 +109,6 @@ def _remarks(row: LeaderboardRow, is_grouped: bool, has_late: bool) -> list[str]
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", metavar="METRIC", help="the metric to rank by (default: the first)")
-    parser.add_argument(
-        "--groups", action="store_true", help="ask for the job that finds the groups, and wait for the letters"
-    )
     parser.add_argument(
         "--by-group",
         metavar="GROUP",
@@ -136,7 +144,6 @@ COMMAND = Command(
     ),
     [
         Example("gainboard leaderboard -c web -m Q -m nDCG@10 -m AP", "by Q"),
-        Example("gainboard leaderboard -c web -m Q --groups", "with letters: which runs differ significantly"),
         Example("gainboard leaderboard -c web -m Q --topics hard", "over the topics of a group"),
         Example("gainboard leaderboard -c web -m Q --by-group all", "with a column for each topic group"),
         Example(
