@@ -1,0 +1,79 @@
+"""What a reader installs is what CI installed: the README's commands take versions and hashes from the locks only."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.outside import ROOT
+
+DEMO, TEST = "demo.lock", "requirements.lock"
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+SYSTEMS = ("linux", "darwin")
+
+
+def locked(name: str = TEST) -> dict[str, list[str]]:
+    """Return the versions of each package of a lock; the first is that of the oldest Python."""
+    found: dict[str, list[str]] = {}
+    for package, version in re.findall(r"^([\w.-]+)==(\S+)", _read(name), re.MULTILINE):
+        found.setdefault(canonicalize_name(package), []).append(version)
+    return found
+
+
+def _read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def _entries(name: str) -> dict[str, list[str]]:
+    """Return the hashes of each entry of a lock, by its requirement."""
+    blocks = re.split(r"^(?=[\w.-]+==)", _read(name), flags=re.MULTILINE)[1:]
+    return {block.partition(" \\\n")[0]: re.findall(r"--hash=(sha256:[0-9a-f]{64})", block) for block in blocks}
+
+
+@pytest.mark.parametrize("name", [DEMO, TEST])
+def test_a_lock_has_hashes_and_no_addresses(name: str) -> None:
+    assert "://" not in _read(name)
+    assert [entry for entry, hashes in _entries(name).items() if not hashes] == []
+
+
+def test_the_small_lock_is_a_part_of_the_large_one() -> None:
+    assert _entries(DEMO).items() <= _entries(TEST).items()
+
+
+@pytest.mark.parametrize("name", [DEMO, TEST])
+def test_a_lock_has_one_version_of_a_package_for_each_python_and_system(name: str) -> None:
+    for python in PYTHONS:
+        for system in SYSTEMS:
+            machine = {"python_version": python, "python_full_version": f"{python}.0", "sys_platform": system}
+            every = map(Requirement, _entries(name))
+            names = [each.name for each in every if each.marker is None or each.marker.evaluate(machine)]
+            assert len(names) == len(set(names)), (python, system)
+
+
+def test_the_locks_have_what_the_project_asks_for_and_is_built_with() -> None:
+    described = tomllib.loads(_read("pyproject.toml"))
+    project, built_with = described["project"], described["build-system"]["requires"]
+    for lock, extra in ((DEMO, "fast"), (TEST, "dev")):
+        asked = map(Requirement, [*project["dependencies"], *project["optional-dependencies"][extra], *built_with])
+        versions = locked(lock)
+        missing = [str(each) for each in asked if each.name != "gainboard" and not _is_met(each, versions)]
+        assert missing == [], lock
+
+
+def _is_met(asked: Requirement, versions: dict[str, list[str]]) -> bool:
+    found = versions.get(canonicalize_name(asked.name), [])
+    return bool(found) and all(asked.specifier.contains(version) for version in found)
+
+
+@pytest.mark.parametrize(("command", "lock"), [("demo", DEMO), ("test", TEST)])
+def test_the_commands_of_the_readme_install_from_a_lock_with_hashes_and_nothing_else(command: str, lock: str) -> None:
+    found = re.search(rf"<!-- command: {command} -->\n```sh\n(.+)\n```", _read("README.md"))
+    assert found is not None
+    installing = [part for part in found[1].split(" && ") if "pip" in part]
+    hashed, ours = (part.removeprefix(".venv/bin/pip install -q ") for part in installing)
+    assert hashed == f"--require-hashes -r {lock}"
+    assert ours.removesuffix("-e .").removesuffix(".") == "--no-deps --no-build-isolation "
