@@ -10,7 +10,7 @@ import pytest
 
 from gainboard.errors import InvalidRequest
 from gainboard.exhibits import Table
-from gainboard.statistics.standardised import Standardisation, standardised
+from gainboard.statistics.standardised import STANDARDISATIONS, Standardisation, standardised
 from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import Laboratory
@@ -61,7 +61,7 @@ def test_identical_runs_vary_in_nothing_but_topics(answer: Answer) -> None:
     assert (metric["generalisability"], metric["generalisability_interval"]) == (None, [None, None])
 
 
-@pytest.mark.parametrize("form", ["normal", "linear", "empirical"])
+@pytest.mark.parametrize("form", STANDARDISATIONS)
 def test_runs_are_ranked_by_standardised_scores(answer: Answer, laboratory: Laboratory, form: Standardisation) -> None:
     names = ["oak", "yew", "maple"]
     found = answer(KIND, metrics=["AP"], standardise=form, reference=names)
@@ -78,10 +78,11 @@ def test_runs_are_ranked_by_standardised_scores(answer: Answer, laboratory: Labo
     assert [shown["runs"][run]["rank_standardised"] for run in order[:2]] == [1, 2]
 
 
+@pytest.mark.parametrize("form", STANDARDISATIONS)
 def test_topics_on_which_reference_runs_score_alike_are_left_out_on_both_sides(
-    answer: Answer, laboratory: Laboratory
+    answer: Answer, laboratory: Laboratory, form: Standardisation
 ) -> None:
-    found = answer(KIND, metrics=["RR"], standardise="normal", reference=["oak", "yew", "maple"])
+    found = answer(KIND, metrics=["RR"], standardise=form, reference=["oak", "yew", "maple"])
     rows = laboratory.common("RR")["RR"]
     shown = found["metrics"][0]["standardised"]
     topics = [each["topic"] for each in found["metrics"][0]["by_topic"]]
@@ -93,6 +94,7 @@ def test_topics_on_which_reference_runs_score_alike_are_left_out_on_both_sides(
         assert [value is None for value in run["scores"]] == alike
     table = find_kind(KIND).tables(found)[2]
     assert isinstance(table, Table)
+    assert f"on {sum(alike)} of {len(topics)} topics" in table.notes[0]
     assert ", ".join(shown["topics_left_out"]) in table.notes[0]
 
 

@@ -35,9 +35,11 @@ def plain(scores: NDArray[np.float64], form: str) -> NDArray[np.float64]:
     found = np.full(scores.shape, np.nan)
     for topic in range(scores.shape[1]):
         column = own[:, topic]
+        if np.ptp(column) <= 1e-12:
+            continue
         if form == "empirical":
             found[:, topic] = [(column <= score + 1e-12).mean() for score in scores[:, topic]]
-        elif np.ptp(column) > 1e-12:
+        else:
             z = (scores[:, topic] - column.mean()) / column.std(ddof=1)
             found[:, topic] = stats.norm.cdf(z) if form == "normal" else np.clip(0.15 * z + 0.5, 0, 1)
     return found

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainboard.statistics.standardised import STANDARDISATIONS, standardised
+from gainboard.statistics.standardised import STANDARDISATIONS, Standardisation, standardised
 
 SCORES = np.random.default_rng(6).random((7, 5))
 EVERY, SOME = np.arange(7), np.array([1, 4, 6])
@@ -28,12 +28,13 @@ def test_harder_topics_count_as_much_as_easy_ones() -> None:
         np.testing.assert_allclose(standardised(harder, EVERY, form), standardised(SCORES, EVERY, form), atol=1e-9)
 
 
-def test_a_topic_without_spread_has_no_z_but_shares() -> None:
+@pytest.mark.parametrize("form", STANDARDISATIONS)
+def test_a_topic_on_which_the_reference_runs_score_alike_has_no_scores(form: Standardisation) -> None:
     scores = SCORES.copy()
-    scores[:, 2] = 0.3
-    for form in STANDARDISATIONS:
-        column = standardised(scores, SOME, form)[:, 2]
-        assert (column == 1).all() if form == "empirical" else np.isnan(column).all()
+    scores[SOME, 2] = [0.1 + 0.2, 0.3, 0.3]
+    found = standardised(scores, SOME, form)
+    assert np.isnan(found).all(axis=0).tolist() == [False, False, True, False, False]
+    np.testing.assert_array_equal(np.delete(found, 2, axis=1), np.delete(standardised(SCORES, SOME, form), 2, axis=1))
 
 
 def test_rounding_errors_are_no_difference() -> None:

@@ -24,14 +24,15 @@ DECIMALS = 12
 def standardised(scores: Floats, reference: Indices, form: Standardisation) -> Floats:
     """Return standardised scores: float64 [runs, topics] in [0, 1], from `scores` of the same shape without NaN.
 
-    `reference` are the rows of the reference runs, at least two for `normal` and `linear`. Their z is (score - mean) /
-    standard deviation (n - 1); a topic on which all reference runs score alike has none, and is NaN.
+    `reference` are the rows of the reference runs, at least two. Their z is (score - mean) / deviation (n - 1).
+    A topic on which all reference runs score alike tells no runs apart: under every form its scores are NaN.
     """
     own = scores[reference]
+    mean, deviation = own.mean(axis=0), own.std(axis=0, ddof=1)
+    spread = np.where(deviation > TINY, deviation, np.nan)
     if form == "empirical":
-        return _shares(scores, own)
-    mean, spread = own.mean(axis=0), own.std(axis=0, ddof=1)
-    z = (scores - mean) / np.where(spread > TINY, spread, np.nan)
+        return np.where(np.isnan(spread), np.nan, _shares(scores, own))
+    z = (scores - mean) / spread
     if form == "linear":
         return np.asarray(np.clip(0.15 * z + 0.5, 0, 1))
     # Importing SciPy takes longer than the rest of the server together.

@@ -63,8 +63,8 @@ def _leaderboard(parsed: argparse.Namespace) -> int:
 def _tell_of_standard(found: Leaderboard) -> None:
     if (standard := found.standardised) is None:
         return
-    left_out = {len(topics) for topics in standard.topics_left_out.values()} - {0}
-    lost = f" At most {max(left_out)} topics are left out, on which these score alike." if left_out else ""
+    left_out = [f"{len(topics)} ({label})" for label, topics in standard.topics_left_out.items() if topics]
+    lost = f" Topics left out, because these score alike: {', '.join(left_out)}." if left_out else ""
     reference = len(standard.reference)
     print(f"Means of standardised scores ({standard.form}, over {reference} reference runs).{lost}", file=sys.stderr)
 

@@ -31,7 +31,8 @@ class DifficultyParams(MetricsParams):
     count alike. `normal` is Phi(z) (Webber, Moffat and Zobel, SIGIR 2008). `linear` is 0.15 z + 0.5, cut to [0, 1]
     (Sakai, ICTIR 2016). `empirical` is the share of the reference runs with at most this score (Urbano, Lima and
     Hanjalic, SIGIR 2019). Each run has its mean and rank by both kinds of scores, and its `scores` in the order of
-    `by_topic`. A topic on which all reference runs score alike has no z, and counts on neither side.
+    `by_topic`. A topic on which all reference runs score alike has no standardised scores under any form. It counts on
+    neither side, and is one of `topics_left_out`.
     """
 
     standardise: Standardisation | None = Field(None, description="The form of standardised scores, if any")
@@ -112,7 +113,8 @@ def _standardised(result: Result) -> Table:
         *(Column(name, group="rank by mean") for name in ("score", "standardised")),
     )
     left_out = [
-        f"All reference runs score alike under {metric['metric']} on topics {', '.join(topics)}."
+        f"All reference runs score alike under {metric['metric']} on {len(topics)} of {len(metric['by_topic'])} "
+        f"topics, which are left out: {', '.join(topics)}."
         for metric in result["metrics"]
         if (topics := metric["standardised"]["topics_left_out"])
     ]
@@ -161,6 +163,7 @@ def _hardest_first(metric: Result) -> list[int]:
 DIFFICULTY = enter(
     JobKind(
         name="difficulty",
+        changes=1,  # empirical scores leave out topics on which all reference runs score alike
         params=DifficultyParams,
         analysis=lambda matrices, asked: Difficulty(
             matrices, asked.metrics, standardise=asked.standardise, reference=asked.reference
