@@ -56,7 +56,7 @@ def test_the_default_output_of_trec_eval_is_named_as_there() -> None:
 
 HABITS = {
     "trec-dl": ["MSnDCG(gains=linear)@10", "nCG(gains=linear)@1000", "AP(rel=2)", "RR(rel=2)"],
-    "trec-covid": ["MSnDCG(gains=linear)@10", "P@5", "RBP(gains=flat,p=0.5)", "bpref", "AP"],
+    "trec-covid": ["MSnDCG(gains=linear)@10", "P@5", "RBP(gains=linear,p=0.5)", "bpref", "AP"],
     "ntcir-www": [
         "MSnDCG(gains=linear)@10",
         "Q(beta=1,gains=linear,recall_base=cutoff)@10",
@@ -71,6 +71,12 @@ HABITS = {
 @pytest.mark.parametrize("name", HABITS)
 def test_a_habit_is_labelled_with_what_tools_disagree_on(name: str) -> None:
     assert labels(expand([name], 3)) == HABITS[name]
+
+
+def test_a_partially_relevant_document_counts_half_in_the_rbp_of_trec_covid() -> None:
+    rankings = judged({"a": {"p": 1, "r": 2}}, {"a": ["p", "x", "r"]}, highest_level=2)
+    (rbp,) = (each for each in expand(["trec-covid"], 2) if each.startswith("RBP"))
+    assert scores_of(resolve(rbp, Scale(2)), rankings)[0] == pytest.approx((1 / 2 + 1 / 4) / 2, rel=1e-15)
 
 
 def test_a_threshold_of_two_levels_needs_two_levels() -> None:
@@ -108,6 +114,12 @@ def test_a_preset_explains_itself(preset: Preset) -> None:
     assert preset.title
     assert preset.reference
     assert preset.definition.endswith(".")
+
+
+@EVERY
+def test_a_preset_says_whether_its_official_figures_are_compared(preset: Preset) -> None:
+    """`trec_eval` alone is compared as a whole, in tests/trec_eval; `trec-dl` in part, in tests/test_real_data.py."""
+    assert ("not compared" in " ".join(preset.definition.split())) == (preset.name != "trec_eval")
 
 
 @EVERY

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gainboard import cli
 from gainboard.trec_eval import main
 from tests import real
 
@@ -16,6 +17,8 @@ OUTPUTS = {
     "out.test.aq": ["-m", "all_trec", "-q", "qrels.test", "results.test"],
     "out.test.aqc": ["-m", "all_trec", "-q", "-c", "qrels.test", "results.trunc"],
 }
+COUNTS = (b"num_ret", b"num_rel", b"num_rel_ret")
+"""Lines that are not scores of a run."""
 
 
 @pytest.fixture
@@ -31,3 +34,12 @@ def test_the_output_is_that_of_trec_eval(expected: str, folder: Path) -> None:
     assert main(arguments, out, errors) == 0
     assert out.getvalue() == (folder / expected).read_bytes()
     assert errors.getvalue() == ""
+
+
+def test_the_preset_has_the_scores_of_the_default_output(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    files = [str(folder / name) for name in OUTPUTS["out.test"]]
+    assert cli.main(["score", *files, "-m", "trec_eval", "-f", "trec_eval"]) == 0
+    lines = (folder / "out.test").read_bytes().splitlines()
+    assert capfdbinary.readouterr().out.splitlines() == [line for line in lines if line.split()[0] not in COUNTS]
