@@ -11,7 +11,7 @@ import gainboard
 PACKAGE = gainboard.__name__
 ROOT = Path(gainboard.__file__).parent
 RINGS = (
-    {"errors"},
+    {"errors", "notation"},
     {"trec_eval"},
     {"exhibits", "metrics", "statistics", "trec"},
     {"store"},

@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from gainboard.errors import BadSetting
 from gainboard.evaluation.workspace import SCORING_MEMORY
+from gainboard.notation.types import INTEGER, NUMBER
 from gainboard.trec import Limits
 
 PREFIX = "GAINBOARD_"
 OF_CLIENTS = ("server", "token", "collection", "config")
 """Variables of the client and its commands: the service ignores them, but they are not misspelt."""
 _LIMITS = Limits()
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1), INTEGER]
 
 
 class Settings(BaseModel):
@@ -43,14 +44,14 @@ class Settings(BaseModel):
     )
     metrics: Literal["organiser", "public"] = Field("organiser", description="Who may read /metrics")
     access_log: Literal["on", "off"] = Field("on", description="Whether the log has a line for each request")
-    job_slots: Annotated[int, Field(ge=0, le=256)] | None = Field(
+    job_slots: Annotated[int, Field(ge=0, le=256), INTEGER] | None = Field(
         None, description="Number of processes that run jobs; by default one less than there are cores, 0 for none"
     )
-    worker_timeout: Annotated[float, Field(ge=1, le=3600)] = Field(
+    worker_timeout: Annotated[float, Field(ge=1, le=3600), NUMBER] = Field(
         30, description="Seconds without a sign of life after which a worker counts as dead, and its chunks start anew"
     )
     fast: Literal["on", "off"] = Field("on", description="Whether compiled code of the fast extra is used")
-    readers: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+    readers: Annotated[int, Field(ge=1, le=1024), INTEGER] | None = Field(
         None, description="Number of uploads that are read at once; by default two for each core"
     )
     scoring_memory: Positive = Field(
@@ -80,7 +81,7 @@ class Settings(BaseModel):
             first = error.errors()[0]
             name = PREFIX + str(first["loc"][0]).upper()
             description = cls.model_fields[str(first["loc"][0])].description
-            raise BadSetting(f"{name} is invalid ({first['msg'].lower()}). {description}.") from error
+            raise BadSetting(f"{name} is invalid. {first['msg']}. {description}.") from error
 
     @classmethod
     def unknown(cls, environment: Mapping[str, str]) -> list[str]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})")
+"""A time in RFC 3339."""
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -27,6 +31,10 @@ def faults(value: Any, schema: Mapping[str, Any], schemas: Mapping[str, Any], wh
         yield f"{where}: {value!r} is no {schema['type']}"
     elif value not in schema.get("enum", [value]) or value != schema.get("const", value):
         yield f"{where}: {value!r} is not one of the values"
+    elif schema.get("format") == "date-time" and not TIME.fullmatch(value):
+        yield f"{where}: {value!r} is no time"
+    elif isinstance(value, list) and len(value) < schema.get("minItems", 0):
+        yield f"{where}: a list without its {schema['minItems']} items"
     elif isinstance(value, dict):
         yield from _members(value, schema, schemas, where)
     elif isinstance(value, list):
@@ -36,7 +44,8 @@ def faults(value: Any, schema: Mapping[str, Any], schemas: Mapping[str, Any], wh
 
 
 def _is(value: Any, kind: str) -> bool:
-    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+    is_json = not isinstance(value, float) or math.isfinite(value)
+    return is_json and isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
 def _members(value: dict[str, Any], schema: Mapping[str, Any], schemas: Mapping[str, Any], where: str) -> Iterator[str]:

@@ -73,7 +73,13 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"policy": {"phase": "open"}}, "literal-error"),
     ({"policy": {"marks": "all"}}, "extra-forbidden"),
     ({"colour": "red"}, "extra-forbidden"),
-    ({"public": "perhaps"}, "bool-parsing"),
+    ({"public": "perhaps"}, "bool-type"),
+    ({"public": "yes"}, "bool-type"),
+    ({"public": 1}, "bool-type"),
+    ({"depth": "10"}, "int-type"),
+    ({"depth": 10.0}, "int-type"),
+    ({"depth": True}, "int-type"),
+    ({"title": 2026}, "string-type"),
 ]
 
 
@@ -111,7 +117,22 @@ def test_a_change_is_checked_against_what_stays(shared: Service) -> None:
     assert refused(campaign.change(title=None)) == (422, "invalid-request")
 
 
-@pytest.mark.parametrize("time", ["2026-12-01", "2026-12-01T12:00:00", "tomorrow"])
+@pytest.mark.parametrize("field", ["opens_at", "closes_at", "releases_at"])
+def test_digits_and_dates_are_no_times_so_they_release_nothing(shared: Service, field: str) -> None:
+    campaign = Campaign(shared)
+    others: list[Any] = [20261231, 2026, 0, -1, 3.5, 1e9, True, [], "20261231", "2026", "0", "-1", "3.5", "1e9", ""]
+    for time in [*others, "2026-12-01", "2026-12-01T12:00Z", "2026-12-01 12:00:00Z"]:
+        new = {"name": "bad", "levels": 1, "policy": {field: time}}
+        for answer in (campaign.change(policy={field: time}), shared.organiser.post("/v1/collections", json=new)):
+            assert refused(answer) == (422, "invalid-request"), time
+            (fault,) = answer.json()["errors"]
+            assert fault["location"] == f"body.policy.{field}"
+            assert "2026-12-01T12:00:00Z" in fault["message"]
+    policy = campaign.get("").json()["policy"]
+    assert (policy["phase"], policy[field]) == ("hidden", None)
+
+
+@pytest.mark.parametrize("time", ["2026-12-01", "2026-12-01T12:00:00", "tomorrow", "20261124", "0"])
 def test_a_time_without_a_zone_is_refused_with_an_example_that_works(shared: Service, time: str) -> None:
     campaign = Campaign(shared)
     for answer, place in (

@@ -38,6 +38,23 @@ def test_a_page_that_cannot_be_is_refused(shared: Service, query: str) -> None:
     assert answer.json()["errors"][0]["location"].startswith("query.")
 
 
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/runs", "limit=1_0"), ("/runs", "limit=+1"), ("/runs", "limit=%201"), ("/runs", "limit=1.0"),
+        ("/runs", "limit=%D9%A3"), ("/scores", "qrels=1.0"), ("/qrels/%D9%A1", ""), ("/pool", "depth=1e2"),
+        ("/compare", "margin=nan"), ("/compare", "margin=1_0"), ("/audit", "since=20261124"), ("/audit", "since=0"),
+        ("/audit", "since=2026-11-24T12:00:00+09:00"),
+    ],
+)  # fmt: skip
+def test_a_parameter_in_another_form_than_ours_is_refused(campaign: Campaign, path: str, query: str) -> None:
+    answer = campaign.organiser.get(f"{campaign.path}{path}?{query}")
+    assert refused(answer) == (422, "invalid-request")
+    (fault,) = answer.json()["errors"]
+    assert fault["location"] in (f"query.{query.partition('=')[0]}", "path.version")
+    assert ("%2B" in fault["message"]) == ("09:00" in query)
+
+
 @pytest.mark.parametrize("number", ["9" * 30, "9" * 5000, "-1", "0", "1.5", "2147483648"])
 def test_a_version_beyond_every_integer_is_refused_or_absent(campaign: Campaign, number: str) -> None:
     campaign.put_qrels()

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gainboard.dashboard.schema_forms import Field, fields_of, read, split_list, with_faults
 from gainboard.dashboard.sessions import Form
+from gainboard.notation.types import JsonBody, Time
 from gainboard.work.job_kinds import every_kind
 from gainboard.work.report_kinds import every_report_kind
 
@@ -23,7 +24,7 @@ class Quotas(BaseModel):
 
 
 class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = JsonBody.model_config
 
     title: str
     public: bool = False
@@ -31,7 +32,7 @@ class Settings(BaseModel):
     presets: list[str] = []
     seeds: list[int] | None = None
     quotas: Quotas = Quotas()
-    opens_at: datetime | None = None
+    opens_at: Time | None = None
 
 
 def sent(fields: Sequence[Field], **changed: str) -> Form:
@@ -84,9 +85,13 @@ def test_a_wrong_value_is_marked_where_it_was_written() -> None:
     assert marked == {"decimals": "many", "quotas.per_day": "none"}
 
 
-@pytest.mark.parametrize("text", ["2026-12-24", "2026-12-24T00:00", "2026-12-24T00:00Z", "2026-12-24 01:00+01:00"])
-def test_a_time_without_its_zone_is_in_utc_and_a_date_begins_at_midnight(text: str) -> None:
-    assert settings_of({"title": "Web"}, opens_at=text).opens_at == datetime(2026, 12, 24, tzinfo=UTC)
+def test_a_box_for_a_time_takes_what_the_api_takes() -> None:
+    midnight = datetime(2026, 12, 24, tzinfo=UTC)
+    assert settings_of({"title": "Web"}, opens_at="2026-12-24T01:00:00+01:00").opens_at == midnight
+    assert settings_of({"title": "Web", "opens_at": "2026-12-24T00:00:00Z"}).opens_at == midnight
+    for text in ("2026-12-24", "2026-12-24T00:00:00", "2026-12-24 00:00:00Z", "20261224", "0"):
+        with pytest.raises(ValidationError, match="2026-12-01T12:00:00Z"):
+            settings_of({"title": "Web"}, opens_at=text)
 
 
 def test_an_emptied_box_of_a_change_is_refused_and_not_left_out() -> None:

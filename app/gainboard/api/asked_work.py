@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from fastapi import Body
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
+from pydantic import Field, StringConstraints, create_model
 
+from gainboard.notation.types import JsonBody
 from gainboard.work.catalogue import AnyKind
 from gainboard.work.job_kinds import JobKind, every_kind
 from gainboard.work.outlines import MOST_COLLECTIONS
@@ -19,19 +20,15 @@ Names = Annotated[
 ]
 
 
-class AskedJob(BaseModel):
+class AskedJob(JsonBody):
     """A request for a job: its kind and its parameters."""
-
-    model_config = ConfigDict(extra="forbid")
 
     kind: str
     params: AnyParams
 
 
-class AskedReport(BaseModel):
+class AskedReport(JsonBody):
     """A request for a report: its name, its collections and its parameters."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str
     collections: Names = Field(
@@ -41,7 +38,7 @@ class AskedReport(BaseModel):
 
 
 def _body(
-    base: type[BaseModel], member: str, params: Callable[[Any], Any], summaries: Mapping[AnyKind[Any], str]
+    base: type[JsonBody], member: str, params: Callable[[Any], Any], summaries: Mapping[AnyKind[Any], str]
 ) -> Any:
     """Make the type of a body: one model for each kind, chosen by the body's `member`."""
     models = [_asked(base, member, params(kind), kind) for kind in summaries]
@@ -51,7 +48,7 @@ def _body(
     return Annotated[Union[tuple(models)], Body(discriminator=member, openapi_examples=examples)]  # noqa: UP007
 
 
-def _asked(base: type[BaseModel], member: str, params: Any, kind: AnyKind[Any]) -> type[BaseModel]:
+def _asked(base: type[JsonBody], member: str, params: Any, kind: AnyKind[Any]) -> type[JsonBody]:
     name = "".join(part.capitalize() for part in kind.name.split("-"))
     fields: dict[str, Any] = {member: (Literal[kind.name], Field()), "params": (kind.params, params)}
     return create_model(f"Asked{name}", __base__=base, __doc__=kind.definition, **fields)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import AfterValidator, AwareDatetime
 
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.audit import AuditPage, ShownEntry
-from gainboard.api.models.texts import in_utc
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.errors import Forbidden
 from gainboard.evaluation import audit
+from gainboard.notation.types import Time
 from gainboard.store.audit import Wanted
 from gainboard.store.records import Action, Entry
 
@@ -41,9 +39,7 @@ class _Asked:
         self,
         request: Request,
         action: Annotated[Action | None, Query(description="Only changes of this kind")] = None,
-        since: Annotated[
-            AwareDatetime | None, AfterValidator(in_utc), Query(description="Only changes at this time or later")
-        ] = None,
+        since: Annotated[Time | None, Query(description="Only changes at this time or later")] = None,
         format: Annotated[
             Literal["json", "ndjson"] | None,
             Query(
@@ -52,8 +48,7 @@ class _Asked:
             ),
         ] = None,
     ) -> None:
-        since_utc: datetime | None = since
-        self.wanted = Wanted(action=action, since=since_utc)
+        self.wanted = Wanted(action=action, since=since)
         self.as_lines = format == "ndjson" or (format is None and accepts(request, LINES))
 
 

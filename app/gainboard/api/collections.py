@@ -83,6 +83,7 @@ def _links(request: Request, name: str) -> CollectionLinks:
 def _shown_policy(collection: Collection) -> Policy:
     policy = asdict(policies.CollectionPolicy.of(collection))
     quotas = Quotas(**{name: policy.pop(name) for name in Quotas.model_fields})
+    policy["presets"] = list(policy["presets"])
     times = {name: getattr(collection, name) for name in TIMES}
     phase: Phase = "released" if collection.is_released(datetime.now(UTC)) else "hidden"
     return Policy(**policy | times, phase=phase, quotas=quotas)

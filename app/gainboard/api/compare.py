@@ -22,6 +22,7 @@ from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question, ScoreTable
 from gainboard.exhibits import csv_line
 from gainboard.metrics import Names
+from gainboard.notation.types import NUMBER
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -50,6 +51,7 @@ class AskedComparison(Defaults, VersionQuery):  # type: ignore[misc, valid-type]
             "matter, in the units of the metric, stated before the scores were seen",
             examples=[0.02],
         ),
+        NUMBER,
     ] = None
     metric: Expressions = Field(default_factory=list)
     topics: Annotated[TopicsAsked | None, Field(description=TOPICS_QUERY)] = None

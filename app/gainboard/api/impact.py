@@ -26,6 +26,7 @@ from gainboard.evaluation.impact import MOST_METRICS, Impact, MetricImpact, impa
 from gainboard.evaluation.scoring import Question
 from gainboard.evaluation.verdict_changes import TEST, Significance
 from gainboard.exhibits import csv_line
+from gainboard.notation.types import INTEGER, NUMBER
 from gainboard.store.records import OFFICIAL, Collection, VersionName
 
 router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
@@ -45,14 +46,16 @@ class AskedImpact(Defaults):  # type: ignore[misc, valid-type]
 
     judgments: JudgmentsName = OFFICIAL
     against: Annotated[
-        int | None, Field(ge=1, le=2**31 - 1, description="The version to compare with; the published one by default")
+        int | None,
+        Field(ge=1, le=2**31 - 1, description="The version to compare with; the published one by default"),
+        INTEGER,
     ] = None
     against_judgments: Annotated[
         Slug | None, Field(description="The judgment set of that version; the same set by default")
     ] = None
     metric: Expressions = Field(default_factory=list)
     run: Annotated[list[str] | None, Field(max_length=10_000, description="Names of runs; all runs by default")] = None
-    alpha: Annotated[float, Field(gt=0, lt=1, description="Significance level")] = 0.05
+    alpha: Annotated[float, Field(gt=0, lt=1, description="Significance level"), NUMBER] = 0.05
     format: Annotated[Literal["json", "csv"] | None, Field(description="Overrides the Accept header")] = None
 
 

@@ -13,6 +13,7 @@ from fastapi import Depends, Query, Request, Response
 from gainboard.api.models.answers import ItemT, Page
 from gainboard.errors import InvalidRequest
 from gainboard.evaluation.names import is_slug
+from gainboard.notation.types import INTEGER
 
 T = TypeVar("T")
 
@@ -24,7 +25,7 @@ class Paging:
         self,
         request: Request,
         response: Response,
-        limit: Annotated[int, Query(ge=1, le=500, description="Items per page")] = 50,
+        limit: Annotated[int, Query(ge=1, le=500, description="Items per page"), INTEGER] = 50,
         cursor: Annotated[str | None, Query(description="`next_cursor` of the previous page")] = None,
     ) -> None:
         self._request, self._response = request, response

@@ -31,13 +31,14 @@ from gainboard.errors import (
     UnsupportedEncoding,
 )
 from gainboard.evaluation import publication, qrels
+from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.store.records import OFFICIAL, Qrels, VersionName
 from gainboard.work.jobs.judge import JUDGE, JudgeParams
 from gainboard.work.orders import launch
 
 router = APIRouter(prefix="/v1/collections/{collection}/qrels", tags=["qrels"], responses=documented())
 
-Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1), INTEGER]
 JudgmentsDep = Annotated[Slug, Query(description="Name of a judgment set")]
 QUEUED = "Judging all runs takes a job, to which `Location` leads. Until it ends, the version is a draft."
 
@@ -48,7 +49,7 @@ class AskedVersion(BaseModel):
     columns: Annotated[
         Columns | None, Field(description="How to read the columns of the file, if they can be read in several ways")
     ] = None
-    draft: Annotated[bool, Field(description="Keep the version unpublished: only organisers see it")] = False
+    draft: Annotated[bool, Field(description="Keep the version unpublished: only organisers see it"), BOOLEAN] = False
     judgments: Annotated[
         Slug,
         Field(

@@ -32,6 +32,28 @@ Any request may be answered with these errors. Each request below lists only its
 
 There is one exception, and any request may be answered with it, too: 400 with plain text. {unreadable}
 
+## Values
+
+A request means what it says. A value in another form than these is refused with 422 and `invalid-request`, which names
+the location and shows an example. So `20261231` is not a time, `yes` is not `true`, and `"10"` is not a number.
+
+| value | in a JSON body | in a query or an uploaded form | in a form of the dashboard |
+| --- | --- | --- | --- |
+| text | a string, never a number | as it is | as it is, without blanks around it |
+| whole number | a number without a point or exponent: `10` | digits, after `-` if negative: `10` | as in a query |
+| number | any JSON number: `0.5`, `1e-3`, also `1`, because JSON has one type of numbers | digits, with a point or an \
+exponent if needed: `0.5`, `.5`, `1e-3`, `1` | as in a query |
+| boolean | `true` or `false` | `true` or `false` | a ticked box, or as in a query |
+| time | a string in RFC 3339, which has a date, a time to the second and a zone: `"2026-12-01T12:00:00Z"` or \
+`"2026-12-01T12:00:00+09:00"` | the same without quotes, with `%2B` for `+` | the same without quotes |
+| list | a list; `[]` only where the field may be empty | the parameter once for each item | items between commas or \
+line breaks |
+| nothing | `null` where the type says so | no parameter | an empty box |
+
+Nowhere are there signs `+`, blanks or `_` in numbers, digits of other scripts, `NaN` or `Infinity`. Options of commands
+and `GAINBOARD_...` variables are written as in a query. Only `--set` and `--policy` take JSON, a word, or a list with
+commas.
+
 ## Requests
 """
 

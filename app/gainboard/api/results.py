@@ -25,6 +25,7 @@ from gainboard.api.reports import SeenReportDep
 from gainboard.api.work import Desk, DeskDep, named_exhibits
 from gainboard.errors import InvalidRequest, JobNotFinished, NoResult, NotFound
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.types import NUMBER
 from gainboard.store.files import GZIP
 from gainboard.store.job_records import StoredFile, StoredJob, StoredReport, StoredWork
 from gainboard.work.chores import REPORT_LATEX
@@ -201,6 +202,7 @@ def read_pairs(
             le=1,
             description="Only pairs whose significance level is below this value; the corrected level, if there is one",
         ),
+        NUMBER,
     ] = None,
 ) -> Page[ShownPair]:
     """List the pairs of runs that a job of kind bootstrap-sensitivity has tested, metric by metric."""

@@ -17,6 +17,7 @@ from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsInte
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.run_profile import DEPTH, RunProfile, run_profile
 from gainboard.metrics import RECALL_STEPS, query_parameters
+from gainboard.notation.types import INTEGER
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
 
@@ -30,7 +31,7 @@ class AskedProfile(VersionQuery):
 
     gains: Annotated[str | None, Field(max_length=1000, description=_described("gains"))] = None
     rel: Annotated[str, Field(max_length=1000, description=_described("rel"))] = "1"
-    depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show")] = DEPTH
+    depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show"), INTEGER] = DEPTH
 
 
 @router.get(

@@ -47,6 +47,7 @@ from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.quotas import take_slot
 from gainboard.evaluation.runs import RunDetails, SeenRun
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.types import BOOLEAN, INTEGER
 from gainboard.store.records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["runs"], responses=documented())
@@ -80,7 +81,7 @@ class AskedRun(BaseModel):
     name: Annotated[Slug | None, Field(description="The run tag of the file by default")] = None
     description: Annotated[Text | None, Field()] = None
     type: Annotated[Text | None, Field(description="For example `automatic`")] = None
-    pooled: Annotated[bool, Field(description="Whether the run's documents go into the pool")] = True
+    pooled: Annotated[bool, Field(description="Whether the run's documents go into the pool"), BOOLEAN] = True
 
 
 def show(seen: SeenRun) -> ShownRun:
@@ -196,7 +197,9 @@ def read_pool(
     collection: CollectionName,
     workspace: WorkspaceDep,
     principal: PrincipalDep,
-    depth: Annotated[int, Query(ge=1, le=1_000_000, description="Number of ranks taken from each pooled run")] = 100,
+    depth: Annotated[
+        int, Query(ge=1, le=1_000_000, description="Number of ranks taken from each pooled run"), INTEGER
+    ] = 100,
 ) -> str:
     """Return the documents to judge: sorted `topic document` lines, with the level of documents that are judged
     already.

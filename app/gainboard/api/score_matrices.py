@@ -30,6 +30,7 @@ from gainboard.errors import (
 )
 from gainboard.evaluation import score_matrices
 from gainboard.evaluation.score_matrices import MatrixSettings, csv_of_matrix
+from gainboard.notation.types import NUMBER
 from gainboard.store.records import Direction, ScoreMatrix
 
 router = APIRouter(prefix="/v1/collections/{collection}/score-matrices", tags=["scores"], responses=documented())
@@ -44,11 +45,11 @@ class AskedMatrix(BaseModel):
     low: Annotated[
         float | None,
         Field(
-            allow_inf_nan=False,
             description="The lowest score that is possible. With a range, scores outside of it are faults",
         ),
+        NUMBER,
     ] = None
-    high: Annotated[float | None, Field(allow_inf_nan=False, description="The highest score that is possible")] = None
+    high: Annotated[float | None, Field(description="The highest score that is possible"), NUMBER] = None
     missing: Annotated[
         str | None,
         Field(

@@ -16,6 +16,7 @@ from gainboard.api.versions import VersionQuery
 from gainboard.errors import JudgmentsHidden, NoQrels
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.topic_rankings import DEPTH, TopicRankings, topic_rankings
+from gainboard.notation.types import INTEGER
 from gainboard.store.records import LateShown
 
 router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], responses=documented())
@@ -24,7 +25,7 @@ router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], respo
 class AskedTopicRankings(VersionQuery):
     """The query of a request for the rankings of a topic."""
 
-    depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show")] = DEPTH
+    depth: Annotated[int, Field(ge=1, le=10_000, description="The deepest rank to show"), INTEGER] = DEPTH
     late: Annotated[LateShown, Field(description=LATE_QUERY)] = "include"
 
 

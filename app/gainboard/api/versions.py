@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from gainboard.api.models.texts import Slug
+from gainboard.notation.types import INTEGER
 from gainboard.store.records import OFFICIAL, VersionName
 
 JudgmentsName = Annotated[Slug, Field(description="Name of a judgment set")]
@@ -19,6 +20,7 @@ class VersionQuery(BaseModel):
     qrels: Annotated[
         int | None,
         Field(ge=1, le=2**31 - 1, description="Number of a qrels version of the set; the newest by default"),
+        INTEGER,
     ] = None
 
     @property

@@ -18,6 +18,7 @@ from gainboard.api.models.answers import Model
 from gainboard.errors import Refused, Unavailable
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.types import NUMBER
 from gainboard.store.job_records import Chore, StoredJob, StoredReport, StoredWork
 from gainboard.work.chores import ask_for_chore, require_done
 from gainboard.work.engine import Engine
@@ -28,9 +29,7 @@ T = TypeVar("T")
 W = TypeVar("W", StoredJob, StoredReport)
 
 MOST_SECONDS = 30
-Wait = Annotated[
-    float, Query(ge=0, le=MOST_SECONDS, allow_inf_nan=False, description="Seconds to wait for the end of the work")
-]
+Wait = Annotated[float, Query(ge=0, le=MOST_SECONDS, description="Seconds to wait for the end of the work"), NUMBER]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast, get_args
 
-from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.options import STANDARD_INPUT, count
 from gainboard.cli.parallel import Count
 from gainboard.cli.printing import list_faults
 from gainboard.errors import BadSetting, Fault, FaultyFile, GainboardError
@@ -51,7 +51,10 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         "--columns", choices=(*LAYOUTS, INTENT_LAYOUT), help="the layout of the qrels (default: by its lines)"
     )
     group.add_argument(
-        "--depth", type=_depth, default=1000, help="the number of ranks of a run that are scored (default: 1000)"
+        "--depth",
+        type=count("a number of ranks", 1, 1_000_000, 1000),
+        default=1000,
+        help="the number of ranks of a run that are scored (default: 1000)",
     )
     group.add_argument(
         "--order-by", choices=get_args(OrderBy), default="score", help="what determines a rank (default: score)"
@@ -249,19 +252,12 @@ def without_suffix(name: str) -> str:
 
 
 def _levels(text: str) -> Sequence[str] | int:
-    if text.isdecimal() and 1 <= int(text) <= MOST_LEVELS:
+    is_number = text.isascii() and text.isdecimal()
+    if is_number and 1 <= int(text) <= MOST_LEVELS:
         return int(text)
     names = text.split(",")
-    if text.isdecimal() or len(set(names)) < len(names) or not all(map(_LEVEL_NAME.fullmatch, names)):
+    if is_number or len(set(names)) < len(names) or not all(map(_LEVEL_NAME.fullmatch, names)):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a list of names such as B,A,S, nor a number from 1 to {MOST_LEVELS}"
         )
     return names
-
-
-def _depth(text: str) -> int:
-    if not (text.isdecimal() and 1 <= int(text) <= 1_000_000):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a valid depth. Use a whole number from 1 to 1,000,000, for example 1000"
-        )
-    return int(text)

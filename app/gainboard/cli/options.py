@@ -10,15 +10,19 @@ import argparse
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from gainboard.errors import BadSetting
+from gainboard.notation.texts import read_integer, read_number, read_time
 
 if TYPE_CHECKING:
     from gainboard.metrics.parameters import Parameter
     from gainboard.settings import Settings
+
+T = TypeVar("T")
 
 STANDARD_INPUT = "-"
 _COMMA = re.compile(r",(?![^()]*\))")
@@ -26,6 +30,43 @@ _COMMA = re.compile(r",(?![^()]*\))")
 HOST, PORT = "127.0.0.1", 8000
 """The default address of a server, and of the commands that ask one."""
 LAST_PORT = 65535
+
+
+def whole_number(text: str) -> int:
+    """Return the whole number of an option, for argparse."""
+    return _read(read_integer, text)
+
+
+def number(text: str) -> float:
+    """Return the number of an option, for argparse."""
+    return _read(read_number, text)
+
+
+def time(text: str) -> datetime:
+    """Return the time of an option, for argparse."""
+    return _read(read_time, text)
+
+
+def _read(read: Callable[[str], T], text: str) -> T:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def count(what: str, least: int, most: int, example: int) -> Callable[[str], int]:
+    """Return a function for argparse that reads a whole number within limits."""
+
+    def read(text: str) -> int:
+        try:
+            found = read_integer(text)
+        except ValueError:
+            found = least - 1
+        if not least <= found <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what} from {least} to {most}, such as {example}")
+        return found
+
+    return read
 
 
 def parse_pair(text: str) -> tuple[str, Any]:
@@ -80,15 +121,8 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
 def listening_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that run a server: host and port."""
     parser.add_argument("--host", default=HOST, help="address to listen on (default: only this machine)")
-    parser.add_argument("--port", type=_port, default=PORT, help=f"port to listen on (default: {PORT})")
-
-
-def _port(text: str) -> int:
-    if not (text.isdecimal() and int(text) <= LAST_PORT):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a port. Use a number from 1 to {LAST_PORT}, or 0 for any free port"
-        )
-    return int(text)
+    port = count("a port (0: any free one)", 0, LAST_PORT, PORT)
+    parser.add_argument("--port", type=port, default=PORT, help=f"port to listen on (default: {PORT})")
 
 
 _WORD = r"(?:[^\s()]|\((?:[^()]|\([^()]*\))*\))+"
@@ -147,7 +181,7 @@ def run_option(parser: argparse.ArgumentParser) -> None:
 def qrels_option(parser: argparse.ArgumentParser) -> None:
     """Add the options that name a version of the judgments, and their set."""
     judgments_option(parser)
-    parser.add_argument("--qrels", metavar="VERSION", type=int, help="a version (default: the published one)")
+    parser.add_argument("--qrels", metavar="VERSION", type=whole_number, help="a version (default: the published one)")
 
 
 def topics_option(parser: argparse.ArgumentParser) -> None:

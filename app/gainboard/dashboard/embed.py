@@ -13,6 +13,7 @@ from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.sessions import Visitor
 from gainboard.errors import Forbidden
+from gainboard.notation.types import INTEGER
 
 router = pages()
 
@@ -21,7 +22,7 @@ class AskedEmbed(AskedBoard):
     """The query of an embedded board: that of the board, a theme, and a number of runs."""
 
     theme: Annotated[Literal["light", "dark"] | None, Field(description="The reader's own by default")] = None
-    top: Annotated[int, Field(ge=1, le=100, description="The number of runs that are shown")] = 20
+    top: Annotated[int, Field(ge=1, le=100, description="The number of runs that are shown"), INTEGER] = 20
 
 
 @router.get("/embed/c/{collection}")

@@ -30,6 +30,7 @@ from gainboard.metrics import (
     resolve,
     score_all,
 )
+from gainboard.notation.types import INTEGER
 
 router = pages()
 LEVELS = ("B", "A", "S")
@@ -48,7 +49,7 @@ class AskedTrial(FromForm, Defaults):  # type: ignore[misc, valid-type]
     more: Annotated[
         str, Field(max_length=1000, description="The levels of relevant documents that the list does not have")
     ] = "S A B"
-    cutoff: Annotated[int | None, Field(ge=1, le=MOST)] = None
+    cutoff: Annotated[int | None, Field(ge=1, le=MOST), INTEGER] = None
 
 
 @router.get("/help/metrics")

@@ -6,7 +6,6 @@ A new parameter of a job kind, or a new field of the policy, is in its form unas
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 
 from gainboard.api.models.texts import message_of
 from gainboard.dashboard.sessions import Form
+from gainboard.notation.texts import read_boolean, read_integer, read_number
 
 Schema = Mapping[str, Any]
 Widget = Literal["text", "number", "check", "choice", "lines", "time"]
@@ -117,7 +117,7 @@ def read(fields: Sequence[Field], form: Form, *, is_change: bool = False) -> dic
             place = place.setdefault(each, {})
         text = form.get(field.name)
         if field.widget == "check":
-            place[name] = field.name in form
+            place[name] = _boolean(text or "false")  # browsers leave out a box that is not ticked
         elif text:
             place[name] = _value(field, text)
         elif field.is_nullable:
@@ -133,11 +133,7 @@ def _value(field: Field, text: str) -> Any:
     if field.widget == "number":
         return _number(text)
     if field.schema.get("type") == "boolean" or field.choices == YES_OR_NO:
-        return text == "true"
-    if field.widget == "time":
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-            return f"{text}T00:00Z"
-        return text if re.search(r"[zZ]|[+-]\d\d:?\d\d$", text) else f"{text}Z"
+        return _boolean(text)
     if text.startswith(("{", "[")):
         with suppress(ValueError):
             return json.loads(text)
@@ -165,11 +161,17 @@ def split_list(text: str) -> Iterator[str]:
             depth, start = 0, place + 1
 
 
-def _number(text: str) -> Any:
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
+def _boolean(text: str) -> Any:
+    with suppress(ValueError):
+        return read_boolean(text)
     return text  # the model says what is wrong with it
+
+
+def _number(text: str) -> Any:
+    for read_as in (read_integer, read_number):
+        with suppress(ValueError):
+            return read_as(text)
+    return text
 
 
 def with_faults(fields: Sequence[Field], form: Form, error: ValidationError | None = None) -> list[Field]:

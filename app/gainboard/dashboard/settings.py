@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse, StreamingResponse
@@ -26,7 +26,9 @@ from gainboard.evaluation.collections import Described
 from gainboard.evaluation.teams import list_teams
 from gainboard.evaluation.tokens import IssuedToken, Wish
 from gainboard.evaluation.workspace import Workspace
+from gainboard.notation.types import BOOLEAN
 from gainboard.store.audit import Wanted
+from gainboard.store.records import Phase
 
 router = pages()
 MOST = 500
@@ -41,7 +43,7 @@ def show_settings(
     request: Request,
     workspace: WorkspaceDep,
     visitor: VisitorDep,
-    saved: bool = False,
+    saved: Annotated[bool, BOOLEAN] = False,
 ) -> Response:
     """Show all settings, with forms to change them."""
     return _page(request, workspace, visitor, _opened(workspace, visitor, collection), is_saved=saved)
@@ -147,12 +149,16 @@ def read_audit(collection: CollectionName, workspace: WorkspaceDep, visitor: Vis
     return StreamingResponse((audit.line(entry) for entry in export.entries), media_type=LINES)
 
 
-@router.post("/c/{collection}/release")
-def release(
-    collection: CollectionName, request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: FormDep
+@router.post("/c/{collection}/phase/{phase}")
+def change_phase(
+    collection: CollectionName,
+    phase: Phase,
+    request: Request,
+    workspace: WorkspaceDep,
+    visitor: VisitorDep,
+    form: FormDep,
 ) -> Response:
     """Release the judgments, or hide them again."""
-    phase = "hidden" if form.get("phase") == "hidden" else "released"
     collections.change(workspace, visitor.principal, collection, {"phase": phase})
     return _back(request, collection)
 

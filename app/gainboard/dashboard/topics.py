@@ -28,6 +28,7 @@ from gainboard.evaluation.leaderboard import RankedRuns, leaderboard
 from gainboard.evaluation.topic_groups import list_groups
 from gainboard.evaluation.topic_rankings import topic_rankings
 from gainboard.exhibits import Axis, Figure, HeatMap
+from gainboard.notation.types import BOOLEAN
 
 router = pages()
 MOST_RUNS = 60
@@ -40,7 +41,7 @@ class AskedTopics(FromForm, AskedLeaderboard):
     """The query of the pages: that of the API's leaderboard, and an order."""
 
     sort: Annotated[str, Field(description="topic, difficulty, spread, or the name of a run")] = "topic"
-    all: Annotated[bool, Field(description="Whether all runs of a topic are shown")] = False
+    all: Annotated[bool, Field(description="Whether all runs of a topic are shown"), BOOLEAN] = False
 
     def numbers(self, **more: Any) -> str:
         """Return the query of the API for the numbers."""

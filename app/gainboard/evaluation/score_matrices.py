@@ -19,6 +19,7 @@ from gainboard.evaluation.versions import judged_topics
 from gainboard.evaluation.visibility import View, open_collection, open_locked
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import csv_line
+from gainboard.notation.texts import read_number
 from gainboard.store import collections, qrels, runs, score_matrices
 from gainboard.store.database import Transaction
 from gainboard.store.records import Direction, ScoreMatrix
@@ -58,16 +59,14 @@ class MatrixSettings:
 
     def _value(self) -> float:
         try:
-            value = 0.0 if self.missing == "zero" else float(self.missing or "")
-        except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
+            value = 0.0 if self.missing == "zero" else read_number(self.missing or "")
+        except ValueError as error:
             message = f"{self.missing!r} is not a score. Use a number, `zero` or `drop-topic`."
-            raise InvalidRequest.at("query.missing", "bad-number", message)
+            raise InvalidRequest.at("query.missing", "bad-number", message) from error
         if self.low is not None and self.high is not None and not self.low <= value <= self.high:
             message = f"{value!r} is not in the range from {self.low!r} to {self.high!r}. Choose another value."
             raise InvalidRequest.at("query.missing", "out-of-range", message)
-        return float(value)
+        return value
 
 
 def admit(workspace: Workspace, principal: Principal, name: str) -> None:

@@ -6,27 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
-    StrictFloat,
-    StrictInt,
     model_serializer,
     model_validator,
 )
 
 from gainboard.evaluation.analyses.mixed import on_version, read_version
+from gainboard.notation.types import JsonBody
 from gainboard.store.records import OFFICIAL, VersionName
 from gainboard.work.labels import Labels, as_value
 from gainboard.work.params import Expression, Judgments, Version
 
 
-class OnVersion(BaseModel):
+class OnVersion(JsonBody):
     """A metric over a published qrels version that is named with it: by its number, its judgment set, or both."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     metric: Expression = Field(examples=["P@10"])
     judgments: Judgments = OFFICIAL
@@ -96,12 +92,10 @@ def pinned_entry(entry: Entry, versions: Mapping[VersionName, VersionName]) -> E
     return entry.model_copy(update={"qrels": versions[entry.named].version}) if isinstance(entry, OnVersion) else entry
 
 
-class AskedSweep(BaseModel):
+class AskedSweep(JsonBody):
     """A sweep over one parameter of a metric, for example tau by beta, or tau by the log base."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
         json_schema_extra={
             "examples": [{"metric": "Q", "parameter": "beta", "values": [0, 1, 10, 100, 1000], "against": ["AP", "Q"]}]
         },
@@ -109,7 +103,7 @@ class AskedSweep(BaseModel):
 
     metric: Expression
     parameter: Annotated[str, Field(max_length=100)]
-    values: Annotated[list[str | StrictInt | StrictFloat], Field(min_length=1, max_length=200)]
+    values: Annotated[list[str | int | float], Field(min_length=1, max_length=200)]
     against: Annotated[list[Expression], Field(min_length=1, max_length=20)]
     labels: list[str] = Field([], description="Filled in by the service: the metric under each value")
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictFloat, StrictInt, StringConstraints
+from pydantic import Field, JsonValue, StringConstraints
 
 from gainboard.evaluation.names import SLUG_PATTERN
 from gainboard.evaluation.scoring import MOST_METRICS
 from gainboard.evaluation.selection import AllRuns, BestPerTeam, NamedRuns, Selection, TopRuns
+from gainboard.notation.types import JsonBody
 from gainboard.store.records import NEWEST, OFFICIAL, VersionName
 from gainboard.work.labels import Labels, as_text
 
@@ -29,8 +30,8 @@ MOST_CHARACTERS = 1000
 
 Expression = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARACTERS)]
 Metrics = Annotated[list[Expression], Field(min_length=1, max_length=MOST_METRICS)]
-Draws = Annotated[int, Field(strict=True, ge=1, le=MOST_DRAWS)]
-Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
+Draws = Annotated[int, Field(ge=1, le=MOST_DRAWS)]
+Version = Annotated[int, Field(ge=1, lt=2**31)]
 Judgments = Annotated[
     str,
     StringConstraints(pattern=SLUG_PATTERN),
@@ -38,14 +39,11 @@ Judgments = Annotated[
 ]
 Seed = Annotated[
     int,
-    Field(
-        strict=True, ge=0, lt=2**64, description="Seed of everything that is drawn; an equal seed gives an equal result"
-    ),
+    Field(ge=0, lt=2**64, description="Seed of everything that is drawn; an equal seed gives an equal result"),
 ]
 Seeds = Annotated[
     int,
     Field(
-        strict=True,
         ge=1,
         le=MOST_SEEDS,
         description="Number of seeds, from `seed` on: a mark that changes under any of them is uncertain",
@@ -56,30 +54,24 @@ DEFAULTS = ("gains", "beta", "base", "rel", "condensed")
 RunType = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Topic = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Topics = Annotated[list[Topic], Field(min_length=1, max_length=MOST_TOPICS)]
-Default = Annotated[str, StringConstraints(max_length=1000)] | StrictInt | StrictFloat
+Default = Annotated[str, StringConstraints(max_length=1000)] | int | float
 
 
-class Top(BaseModel):
+class Top(JsonBody):
     """The best runs by their mean score. Ties at the last rank are broken by name."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    top: Annotated[int, Field(strict=True, ge=1, le=MOST_RUNS)]
+    top: Annotated[int, Field(ge=1, le=MOST_RUNS)]
     by: Expression = Field(examples=["AP"])
 
 
-class Best(BaseModel):
+class Best(JsonBody):
     """The best run of each team by its mean score."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     best_per_team: Expression = Field(examples=["AP"])
 
 
-class GroupTopics(BaseModel):
+class GroupTopics(JsonBody):
     """A topic group, with the topics that it had when the request was settled."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     group: Annotated[str, StringConstraints(max_length=128)]
     topics: Topics
@@ -88,10 +80,8 @@ class GroupTopics(BaseModel):
 Names = Annotated[list[Annotated[str, StringConstraints(max_length=128)]], Field(min_length=1, max_length=MOST_RUNS)]
 
 
-class AnyParams(BaseModel):
+class AnyParams(JsonBody):
     """The parameters of any kind of job. Without more, a job is about all runs and the published version."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     def version(self) -> VersionName:
         """Return the requested qrels version."""
@@ -141,10 +131,8 @@ class AnyParams(BaseModel):
         return self.model_dump(mode="json")
 
 
-class SetVersion(BaseModel):
+class SetVersion(JsonBody):
     """A version of a judgment set; the one published last if it has no number."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     judgments: Judgments = OFFICIAL
     qrels: Version | None = Field(None, description="Number of a version of the set; the newest by default")
@@ -173,7 +161,6 @@ class Params(AnyParams):
     qrels: Version | None = Field(None, description="Number of a qrels version of the set; the newest by default")
     drop_identical: bool = Field(
         False,
-        strict=True,
         description="Whether to leave out runs that rank all documents as an earlier run (by name) of their team does",
     )
     gains: Default | None = Field(None, description="Default gain setting of the metrics", examples=["3:2:1"])
@@ -182,7 +169,6 @@ class Params(AnyParams):
     rel: Default | None = Field(None, description="Default relevance threshold of the metrics")
     condensed: bool | None = Field(
         None,
-        strict=True,
         description="Default of the metrics' parameter: without unjudged documents",
     )
 

@@ -9,28 +9,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
+from gainboard.notation.types import JsonBody
 from gainboard.store.records import OFFICIAL
 from gainboard.work.catalogue import AnyKind, KindCatalogue
 from gainboard.work.layout.laid import Laid, LeftOut
-from gainboard.work.params import MOST_RUNS, Judgments, RunType, Seed
-
-Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
-
+from gainboard.work.params import MOST_RUNS, Judgments, RunType, Seed, Version
 
 T = TypeVar("T")
 PerCollection: TypeAlias = T | dict[str, T]
 """One value for all collections of a report, or values by collection."""
-TopRuns = Annotated[int, Field(strict=True, ge=2, le=MOST_RUNS)]
-Cutoffs = Annotated[list[Annotated[int, Field(strict=True, ge=1, le=100_000)]], Field(min_length=1, max_length=5)]
-SubsetSize = Annotated[int, Field(strict=True, ge=1)]
+TopRuns = Annotated[int, Field(ge=2, le=MOST_RUNS)]
+Cutoffs = Annotated[list[Annotated[int, Field(ge=1, le=100_000)]], Field(min_length=1, max_length=5)]
+SubsetSize = Annotated[int, Field(ge=1)]
 
 
-class ReportParams(BaseModel):
+class ReportParams(JsonBody):
     """The parameters of every report."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     qrels: dict[str, Version] = Field(
         {}, description="The qrels version of each collection, by its name; the newest by default", max_length=100
@@ -40,7 +36,7 @@ class ReportParams(BaseModel):
     )
     drop_identical: bool = Field(False, description="Whether to leave out a team's second identical run")
     condensed: bool = Field(
-        False, strict=True, description="Whether all metrics leave unjudged documents out of rankings (Sakai 2007)"
+        False, description="Whether all metrics leave unjudged documents out of rankings (Sakai 2007)"
     )
     topics: Annotated[str, StringConstraints(min_length=1, max_length=128)] = Field(
         "all", description="`all`, or the name of a topic group, which each of the collections has", examples=["hard"]

@@ -57,6 +57,18 @@ def test_a_collection_is_made_changed_shown_and_deleted(shared: Service, folder:
     assert shared.organiser.get(f"/v1/collections/{name}").status_code == 404
 
 
+@pytest.mark.parametrize("time", ["20261231", "2026", "0", "1e9", "2026-12-31", "2026-12-31T12:00:00"])
+def test_digits_are_no_time_so_they_release_nothing(campaign: Campaign, capsys: Captured, time: str) -> None:
+    assert main(["collection", "change", campaign.name, "--policy", f"releases_at={time}"]) == 1
+    assert "2026-12-01T12:00:00Z" in capsys.readouterr().err
+    assert campaign.get("").json()["policy"]["phase"] == "hidden"
+    for command in (["audit", "export", "--since", time], ["token", "create", "reader", "--expires", time]):
+        with pytest.raises(SystemExit, match="2"):
+            main(command)
+        assert "2026-12-01T12:00:00Z" in capsys.readouterr().err
+    assert campaign.get("/tokens").json()["items"] == []
+
+
 def test_the_environment_names_the_collection(
     folder: Path, shared: Service, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from gainboard.api.models.answers import Model, ShownWarning
-from gainboard.api.models.texts import LevelName, Slug, Text, in_utc
+from gainboard.api.models.texts import LevelName, Slug, Text
+from gainboard.notation.types import JsonBody, Time
 from gainboard.store.records import MOST_PRESETS, Late, OrderBy, Parameters, Phase, PolicySettings, ScoresShown
 
 LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
-LevelCount = Annotated[int, Field(strict=True, ge=1, le=127)]
+LevelCount = Annotated[int, Field(ge=1, le=127)]
 Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000)]
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
-Limit = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
-Bytes = Annotated[int, Field(strict=True, ge=0, le=1 << 50)]
-Time = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
+Limit = Annotated[int, Field(ge=0, le=1_000_000)]
+Bytes = Annotated[int, Field(ge=0, le=1 << 50)]
 _DEFAULTS = PolicySettings()
 INTENTS = "Whether documents are judged for the intents (subtopics) of a topic"
 
@@ -36,12 +36,10 @@ Coverage = Annotated[
 ]
 
 
-class Quotas(BaseModel):
+class Quotas(JsonBody):
     """The runs that a team may send and store; null means no limit. Faulty files are not counted, nor are runs that
     were withdrawn within 10 minutes and never scored.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     per_day: Limit | None = Field(default=None, description="Per day, in UTC")
     total: Limit | None = Field(default=None, description="In total")
@@ -53,18 +51,16 @@ class Quotas(BaseModel):
     )
 
 
-class Policy(BaseModel):
+class Policy(JsonBody):
     """The rules for what participants and readers may see, and what participants may send. While the judgments are
     hidden, they see their own runs, and scores only within this policy. No score is shown unless the policy names a
     preset. Once the judgments are released, they see everything.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     phase: Phase = "hidden"
-    opens_at: Time = Field(default=None, description="Uploads are accepted from this time")
-    closes_at: Time = Field(default=None, description="Uploads are refused from this time")
-    releases_at: Time = Field(default=None, description="When the judgments are released automatically")
+    opens_at: Time | None = Field(default=None, description="Uploads are accepted from this time")
+    closes_at: Time | None = Field(default=None, description="Uploads are refused from this time")
+    releases_at: Time | None = Field(default=None, description="When the judgments are released automatically")
     scores: ScoresShown = Field(
         default=_DEFAULTS.scores, description="Whose scores are shown while the judgments are hidden"
     )
@@ -78,7 +74,7 @@ class Policy(BaseModel):
         description="The expressions under which scores are shown, or names of presets from `/v1/metrics`",
         examples=[["nDCG@10", "AP"]],
     )
-    decimals: Annotated[int, Field(strict=True, ge=0, le=15)] = Field(
+    decimals: Annotated[int, Field(ge=0, le=15)] = Field(
         default=_DEFAULTS.decimals, description="Decimal places of the scores shown"
     )
     coverage: Coverage = Field(
@@ -98,11 +94,10 @@ class Policy(BaseModel):
     )
 
 
-class NewCollection(BaseModel):
+class NewCollection(JsonBody):
     """A test collection: its relevance levels, and the defaults for requests for scores."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={"examples": [{"name": "web-2026", "levels": ["B", "A", "S"], "gains": "3:2:1"}]},
     )
 
@@ -119,12 +114,10 @@ class NewCollection(BaseModel):
     public: bool = Field(False, description="Whether everyone may read the collection once it is released")
 
 
-class CollectionChange(BaseModel):
+class CollectionChange(JsonBody):
     """The settings to change. `levels`, `depth` and `intents` can change only while nothing is stored. Once runs
     are judged, `order_by` must change alone, by a job.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Text = ""
     levels: LevelNames | LevelCount = 1

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from gainboard.api.models.answers import Model
+from gainboard.notation.types import JsonBody
 
 SetState = Literal["hidden", "released"]
 
@@ -29,9 +30,9 @@ class ShownJudgmentSet(Model):
     relevant: int | None
 
 
-class JudgmentSetChange(BaseModel):
+class JudgmentSetChange(JsonBody):
     """A change of a judgment set."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"state": "released"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"state": "released"}]})
 
     state: SetState

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from gainboard.api.models.answers import Model
 from gainboard.api.models.texts import Slug
+from gainboard.notation.types import JsonBody
 
 
-class NewTeam(BaseModel):
+class NewTeam(JsonBody):
     """A team of the collection. The first run or token for a new team creates it, too."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "lemur"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "lemur"}]})
 
     name: Slug
 

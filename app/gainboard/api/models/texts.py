@@ -1,14 +1,15 @@
-"""The forms that texts of a request may have, and the message for each form."""
+"""The forms that texts of a request may have, and the messages for wrong values."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from pydantic import StringConstraints
 
 from gainboard.evaluation.names import SLUG_PATTERN
+from gainboard.notation.texts import SHOWN
 
 TEXT_PATTERN: Final = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
 LEVEL_PATTERN: Final = r"^[A-Za-z0-9_+-]{1,32}$"
@@ -22,27 +23,27 @@ MEANINGS: Final = {
     KEY_PATTERN: "Use printable ASCII characters without blanks",
 }
 """The message for each pattern."""
-_TIME_FAULTS: Final = ("timezone_", "datetime_")
-"""The beginnings of the types of faults that Pydantic finds in times."""
-_TIME_EXAMPLES: Final = (
-    "Write the date, the time and the zone: 2026-12-01T12:00:00Z is in UTC, 2026-12-01T12:00:00+09:00 in Japan's zone"
-)
+_WRONG_JSON: Final = {
+    "int_type": "is not a whole number. Write one without quotes and without a point, for example 10",
+    "float_type": "is not a number. Write one without quotes, for example 0.5",
+    "bool_type": "is neither true nor false. Write true or false, without quotes",
+    "string_type": 'is not a text. Write one in quotes, for example "web"',
+}
+"""The message for each type of fault in a value of JSON, after the value."""
 
 
 def message_of(found: Mapping[str, Any]) -> str:
     """Return what is wrong with a value, for people. `found` is a fault as Pydantic reports it."""
-    if found["type"].startswith(_TIME_FAULTS):
-        why = "has no time zone" if found["type"] == "timezone_aware" else "is not a time"
-        return f"{found['input']!r} {why}. {_TIME_EXAMPLES}"
+    if wrong := _WRONG_JSON.get(found["type"]):
+        return f"{_as_json(found['input'])} {wrong}"
     return MEANINGS.get(found.get("ctx", {}).get("pattern", ""), str(found["msg"]))
 
 
-def in_utc(time: datetime | None) -> datetime | None:
-    """Return the same time in UTC. Raise ValueError if it is outside the calendar."""
-    try:
-        return time and time.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError("the time is outside the calendar (years 1 to 9999) in UTC") from error
+def _as_json(value: Any) -> str:
+    if isinstance(value, list | dict):
+        return "A list" if isinstance(value, list) else "An object"
+    written = json.dumps(value, ensure_ascii=False, default=str)
+    return written if len(written) <= SHOWN else f"{written[:SHOWN]}..."
 
 
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]

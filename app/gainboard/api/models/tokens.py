@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from gainboard.api.models.answers import Model
-from gainboard.api.models.texts import Slug, Text, in_utc
+from gainboard.api.models.texts import Slug, Text
+from gainboard.notation.types import JsonBody, Time
 from gainboard.store.records import Role
 
-Expiry = Annotated[AwareDatetime | None, AfterValidator(in_utc)]
 
-
-class NewToken(BaseModel):
+class NewToken(JsonBody):
     """The person or program that the token is for."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"role": "participant", "team": "lemur"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "participant", "team": "lemur"}]})
 
     role: Role
     team: Slug | None = Field(None, description="The participant's team; a new name creates the team")
     holder: Text | None = Field(None, description="A note on who holds the token; only organisers see it")
-    expires_at: Expiry = None
+    expires_at: Time | None = None
 
 
-class Rotation(BaseModel):
+class Rotation(JsonBody):
     """The change that comes with the new secret: none, or another expiry time (null: the token does not expire)."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{}]})
 
-    expires_at: Expiry = None
+    expires_at: Time | None = None
 
 
 class ShownToken(Model):
@@ -64,13 +61,13 @@ class Me(Model):
     expires_at: datetime | None
 
 
-class NewOrganiser(BaseModel):
+class NewOrganiser(JsonBody):
     """Another organiser of the instance, who may do everything."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"holder": "R. Mokoena"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"holder": "R. Mokoena"}]})
 
     holder: Text | None = Field(None, description="A note on who holds the token")
-    expires_at: Expiry = None
+    expires_at: Time | None = None
 
 
 class ShownOrganiser(Model):

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import CalledServer, collection_option, connect_server, server_options
-from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.options import STANDARD_INPUT, time
 from gainboard.errors import BadSetting
 
 
@@ -71,7 +71,9 @@ def _entry(line: str) -> object:
 def _exported(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instance", action="store_true", help="the log of the whole instance, not of a collection")
     parser.add_argument("--action", help="only changes of this kind, for example run-uploaded")
-    parser.add_argument("--since", metavar="TIME", help="only changes from this time, for example 2026-12-01T12:00:00Z")
+    parser.add_argument(
+        "--since", metavar="TIME", type=time, help="only changes from this time, for example 2026-12-01T12:00:00Z"
+    )
     parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gainboard.api.models.collections import Policy
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import CalledServer, connect_server, server_options
-from gainboard.cli.options import parse_pair, parse_value, with_lists
+from gainboard.cli.options import parse_pair, parse_value, whole_number, with_lists
 from gainboard.cli.printing import format_option, print_many, print_one
 from gainboard.errors import BadSetting
 from gainboard.store.records import FROM_QRELS
@@ -108,7 +108,7 @@ def _named(parser: argparse.ArgumentParser) -> None:
 def _setting(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", help="a title for people")
     parser.add_argument("--gains", metavar="GAINS", help="the default gain setting: 3:2:1 (highest first), linear, ...")
-    parser.add_argument("--depth", type=int, help="the number of ranks of a run that are scored")
+    parser.add_argument("--depth", type=whole_number, help="the number of ranks of a run that are scored")
     parser.add_argument(
         "--order-by", metavar="ORDER", help="what determines the rank of a document: score, score32, rank"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 
 import numpy as np
@@ -17,6 +16,7 @@ from gainboard.cli.progress import has_colours
 from gainboard.cli.scored_files import ScoredFiles
 from gainboard.errors import BadSetting
 from gainboard.evaluation.pair_statistics import ScoredPairs, pair_up
+from gainboard.notation.texts import read_number
 
 
 def _compare(parsed: argparse.Namespace) -> int:
@@ -59,10 +59,10 @@ def _compared(scored: ScoredFiles, pairs: list[tuple[int, int]], margin: float |
 
 def _margin(text: str) -> float:
     try:
-        margin = float(text)
+        margin = read_number(text)
     except ValueError:
-        margin = math.nan
-    if not 0 < margin < math.inf:
+        margin = 0
+    if margin <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a margin. Use a number above 0, such as 0.02")
     return margin
 

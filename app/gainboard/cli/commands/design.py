@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from gainboard.cli.command import Command, Example, Group, Options, together
+from gainboard.cli.options import number, whole_number
 from gainboard.cli.printing import format_option, print_json, print_rows
 from gainboard.errors import BadSetting
 from gainboard.evaluation.design import POWER, DesignMethod, DesignQuestion, design_topics, pool
@@ -58,7 +59,7 @@ def _print(parsed: argparse.Namespace, method: DesignMethod) -> int:
 def _known(text: str) -> tuple[float, int | None]:
     """Return a variance, and its degrees of freedom if they are given."""
     variance, colon, freedom = text.partition(":")
-    return float(variance), int(freedom) if colon else None
+    return number(variance), whole_number(freedom) if colon else None
 
 
 def _variance(known: Sequence[tuple[float, int | None]]) -> float:
@@ -72,19 +73,19 @@ def _variance(known: Sequence[tuple[float, int | None]]) -> float:
 
 def _difference(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--difference", type=float, required=True, metavar="D", help="the smallest difference of means to find"
+        "--difference", type=number, required=True, metavar="D", help="the smallest difference of means to find"
     )
     parser.add_argument(
-        "--power", type=float, default=POWER, help="the probability with which it is found (default: %(default)s)"
+        "--power", type=number, default=POWER, help="the probability with which it is found (default: %(default)s)"
     )
 
 
 def _width(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--width", type=float, required=True, metavar="W", help="the wanted width of the interval")
+    parser.add_argument("--width", type=number, required=True, metavar="W", help="the wanted width of the interval")
 
 
 def _runs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=int, required=True, metavar="M", help="how many runs are compared")
+    parser.add_argument("--runs", type=whole_number, required=True, metavar="M", help="how many runs are compared")
     parser.add_argument("--variance", type=_known, action="append", required=True, metavar="V", help=VARIANCE)
 
 
@@ -92,12 +93,12 @@ def _either_variance(parser: argparse.ArgumentParser) -> None:
     either = parser.add_mutually_exclusive_group(required=True)
     either.add_argument("--variance", type=_known, action="append", metavar="V", help=VARIANCE)
     either.add_argument(
-        "--difference-variance", type=float, metavar="V", help="the variance of the differences of two runs by topic"
+        "--difference-variance", type=number, metavar="V", help="the variance of the differences of two runs by topic"
     )
 
 
 def _alpha(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--alpha", type=float, default=0.05, help="the significance level (default: %(default)s)")
+    parser.add_argument("--alpha", type=number, default=0.05, help="the significance level (default: %(default)s)")
 
 
 def _options(*own: Options) -> Options:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options, tell_of_refusal
-from gainboard.cli.options import STANDARD_INPUT
+from gainboard.cli.options import STANDARD_INPUT, number
 from gainboard.cli.printing import format_option, print_many
 from gainboard.client import Problem
 from gainboard.errors import BadSetting
@@ -66,8 +66,8 @@ def _named(parser: argparse.ArgumentParser) -> None:
 def _file(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the scores; - is standard input")
     parser.add_argument("--direction", choices=("up", "down"), help="which scores are better (default: up, the higher)")
-    parser.add_argument("--low", type=float, help="the lowest score that is possible")
-    parser.add_argument("--high", type=float, help="the highest score that is possible")
+    parser.add_argument("--low", type=number, help="the lowest score that is possible")
+    parser.add_argument("--high", type=number, help="the highest score that is possible")
     parser.add_argument("--missing", metavar="VALUE", help="what a missing score is: a number, zero or drop-topic")
     parser.add_argument(
         "--as", dest="form", choices=("csv", "trec_eval", "json"), help="the form of the file (default: guessed)"

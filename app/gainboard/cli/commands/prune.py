@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.options import data_option, read_settings
+from gainboard.cli.options import count, data_option, read_settings
 
 MOST_DAYS = 36_500
 
@@ -34,15 +34,12 @@ def _prune(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _days(text: str) -> int:
-    if not text.isdecimal() or int(text) > MOST_DAYS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days from 0 to {MOST_DAYS}, such as 30")
-    return int(text)
-
-
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--days", type=_days, default=30, help="keep runs withdrawn less than so many days ago (default: 30)"
+        "--days",
+        type=count("a number of days", 0, MOST_DAYS, 30),
+        default=30,
+        help="keep runs withdrawn less than so many days ago (default: 30)",
     )
     parser.add_argument("--dry-run", action="store_true", help="only say what would be deleted")
 

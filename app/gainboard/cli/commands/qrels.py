@@ -21,11 +21,13 @@ from gainboard.cli.options import (
     STANDARD_INPUT,
     judgments_option,
     metric_option,
+    number,
     parameter_default_options,
     read_metrics,
     read_parameters,
     require_one_input,
     run_option,
+    whole_number,
 )
 from gainboard.cli.parallel import PlainCount
 from gainboard.cli.printing import DIGITS, format_option, print_json, print_many, print_rows
@@ -193,17 +195,17 @@ def _file(parser: argparse.ArgumentParser) -> None:
 
 
 def _version(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("version", metavar="VERSION", type=int, help="its number")
+    parser.add_argument("version", metavar="VERSION", type=whole_number, help="its number")
 
 
 def _what_and_where(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("version", metavar="VERSION", type=int, nargs="?", help="(default: the published one)")
+    parser.add_argument("version", metavar="VERSION", type=whole_number, nargs="?", help="(default: the published one)")
     parser.add_argument("--output", metavar="FILE", help="the file to write (default: standard output)")
 
 
 def _compared(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--against", metavar="VERSION", type=int, help="(default: the published one)")
-    parser.add_argument("--alpha", type=float, help="significance level (default: 0.05)")
+    parser.add_argument("--against", metavar="VERSION", type=whole_number, help="(default: the published one)")
+    parser.add_argument("--alpha", type=number, help="significance level (default: 0.05)")
 
 
 _ABOUT = together(judgments_option, collection_option, server_options)

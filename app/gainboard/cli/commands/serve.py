@@ -8,7 +8,7 @@ import sys
 
 from gainboard import logs
 from gainboard.cli.command import Command, Example, together
-from gainboard.cli.options import data_option, listening_options
+from gainboard.cli.options import count, data_option, listening_options
 from gainboard.settings import Settings
 
 
@@ -38,7 +38,7 @@ def _serve(parsed: argparse.Namespace) -> int:
 def _own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--job-slots",
-        type=int,
+        type=count("a number of processes", 0, 256, 4),
         metavar="N",
         help="number of processes that run jobs (GAINBOARD_JOB_SLOTS; 0: `gainboard worker` runs them elsewhere)",
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gainboard.cli.command import Command, Example, Group, together
 from gainboard.cli.connecting import collection_option, connect_server, server_options
+from gainboard.cli.options import time
 from gainboard.cli.printing import format_option, print_many
 from gainboard.errors import BadSetting
 
@@ -64,7 +66,7 @@ def _revoke(parsed: argparse.Namespace) -> int:
 def _rotate(parsed: argparse.Namespace) -> int:
     """Replace a token, which ends at once. Only the new token goes to standard output."""
     changes: dict[str, Any] = {}
-    if parsed.expires:
+    if parsed.expires is not None:
         changes["expires_at"] = None if parsed.expires == NEVER else parsed.expires
     with connect_server(parsed) as server:
         return _hand_over(server.gainboard.rotate_token(server.collection, parsed.id, **changes))
@@ -82,7 +84,13 @@ def _for_whom(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", choices=ROLES, help="what its holder may do")
     parser.add_argument("--team", help="the participant's team; a new name creates the team")
     parser.add_argument("--holder", help="a note on who holds it; only organisers see it")
-    parser.add_argument("--expires", metavar="TIME", help="when it expires, for example 2027-06-30T12:00:00Z")
+    parser.add_argument(
+        "--expires", metavar="TIME", type=time, help="when it expires, for example 2027-06-30T12:00:00Z"
+    )
+
+
+def _time_or_never(text: str) -> datetime | str:
+    return text if text == NEVER else time(text)
 
 
 def _which(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +99,9 @@ def _which(parser: argparse.ArgumentParser) -> None:
 
 def _which_and_until(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="the token's id, as `list` shows it; not the token itself")
-    parser.add_argument("--expires", metavar="TIME", help=f"another expiry time, or `{NEVER}` (default: unchanged)")
+    parser.add_argument(
+        "--expires", metavar="TIME", type=_time_or_never, help=f"another expiry time, or `{NEVER}` (default: unchanged)"
+    )
 
 
 def _of_instance(parser: argparse.ArgumentParser) -> None:

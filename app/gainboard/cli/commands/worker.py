@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gainboard.cli.command import Command, Example
-from gainboard.cli.options import HOST
+from gainboard.cli.options import HOST, LAST_PORT, count
 
 if TYPE_CHECKING:
     from gainboard.work.measures import Measures
@@ -64,20 +64,19 @@ def _measured(host: str, port: int) -> Measures:
     return Measures(registry)
 
 
-def _slots(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 256:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes from 1 to 256, such as 4")
-    return int(text)
-
-
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--job-slots",
-        type=_slots,
+        type=count("a number of processes", 1, 256, 4),
         metavar="N",
         help="number of processes that run jobs (default: one less than there are cores)",
     )
-    parser.add_argument("--metrics-port", type=int, metavar="PORT", help="show measurements to Prometheus on this port")
+    parser.add_argument(
+        "--metrics-port",
+        type=count("a port", 1, LAST_PORT, 9090),
+        metavar="PORT",
+        help="show measurements to Prometheus on this port",
+    )
     parser.add_argument("--metrics-host", default=HOST, help="address for it (default: only this machine)")
 
 

@@ -23,7 +23,7 @@ class AgreementParams(MetricsParams):
         0.01, description="For the minority rate: relative differences below it are ties"
     )
     trials: Draws = Field(1000, description="Number of topic subsets, and of pairs of topic sets")
-    subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+    subset_size: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Number of topics in a subset; by default half of the topics"
     )
     seed: Seed = 0

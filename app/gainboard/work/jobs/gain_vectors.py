@@ -25,7 +25,7 @@ class GainVectorsParams(Params):
     (IPM, 2005); and interpolated precision at the eleven points of recall.
     """
 
-    cutoff: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(100, description="The last rank of the curves")
+    cutoff: Annotated[int, Field(ge=1, le=100_000)] = Field(100, description="The last rank of the curves")
 
     def settled(self, label: Labels) -> Self:
         """Return the same request with the values of gains, base and rel, which determine the curves."""

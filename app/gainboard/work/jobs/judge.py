@@ -29,7 +29,7 @@ class JudgeParams(AnyParams):
 
     qrels: Version = Field(description="Number of the version", examples=[1])
     judgments: Judgments = Field(OFFICIAL, description="The judgment set of the version")
-    publish: bool = Field(True, strict=True, description="Whether to publish it once all runs are judged")
+    publish: bool = Field(True, description="Whether to publish it once all runs are judged")
 
     def version(self) -> VersionName:
         return VersionName(self.judgments, self.qrels)

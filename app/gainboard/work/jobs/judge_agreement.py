@@ -48,10 +48,10 @@ class JudgeAgreementParams(MetricsParams):
         examples=[["second"]],
     )
     pairs: Pairs = Field("common", description="The judgments under which runs are scored")
-    threshold: Annotated[int, Field(strict=True, ge=1, le=100)] = Field(
+    threshold: Annotated[int, Field(ge=1, le=100)] = Field(
         1, description="Relevance threshold of the labels: a document at this level or above is relevant"
     )
-    k: Annotated[int, Field(strict=True, ge=1, le=MOST_RUNS)] = Field(10, description="Number of runs in the top")
+    k: Annotated[int, Field(ge=1, le=MOST_RUNS)] = Field(10, description="Number of runs in the top")
     p: Annotated[float, Field(gt=0, lt=1)] = Field(0.9, description="Persistence of rank-biased overlap")
     alpha: Alpha = Field(0.05, description="Significance level of the tests of pairs of runs")
     flagged: Annotated[list[RunName], Field(max_length=MOST_RUNS)] = Field(

@@ -13,7 +13,7 @@ from gainboard.work.job_kinds import JobKind, Result, enter
 from gainboard.work.labels import Labels
 from gainboard.work.params import MetricsParams, Names
 
-Depth = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+Depth = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class LeaveOneTeamOutParams(MetricsParams):

@@ -30,7 +30,7 @@ class StabilityParams(MetricsParams):
     """
 
     trials: Draws = Field(1000, description="Topic subsets")
-    subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+    subset_size: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Number of topics in a subset; by default half of the topics"
     )
     fuzziness: Fuzziness = Field(list(FUZZINESS), description="Relative differences below which two runs are tied")

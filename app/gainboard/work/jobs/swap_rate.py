@@ -29,7 +29,7 @@ class SwapRateParams(MetricsParams):
     """
 
     trials: Draws = Field(1000, description="Number of pairs of topic sets")
-    subset_size: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+    subset_size: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Number of topics in each set; by default half of the topics"
     )
     replacement: bool = Field(

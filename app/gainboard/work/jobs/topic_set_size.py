@@ -15,7 +15,7 @@ from gainboard.work.jobs.bootstrap_sensitivity import Alpha
 from gainboard.work.labels import Labels
 from gainboard.work.params import Draws, MetricsParams, Seed
 
-Sizes = Annotated[list[Annotated[int, Field(strict=True, ge=2)]], Field(min_length=1, max_length=100)]
+Sizes = Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1, max_length=100)]
 DESIGNS = ("t-test", "anova", "interval")
 
 

@@ -16,7 +16,7 @@ from gainboard.work.jobs.gain_vectors import label_of_curve
 from gainboard.work.layout.laid import Laid, LaidFigure, LaidTable, LeftOut, Remark
 from gainboard.work.layout.material import crossed_levels, numbers_of_runs
 from gainboard.work.layout.taus import Taus, mark_taus, tau_column
-from gainboard.work.params import Expression, Names, Top
+from gainboard.work.params import Expression, Names, Top, Version
 from gainboard.work.report_kinds import (
     About,
     Cutoffs,
@@ -26,7 +26,6 @@ from gainboard.work.report_kinds import (
     ReportKind,
     ReportParams,
     Result,
-    Version,
     enter,
 )
 

@@ -72,7 +72,7 @@ class LateArrivalParams(ReportParams):
     bases: Annotated[list[Annotated[float, Field(gt=1, le=1e100)]], Field(min_length=1, max_length=20)] = Field(
         list(BASES), description="Values of nDCG's log base; 2 is always among them"
     )
-    cutoff: Annotated[int, Field(strict=True, ge=1, le=100_000)] | None = Field(
+    cutoff: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
         None, description="The cut-off of nDCG; by default the depth of the collection"
     )
     metrics: Metrics | None = Field(

@@ -84,9 +84,7 @@ class GradedMetricsParams(ReportParams):
     subset_size: PerCollection[SubsetSize] | None = Field(
         None, description="Number of topics in a subset; by default half of the topics"
     )
-    replacement: bool = Field(
-        False, strict=True, description="Whether the sets of topics for swaps are drawn with replacement"
-    )
+    replacement: bool = Field(False, description="Whether the sets of topics for swaps are drawn with replacement")
     fuzziness: stability.Fuzziness = Field(
         [0.0, *stability.FUZZINESS],
         description="Relative differences below which two runs are tied: the paper's, and 0, so that more curves cross "

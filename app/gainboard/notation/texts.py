@@ -1,0 +1,77 @@
+"""Values in texts: queries, options of commands, and settings.
+
+Each function accepts one form and raises ValueError, with an example, for every other text. Python's own functions
+accept more (`1_000`, ` 1 `, digits of other scripts, `nan`), and so do lenient models (`yes`, `20261231` as a time).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+SHOWN: Final = 60
+"""The most characters of a wrong value in a message."""
+
+_INTEGER: Final = re.compile(r"-?[0-9]{1,100}")
+_NUMBER: Final = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_TIME: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?"
+    r"(?P<zone>[Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?"
+)
+_BLANK_FOR_PLUS: Final = re.compile(r"\S+ [0-9]{2}:[0-9]{2}")
+_TIME_EXAMPLES: Final = (
+    "Write the date, the time and the zone: 2026-12-01T12:00:00Z is in UTC, 2026-12-01T12:00:00+09:00 in Japan's zone"
+)
+
+
+def read_integer(text: str) -> int:
+    """Return the whole number of a text: digits, after `-` if it is negative."""
+    if not _INTEGER.fullmatch(text):
+        raise ValueError(f"{quoted(text)} is not a whole number. Write digits alone, for example 10")
+    return int(text)
+
+
+def read_number(text: str) -> float:
+    """Return the finite number of a text: digits, with a point or an exponent if needed."""
+    number = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{quoted(text)} is not a number. Write digits, for example 10, 0.05 or 1e-3")
+    return number
+
+
+def read_boolean(text: str) -> bool:
+    """Return the truth value of a text: `true` or `false`."""
+    if text not in ("true", "false"):
+        raise ValueError(f"{quoted(text)} is neither true nor false. Write true or false")
+    return text == "true"
+
+
+def read_time(text: str) -> datetime:
+    """Return the time of a text in RFC 3339, in UTC: date, time of day to the second, and zone."""
+    found = _TIME.fullmatch(text)
+    if found and not found["zone"]:
+        raise ValueError(f"{quoted(text)} has no time zone. {_TIME_EXAMPLES}")
+    try:
+        time = datetime.fromisoformat(text.upper()) if found else None
+    except ValueError:  # there is no such day
+        time = None
+    if time is None:
+        # A `+` in an address means a blank.
+        hint = ". In an address, write + as %2B" if _BLANK_FOR_PLUS.fullmatch(text) else ""
+        raise ValueError(f"{quoted(text)} is not a time. {_TIME_EXAMPLES}{hint}")
+    return in_utc(time)
+
+
+def in_utc(time: datetime) -> datetime:
+    """Return the same time in UTC. Raise ValueError if it is outside the calendar there."""
+    try:
+        return time.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{time.isoformat()} is outside the calendar (years 1 to 9999) in UTC") from error
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotes for a message, without the end of a long one."""
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")

@@ -1,0 +1,257 @@
+"""No reader guesses: bodies, queries, forms, options and settings mean what they say, or are refused.
+
+The fields are found from the application, so a new one is tested unasked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from fastapi import FastAPI
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+
+from gainboard.api.models.collections import CollectionChange
+from gainboard.api.models.tokens import NewToken
+from gainboard.cli.parsing import parser
+from gainboard.dashboard.schema_forms import Field, fields_of, read
+from gainboard.dashboard.sessions import Form
+from gainboard.errors import BadSetting
+from gainboard.evaluation.workspace import Workspace
+from gainboard.main import create_app
+from gainboard.notation.texts import read_boolean, read_integer, read_number, read_time
+from gainboard.notation.types import JsonBody
+from gainboard.settings import Settings
+from gainboard.store.database import Database
+from gainboard.work.job_kinds import every_kind
+from gainboard.work.report_kinds import every_report_kind
+from tests.api.conforms import TIME, faults
+
+TEXTS = (
+    "", "1", "0", "-1", "+1", " 1 ", "1\n", "01", "1.0", "1.", ".5", "3.5", "1e3", "1e999", "1_000", "1,000", "0x10",
+    "٣", "nan", "inf", "Infinity", "true", "false", "True", "yes", "no", "on", "off", "t", "null", "None", "[]",
+    "20261231", "2026", "2026-12-31", "2026-12-31T12:00:00", "2026-12-31T12:00Z", "2026-12-31 12:00:00Z",
+    "2026-12-31T12:00:00Z", "2026-12-31t12:00:00.25z", "2026-12-31T12:00:00+09:00", "2026-12-31T12:00:00 09:00",
+    "20261231T120000Z", "2026-W53-4T12:00:00Z", "2026-12-31T24:00:00Z", "2026-12-31T12:00:00+0900", "12:00:00Z",
+    "tomorrow",
+)  # fmt: skip
+JSON: tuple[Any, ...] = (
+    *TEXTS, 0, 1, -1, 2, 3.0, 3.5, 20261231, 1e9, 10**400, float("nan"), float("inf"), True, False, None, [], {}, [1],
+    ["1"],
+)  # fmt: skip
+
+
+def is_as_written(text: str, value: object) -> bool:
+    """Whether a text is the one form of a value that was read from it."""
+    if isinstance(value, bool):
+        return text == str(value).lower()
+    if isinstance(value, int):
+        return re.fullmatch("-?[0-9]+", text) is not None and int(text) == value
+    if isinstance(value, float):
+        return re.fullmatch(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", text) is not None and float(text) == value
+    if isinstance(value, datetime):
+        return TIME.fullmatch(text) is not None and value.tzinfo == UTC
+    return isinstance(value, str | Path)
+
+
+@pytest.mark.parametrize(
+    ("function", "accepted"),
+    [
+        (read_integer, {"1": 1, "0": 0, "-1": -1, "01": 1, "20261231": 20261231, "2026": 2026}),
+        (
+            read_number,
+            {"1": 1, "0": 0, "-1": -1, "01": 1, "1.0": 1, "1.": 1, ".5": 0.5, "3.5": 3.5, "1e3": 1000}
+            | {"20261231": 20261231, "2026": 2026},
+        ),
+        (read_boolean, {"true": True, "false": False}),
+        (
+            read_time,
+            {
+                "2026-12-31T12:00:00Z": datetime(2026, 12, 31, 12, tzinfo=UTC),
+                "2026-12-31t12:00:00.25z": datetime(2026, 12, 31, 12, 0, 0, 250000, tzinfo=UTC),
+                "2026-12-31T12:00:00+09:00": datetime(2026, 12, 31, 3, tzinfo=UTC),
+            },
+        ),
+    ],
+)
+def test_each_kind_of_value_has_one_form_in_texts(function: Any, accepted: dict[str, object]) -> None:
+    found = {}
+    for text in TEXTS:
+        with suppress(ValueError):
+            found[text] = function(text)
+    assert found == accepted
+
+
+@pytest.mark.parametrize("function", [read_integer, read_number, read_boolean, read_time])
+def test_a_wrong_text_is_refused_with_an_example_that_works(function: Any) -> None:
+    with pytest.raises(ValueError, match=r"'x' (is|has)") as refused:
+        function("x")
+    words = re.findall(r"[\w:.+-]*\w", str(refused.value).split(".", 1)[1])
+    assert any(_is_read(function, word) for word in words)
+
+
+def _is_read(function: Any, text: str) -> bool:
+    try:
+        return function(text) is not None
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 5000, "0000-01-01T00:00:00Z", "2026-02-30T00:00:00Z", "0001-01-01T00:00:00+09:00"]
+)
+def test_a_value_beyond_what_can_be_kept_is_refused(text: str) -> None:
+    for function in (read_integer, read_time):
+        with pytest.raises(ValueError, match=r"is (not|outside)") as refused:
+            function(text)
+        assert len(str(refused.value)) < 300
+
+
+def test_a_plus_that_an_address_made_a_blank_is_explained() -> None:
+    with pytest.raises(ValueError, match=r"In an address, write [+] as %2B"):
+        read_time("2026-12-31T12:00:00 09:00")
+
+
+@cache
+def application() -> FastAPI:
+    """An application over no data."""
+    return create_app(Workspace(Database("sqlite://")))
+
+
+def routes(among: Iterable[Any] | None = None) -> Iterator[APIRoute]:
+    """Every route of the API and of the pages."""
+    for each in application().routes if among is None else among:
+        if isinstance(each, APIRoute):
+            yield each
+        yield from routes(getattr(getattr(each, "original_router", None), "routes", ()))
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a type names, and those that their fields name."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from models_in(field.annotation)
+    for part in get_args(annotation):
+        yield from models_in(part)
+
+
+def bodies() -> list[type[BaseModel]]:
+    """Every model of a JSON body, or of a part of one."""
+    sent = [param.field_info.annotation for route in routes() for param in route.dependant.body_params]
+    return sorted({model for each in sent for model in models_in(each)}, key=lambda model: model.__name__)
+
+
+def test_every_json_body_is_read_strictly() -> None:
+    assert [model.__name__ for model in bodies() if not issubclass(model, JsonBody)] == []
+    names = {model.__name__ for model in bodies()}
+    kinds = {kind.params.__name__ for kind in (*every_kind(), *every_report_kind())}
+    assert names >= kinds | {"NewCollection", "CollectionChange", "Policy", "Quotas", "NewToken", "AskedDesign"}
+
+
+@pytest.mark.parametrize("model", bodies(), ids=lambda model: model.__name__)
+def test_what_a_field_of_a_body_takes_is_what_its_schema_says(model: type[BaseModel]) -> None:
+    schema = model.model_json_schema()
+    wrong = [
+        f"{name}={value!r}"
+        for name, own in schema["properties"].items()
+        for value in JSON
+        if not refusals(model, name, value) and list(faults(value, own, schema.get("$defs", {})))
+    ]
+    assert wrong == []
+
+
+def test_a_field_for_any_number_takes_a_whole_one() -> None:
+    found = 0
+    for model in bodies():
+        for name, field in model.model_fields.items():
+            if field.annotation is float:
+                found += 1
+                assert not {each["type"] for each in refusals(model, name, 1)} & {"float_type", "float_parsing"}
+    assert found > 5
+
+
+def refusals(model: type[BaseModel], name: str, value: object) -> list[Any]:
+    """What is wrong with the value of one field. Pydantic looks at each field, whether or not others are missing."""
+    try:
+        model.model_validate({name: value})
+    except ValidationError as error:
+        return [each for each in error.errors() if each["loc"][:1] in ((name,), ())]
+    return []
+
+
+def test_a_parameter_of_an_address_is_text_or_is_read_in_one_form() -> None:
+    wrong, read_as = [], set()
+    for route in routes():
+        for param in get_flat_params(route.dependant):
+            is_list = "list[" in str(param.field_info.annotation)
+            for text in TEXTS:
+                value, refused = param.validate([text] if is_list else text, loc=("query", param.alias))
+                value = value[0] if is_list and value else value
+                read_as.add(type(value))
+                if not refused and not is_as_written(text, value):
+                    wrong.append(f"{route.path_format} {param.alias}={text!r}: {value!r}")
+    assert wrong == []
+    assert read_as >= {str, int, float, bool, datetime}
+
+
+def options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Every option of a command and of the commands below it."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from options(below)
+        else:
+            yield action
+
+
+def test_an_option_of_a_command_is_text_or_is_read_in_one_form() -> None:
+    found = [action for action in options(parser()) if action.type and action.type is not Path]
+    assert {action.option_strings[0] for action in found if action.option_strings} >= {"--since", "--expires", "--port"}
+    assert [action.dest for action in found if action.type in (int, float, bool)] == []
+    wrong = []
+    for action in found:
+        for text in TEXTS:
+            with suppress(argparse.ArgumentTypeError):
+                value = action.type(text)  # type: ignore[operator, misc]
+                if isinstance(value, int | float | datetime) and not is_as_written(text, value):
+                    wrong.append(f"{action.option_strings} {text!r}: {value!r}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_a_setting_is_text_or_is_read_in_one_form(name: str) -> None:
+    for text in filter(None, TEXTS):  # an empty variable is not set
+        with suppress(BadSetting):
+            value = getattr(Settings.read({f"GAINBOARD_{name.upper()}": text}), name)
+            assert is_as_written(text, value) or hasattr(value, "get_secret_value"), text
+
+
+def forms() -> Iterable[tuple[type[BaseModel], list[Field]]]:
+    """Every model that a page shows as a form, and the fields of the form."""
+    models: list[type[BaseModel]] = [CollectionChange, NewToken]
+    models += [kind.params for kind in (*every_kind(), *every_report_kind())]
+    for model in models:
+        yield model, fields_of(model.model_json_schema(), {})
+
+
+def test_a_box_of_a_form_is_text_or_is_read_in_one_form() -> None:
+    for model, fields in forms():
+        for field in fields:
+            for text in filter(None, map(str.strip, TEXTS)):  # forms are sent with blanks around texts
+                sent = read([field], Form([(field.name, text)]))
+                *above, name = field.name.split(".")
+                for each in above:
+                    sent = sent[each]
+                value = sent[name]
+                if isinstance(value, int | float):
+                    assert is_as_written(text, value), f"{model.__name__}.{field.name}={text!r}"
