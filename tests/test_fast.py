@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gainboard import compiled
-from gainboard.compiled import Twin
+from gainboard.compiled import NotCompiled, Twin
 from gainboard.main import start_compiled
 from gainboard.settings import Settings
 from gainboard.trec import READING
@@ -87,15 +87,15 @@ def test_what_does_not_compile_is_logged_once_and_the_rest_is_loaded(
     if not compiled.is_installed():
         pytest.skip("the fast extra is not installed")
     monkeypatch.setattr(Twin, "every", [])
-    monkeypatch.setattr(compiled, "is_warm", lambda folder: True)
-    broken, sound = Twin("broken", lambda: 1 // 0, kernels="json"), Twin("sound", lambda: 7, kernels="json")
+    broken, sound = Twin("broken", lambda: 1 // 0), Twin("sound", lambda: 7)
     with caplog.at_level(logging.WARNING, "gainboard.compiled"):
         thread = compiled.start(None)
         assert thread is not None
         thread.join()
     assert (broken.get(), sound.get()) == (None, 7)
     assert [record.getMessage() for record in caplog.records] == [
-        "a function could not be compiled, so plain code is used: ZeroDivisionError: integer division or modulo by zero"
+        "compiled code cannot be loaded, so plain code is used for broken: ZeroDivisionError: "
+        "integer division or modulo by zero"
     ]
 
 
@@ -117,7 +117,7 @@ def load():
         noted.write(f"{os.getpid()}\\n")
     return double
 
-DOUBLING = Twin("doubling", load, kernels="doubling_kernels")
+DOUBLING = Twin("doubling", load)
 """
 
 
@@ -136,10 +136,10 @@ def test_another_process_compiles_and_this_one_loads_what_it_kept(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(Twin, "every", [])
     doubling = import_module("doubling").DOUBLING
-    assert not compiled.is_warm(folder)
+    with pytest.raises(NotCompiled, match="double is not compiled"):
+        compiled.load(folder)
     _started(folder)
     assert doubling.get()(21) == 42
-    assert compiled.is_warm(folder)
     processes = noted.read_text().split()
     assert len(processes) == 2
     assert processes[1] == str(os.getpid()) != processes[0]

@@ -18,3 +18,8 @@ def environment() -> dict[str, str]:
     """Return the environment of the command: it finds our modules, and libraries use one thread each."""
     paths = filter(None, (str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH")))
     return {**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def ending(code: int) -> str:
+    """Return how a process has ended, from its return code: `exit code 1`, `signal 9`."""
+    return f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -8,15 +8,15 @@ Every ring may import this module. Code that has a compiled twin writes
         kernels.count(np.zeros(1, np.uint8))  # compiles for these types, or loads what an earlier start compiled
         return kernels.count
 
-    COUNT = Twin("counting", _load, kernels="gainboard.trec.kernels")
+    COUNT = Twin("counting", _load)
 
 and calls `COUNT.get()` at each use. None means that the plain code is used: the extra is not installed or is switched
 off, nothing is loaded yet, or the compiler failed. No request ever waits for the compiler. Processes that never call
-`start`, such as those of jobs, use plain code. numba renews a function's cache only when the function's own file
-changes, so everything that a kernel calls is in the kernel's file.
+`start` or `load`, such as those of jobs, use plain code. numba renews a function's cache only when the function's own
+file changes, so everything that a kernel calls is in the kernel's file.
 
-A child process compiles what is not compiled yet, so that this process does not need the compiler's memory. This
-process then loads the result from disk. A file beside the compiled code marks that nothing is left to compile.
+Only `warm` compiles. A server runs it in a child process, so that the server does not need the compiler's memory, and
+loads the result from disk. A process that reads a large upload also loads it, from the same folder.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from hashlib import sha256
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock, Thread, get_ident
 from typing import Any, Generic, TypeVar
 
 from gainboard import children
@@ -42,15 +41,18 @@ T = TypeVar("T")
 logger = logging.getLogger("gainboard.compiled")
 
 
+class NotCompiled(Exception):
+    """A function would have to be compiled first: for this version of it, of numba, or for this processor."""
+
+
 class Twin(Generic[T]):
     """The compiled form of one function, once it is loaded. `load` imports, compiles and returns it."""
 
     every: list[Twin[Any]] = []  # noqa: RUF012 (of the class: all that there are)
 
-    def __init__(self, name: str, load: Callable[[], T], *, kernels: str) -> None:
-        """Remember how to load it; `kernels` is the module of all that is compiled."""
+    def __init__(self, name: str, load: Callable[[], T]) -> None:
+        """Remember how to load it."""
         self.name = name
-        self.kernels = kernels
         self.module = load.__module__
         self._load = load
         self._loaded: T | None = None
@@ -101,11 +103,6 @@ def is_ready() -> bool:
     return all(twin.get() is not None for twin in Twin.every)
 
 
-def is_warm(folder: Path | None) -> bool:
-    """Return whether all twins have been compiled into the folder, so that loading them takes a second."""
-    return is_installed() and _mark(folder).exists()
-
-
 def warm(folder: Path | None) -> None:
     """Load every twin, compiled into the folder or, without one, where numba chooses.
 
@@ -114,8 +111,31 @@ def warm(folder: Path | None) -> None:
     _keep_in(folder)
     for twin in Twin.every:
         twin.load()
-    with suppress(OSError):  # without the mark, the next process starts a child again
-        _mark(folder).touch()
+
+
+def load(folder: Path | None, twins: Iterable[Twin[Any]] | None = None) -> None:
+    """Load these twins, or all, as an earlier process has compiled them into the folder.
+
+    Raise NotCompiled at the first that is not compiled, or any error of the import.
+    """
+    _keep_in(folder)
+    with _no_compiling():
+        for twin in Twin.every if twins is None else twins:
+            twin.load()
+
+
+def give_up(twins: Sequence[Twin[Any]], why: str) -> None:
+    """Return to the plain code of these twins, and log why."""
+    for twin in twins:
+        twin.unload()
+    names = " and ".join(twin.name for twin in twins)
+    logger.warning("compiled code cannot be loaded, so plain code is used for %s: %s", names, why)
+
+
+def kept_in() -> Path | None:
+    """Return the folder that this process loads compiled code from; None if numba chooses, or is not imported."""
+    numba = sys.modules.get("numba")
+    return Path(numba.config.CACHE_DIR) if numba and numba.config.CACHE_DIR else None
 
 
 def start(folder: Path | None) -> Thread | None:
@@ -132,17 +152,27 @@ def start(folder: Path | None) -> Thread | None:
 
 
 def _load_all(folder: Path | None) -> None:
-    steps = [] if is_warm(folder) else [lambda: _compile_apart(folder)]
-    for step in (*steps, lambda: _keep_in(folder), *(twin.load for twin in Twin.every)):
+    if missing := _load_each(folder, Twin.every):
+        failure = _compile_apart(folder)
+        if left := _load_each(folder, missing):
+            give_up(left, failure or "what was compiled cannot be found again")
+
+
+def _load_each(folder: Path | None, twins: Iterable[Twin[Any]]) -> list[Twin[Any]]:
+    """Load twins, and return those that must be compiled first. Log any other failure: to compile would not help."""
+    missing = []
+    for twin in twins:
         try:
-            step()
-        except Exception as error:  # noqa: BLE001 (the compiler may fail in any way; nothing depends on it)
-            logger.warning(
-                "a function could not be compiled, so plain code is used: %s: %s", type(error).__name__, error
-            )
+            load(folder, [twin])
+        except NotCompiled:
+            missing.append(twin)
+        except Exception as error:  # noqa: BLE001 (numba may fail in any way; nothing depends on it)
+            give_up([twin], f"{type(error).__name__}: {error}")
+    return missing
 
 
-def _compile_apart(folder: Path | None) -> None:
+def _compile_apart(folder: Path | None) -> str:
+    """Compile in a child process. Return the last line of its error, or an empty text if it succeeds."""
     modules = [twin.module for twin in Twin.every]
     command = children.command(__name__, str(folder or ""), *modules)
     # The child reads a pipe that closes when this process ends, and then ends as well.
@@ -155,8 +185,8 @@ def _compile_apart(folder: Path | None) -> None:
     ) as child:
         assert child.stderr is not None
         said = child.stderr.read().decode(errors="replace").strip()
-    if child.returncode:
-        logger.warning("the process that compiles has failed, so plain code is used: %s", said.rpartition("\n")[2])
+    ended = f"the process that compiles has failed ({children.ending(child.returncode)})"
+    return f"{ended}: {said.rpartition(chr(10))[2]}" if child.returncode else ""
 
 
 def _keep_in(folder: Path | None) -> None:
@@ -166,17 +196,23 @@ def _keep_in(folder: Path | None) -> None:
         numba.config.CACHE_DIR = str(folder)
 
 
-def _mark(folder: Path | None) -> Path:
-    """Return the file that marks everything as compiled: by this compiler, for this processor, from these sources."""
-    # Imported here, as every command imports this module, and they take a tenth of a short one's time.
-    import platform  # noqa: PLC0415
-    from importlib.metadata import version  # noqa: PLC0415
+@contextmanager
+def _no_compiling() -> Iterator[None]:
+    """Raise NotCompiled inside the block, in this thread, where numba is about to compile."""
+    from numba.core import event  # noqa: PLC0415
 
-    sources = [Path(spec.origin) for twin in Twin.every if (spec := find_spec(twin.kernels)) and spec.origin]
-    what = (version("numba"), sys.version, platform.processor(), platform.machine())
-    stamps = [(str(source), source.stat().st_mtime_ns, source.stat().st_size) for source in sources]
-    name = sha256(repr((what, stamps)).encode()).hexdigest()[:16]
-    return (folder or Path(__file__).parent / "__pycache__") / f"compiled-{name}"
+    thread = get_ident()
+
+    class Refusal(event.Listener):  # type: ignore[misc]  # of a class without types
+        def on_start(self, event: Any) -> None:
+            if get_ident() == thread:
+                raise NotCompiled(f"{event.data['dispatcher'].__name__} is not compiled for these types")
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Refusal()):
+        yield
 
 
 def _end_with_parent() -> None:

@@ -107,7 +107,7 @@ class Settings(BaseModel):
     @property
     def compiled(self) -> Path | None:
         """The folder where compiled functions are kept between starts; None leaves the choice to the compiler."""
-        return None if self.database_url else self.data / "compiled"
+        return None if self.database_url and "data" not in self.model_fields_set else self.data / "compiled"
 
     @property
     def limits(self) -> Limits:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import os
 import pickle
 import signal
@@ -16,7 +17,10 @@ from typing import Any
 import httpx
 import pytest
 
+from gainboard import compiled
+from gainboard.errors import OutOfMemory
 from gainboard.evaluation import apart, intake
+from gainboard.trec import READING
 from tests.api.campaign import QRELS, RUN, Campaign, refused
 from tests.conftest import Service, new_settings, serving
 from tests.waiting import until
@@ -151,3 +155,28 @@ def test_the_reader_ends_when_the_server_ends(started: list[int]) -> None:
     assert process.wait(60) == 1
     assert process.stdout is not None
     process.stdout.close()
+
+
+def test_a_reader_that_fails_is_not_said_to_lack_memory() -> None:
+    with pytest.raises(RuntimeError, match=r"ended without an answer \(exit code 7\)"):
+        apart.apart(os._exit, 7)
+    with pytest.raises(ZeroDivisionError) as failed:
+        apart.apart(divmod, 1, 0)
+    assert "In the process that reads large files" in failed.value.__notes__[0]
+    with pytest.raises(OutOfMemory):
+        apart.apart(signal.raise_signal, signal.SIGKILL)
+
+
+def test_compiled_code_that_cannot_be_loaded_is_given_up_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not compiled.is_installed():
+        pytest.skip("the fast extra is not installed")
+    monkeypatch.setattr(READING, "_loaded", object())  # this process has it, but the folder is empty
+    monkeypatch.setattr(compiled, "kept_in", lambda: tmp_path)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    with caplog.at_level(logging.WARNING, "gainboard.compiled"):
+        assert [apart.apart(divmod, 7, 2) for _ in range(2)] == [(3, 1)] * 2
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "plain code is used for reading: NotCompiled: " in said
+    assert READING.get() is None

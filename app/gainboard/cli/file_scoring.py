@@ -69,10 +69,10 @@ def _score_by(
 
 def _load_compiled(names: Sequence[str]) -> None:
     """Load compiled reading and scoring if the files are large enough and `gainboard warm` has compiled them."""
-    if text_size(names) >= WORTH_COMPILED and compiled.is_warm(None):
+    if text_size(names) >= WORTH_COMPILED:
         # Plain code gives the same answer, so no error is worth a message.
         with suppress(Exception):
-            compiled.warm(None)
+            compiled.load(None)
 
 
 def _print_notes(lines: Iterable[str]) -> None:

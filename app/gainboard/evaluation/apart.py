@@ -2,7 +2,7 @@
 
     python -m gainboard.evaluation.apart
 
-It reads one `Task` from standard input, pickled, and answers with one outcome on standard output. The end of standard
+It reads one `Task` from standard input, pickled, and answers with one `Outcome` on standard output. The end of standard
 input means that the server has ended, or no longer waits. Then this process ends at once.
 """
 
@@ -13,12 +13,15 @@ import pickle
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from gainboard import children
+from gainboard import children, compiled
 from gainboard.errors import OutOfMemory
 from gainboard.trec import READING
 
@@ -30,41 +33,71 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Task:
-    """A function of the package, and its arguments. `compiled` says whether the compiled reader is used."""
+    """A function of the package, and its arguments.
+
+    `compiled` says whether the compiled reader is used, and `compiled_in` is its folder (`compiled.kept_in`).
+    """
 
     function: Callable[..., Any]
     arguments: Sequence[Any]
     compiled: bool
+    compiled_in: Path | None = None
+
+
+class Outcome(NamedTuple):
+    """A result or else an error; `uncompiled` says why the compiled reader, if it was asked for, was not used."""
+
+    value: Any
+    error: Exception | None
+    uncompiled: str
 
 
 def apart(function: Callable[..., T], *arguments: Any, files: Sequence[int] = ()) -> T:
     """Return what the function returns in another process, or raise what it raises.
 
     `files` are descriptors that this process shares with the other one, under the same numbers. Raise OutOfMemory if
-    the other process was killed, which the system does if memory is short.
+    the other process was killed, which the system does if memory is short, and RuntimeError if it ended otherwise.
     """
-    task = pickle.dumps(Task(function, arguments, READING.get() is not None))
+    task = Task(function, arguments, READING.get() is not None, compiled.kept_in())
+    outcome = Outcome(*_answer(pickle.dumps(task), files))
+    if outcome.uncompiled and READING.get() is not None:
+        compiled.give_up([READING], outcome.uncompiled)  # here, too, so that no later process tries the same again
+    if outcome.error is not None:
+        raise outcome.error
+    returned: T = outcome.value
+    return returned
+
+
+def _answer(task: bytes, files: Sequence[int]) -> tuple[Any, ...]:
     with _started(files) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(task)
-            process.stdin.flush()
+            with suppress(BrokenPipeError):  # it has ended already
+                process.stdin.write(task)
+                process.stdin.flush()
             answer = process.stdout.read()
-        except BrokenPipeError:
-            answer = b""
+            if not answer:
+                raise _failure(process.wait())
         finally:
             process.kill()  # it has answered, or nobody waits for it
-    if not answer:
-        raise OutOfMemory(
+            with suppress(BrokenPipeError):  # the rest of a task that it did not read
+                process.stdin.close()
+    outcome: tuple[Any, ...] = pickle.loads(answer)
+    return outcome
+
+
+def _failure(code: int) -> Exception:
+    """Return the error for a process that has ended without an answer."""
+    if code == -signal.SIGKILL:
+        return OutOfMemory(
             "The server stopped reading this file, probably because memory ran out. Nothing was stored. Send the file "
             "again later."
         )
-    value, error = pickle.loads(answer)
-    if error is not None:
-        raise error
-    returned: T = value
-    return returned
+    return RuntimeError(
+        f"The process that reads large files has ended without an answer ({children.ending(code)}). What it said on "
+        "standard error is above."
+    )
 
 
 def _started(files: Sequence[int]) -> subprocess.Popen[bytes]:
@@ -83,25 +116,38 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a service manager may send it to all processes; the server decides
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints must not get into the answer
+    os.nice(NICENESS)
     task: Task = pickle.load(sys.stdin.buffer)
     Thread(target=_end_with_server, daemon=True).start()
-    os.nice(NICENESS)
-    if task.compiled:
-        READING.load()
     with answers:
-        answers.write(_done(task))
+        answers.write(pickle.dumps(tuple(_done(task))))  # a plain tuple, because this module has another name here
 
 
 def _end_with_server() -> None:
-    sys.stdin.buffer.read()
+    os.read(sys.stdin.fileno(), 1)  # not by sys.stdin: its lock may be held when the interpreter ends
     os._exit(1)
 
 
-def _done(task: Task) -> bytes:
+def _done(task: Task) -> Outcome:
+    uncompiled = ""
     try:
-        return pickle.dumps((task.function(*task.arguments), None))
+        uncompiled = _why_uncompiled(task)
+        return Outcome(task.function(*task.arguments), None, uncompiled)
     except Exception as error:  # noqa: BLE001 (the server raises it)
-        return pickle.dumps((None, error))
+        error.add_note(f"In the process that reads large files:\n{traceback.format_exc()}")
+        return Outcome(None, error, uncompiled)
+
+
+def _why_uncompiled(task: Task) -> str:
+    """Load the compiled reader if the task asks for it. Return why that failed, or an empty text."""
+    if task.compiled:
+        try:
+            compiled.load(task.compiled_in, [READING])
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 (numba may fail in any way; the plain reader reads the same)
+            return f"{type(error).__name__}: {error}"
+    return ""
 
 
 if __name__ == "__main__":

@@ -207,5 +207,5 @@ def _load() -> _Kernels:
     return loaded
 
 
-SCORING: Final = Twin("scoring", _load, kernels="gainboard.metrics.kernels")
+SCORING: Final = Twin("scoring", _load)
 """The compiled functions, if the `fast` extra is installed."""

@@ -30,7 +30,7 @@ def _load() -> ReadingKernels:
     return loaded
 
 
-READING = Twin("reading", _load, kernels="gainboard.trec.kernels")
+READING = Twin("reading", _load)
 """The compiled functions, if the `fast` extra is installed."""
 
 

@@ -99,7 +99,7 @@ class Slot:
 
     def _code(self) -> str:
         code = self._process.returncode if self._process else None
-        return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        return "killed" if code is None else children.ending(code)
 
     def _start(self) -> None:
         self._ended = Event()
