@@ -41,6 +41,11 @@ def children_cpu_seconds(process: int) -> float | None:
     return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
+def _with_children(process: int) -> float | None:
+    own, children = cpu_seconds(process), children_cpu_seconds(process)
+    return None if own is None or children is None else own + children
+
+
 def memory(process: int) -> int | None:
     """Return the bytes that a process holds in memory now."""
     return _status(process, "VmRSS")
@@ -58,11 +63,11 @@ def forget_peak(process: int) -> None:
 
 
 def spend(process: int, action: Callable[[], object], times: int = 1) -> Spent:
-    """Return what an action cost a process, for one of so many times."""
-    before, began = cpu_seconds(process), time.perf_counter()
+    """Return what an action cost a process and its children that have ended, for one of so many times."""
+    before, began = _with_children(process), time.perf_counter()
     for _ in range(times):
         action()
-    wall, after = time.perf_counter() - began, cpu_seconds(process)
+    wall, after = time.perf_counter() - began, _with_children(process)
     return Spent(wall / times, None if before is None or after is None else (after - before) / times)
 
 
