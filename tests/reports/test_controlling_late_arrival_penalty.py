@@ -198,6 +198,7 @@ def test_sensitivities_are_those_of_a_job_of_one_setting_sorted(
             name: [
                 *(Share(count, 6) for count in (level[place]["significant_pairs"], *level[place]["significant_range"])),
                 level[place]["estimated_difference"],
+                *level[place]["estimated_difference_range"],
             ]
             for name, level in levels.items()
         }

@@ -269,13 +269,14 @@ def _sensitivity_under(result: Result, design: Design, seed: int) -> Table:
             level = by_label[design.label(setting, metric)]["levels"][place]
             pairs = (level["significant_pairs_by_seed"][seed], *level["significant_range"])
             shares = [Share(count, level["pairs"]) for count in pairs]
-            rows.append([part, metric, *shares, level["estimated_difference"]])
+            rows.append([part, metric, *shares, level["estimated_difference"], *level["estimated_difference_range"]])
     columns = (
         Column("condition", section=True),
         Column("metric"),
         Column("sensitivity", percent=True, digits=0),
         *(Column(title, percent=True, digits=0, group="its range") for title in RANGE),
         Column("estimated diff.", digits=2),
+        *(Column(title, digits=2, group="range of diff.") for title in ("least", "largest")),
     )
     mark = f"more sensitive than {AP} under every condition"
     notes = ["AP is the paper's AveP, genAP its genAveP, and base its a.", _tested(result)]
