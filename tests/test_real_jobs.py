@@ -320,6 +320,9 @@ def test_the_pool_is_some_ten_deep_and_fair_to_most_teams(results: dict[str, Any
     found = results["leave-one-team-out"]
     assert (found["pool_depth"], found["estimated"], len(found["teams"])) == (9, True, 12)
     assert sum(team["unique"] for team in found["teams"]) + found["in_no_pool"] < found["judged"] == 9260
+    # These stay judged whichever team is left out.
+    assert found["in_no_pool"] == 6997
+    assert found["note"].startswith("6,997 of 9,260 judged documents (76%) are in no pool.")
     assert all(team["unique_relevant"] <= team["unique"] <= team["pooled"] for team in found["teams"])
     for metric in found["metrics"]:
         assert metric["mean_change"] < 0.05

@@ -207,6 +207,7 @@ SHAPES: dict[str, Any] = {
         "contributors": [],
         "judged": 0,
         "in_no_pool": 0,
+        "in_no_pool_share": 0,
         "teams": [{"team": "", "runs": [], "pooled": 0, "unique": 0, "unique_relevant": 0}],
         "metrics": [
             {

@@ -13,6 +13,7 @@ from gainboard.errors import InvalidRequest
 from gainboard.evaluation import collections, qrels, runs
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.runs import RunDetails
+from gainboard.exhibits import Table
 from gainboard.work.job_kinds import find_kind
 from tests.analyses.laboratory import SETTINGS, Laboratory, opened
 
@@ -139,6 +140,13 @@ def test_the_pools_depth_is_estimated_from_the_contributors(whole: Laboratory) -
     assert (found["pool_depth"], found["estimated"]) == (DEPTH, True)
     assert found["contributors"] == ["a-1", "a-2", "b-1", "c-1"]  # d-1 was uploaded as not pooled
     assert found["in_no_pool"] >= 2 * len(TOPICS)
+    assert found["in_no_pool_share"] == found["in_no_pool"] / found["judged"]
+    said = f"{found['in_no_pool']} of {found['judged']} judged documents"
+    assert (found["note"] is not None) == (found["in_no_pool_share"] > 0.1)
+    for table in find_kind(KIND).tables(found):
+        assert isinstance(table, Table)
+        assert said in table.caption
+        assert list(table.notes) == ([found["note"]] if found["note"] else [])
     assert [run["run"] for run in found["metrics"][0]["teams"][2]["runs"]] == ["c-1", "d-1"]
     assert not whole.answer(KIND, metrics=["AP"], pool_depth=DEPTH)["estimated"]
 

@@ -17,10 +17,12 @@ from gainboard.evaluation.matrices import Floats, Matrices
 from gainboard.evaluation.pooled_documents import NumberedDocuments, RetrievedDocuments
 from gainboard.metrics import BoundMetric, JudgedRuns, mean_of, score_all
 from gainboard.statistics.means import competition_ranks
-from gainboard.statistics.pools import judged_depth, sole_owners
+from gainboard.statistics.pools import NOBODY, judged_depth, sole_owners
 from gainboard.statistics.subsampling import taus_with
 from gainboard.store.records import Run
 
+MOST_OUTSIDE = 0.1
+"""The largest share of judged documents in no pool of which a result does not warn."""
 SECONDS_A_RUN, SECONDS_A_LINE = 0.01, 1e-6
 MOST_SCORES = 200_000_000
 """The most teams x runs x topics x metrics that one job scores again: some minutes."""
@@ -135,7 +137,9 @@ class LeaveOneTeamOut(Analysis):
             "estimated": self.is_estimated,
             "contributors": [run.name for run in self.contributors],
             "judged": len(pools.owners),
-            "in_no_pool": int(np.count_nonzero(pools.owners == -1)),
+            "in_no_pool": (outside := int(np.count_nonzero(pools.owners == NOBODY))),
+            "in_no_pool_share": outside / len(pools.owners),
+            "note": _note(outside, len(pools.owners)),
             "teams": [self._team(pools, number) for number in range(len(self.teams))],
             "metrics": [
                 self._metric(label, [comparisons[row] for comparisons in without])
@@ -214,6 +218,17 @@ class LeaveOneTeamOut(Analysis):
                 if run.team == team
             ],
         }
+
+
+def _note(outside: int, judged: int) -> str | None:
+    """Return a sentence for readers if so many judged documents are in no pool that any pool looks fair."""
+    if outside <= MOST_OUTSIDE * judged:
+        return None
+    return (
+        f"{outside:,} of {judged:,} judged documents ({outside / judged:.0%}) are in no pool. They stay judged "
+        "whichever team is left out, so the changes are smaller than those of a new team: choose a deeper pool, or "
+        "name all contributors."
+    )
 
 
 def _means(metric: BoundMetric, scores: Floats) -> Floats:

@@ -22,9 +22,10 @@ class LeaveOneTeamOutParams(MetricsParams):
     again. Small changes of the team's own runs mean that the pool is fair to a team that did not contribute.
 
     A document is in the pool of a team if one of its contributing runs has it at rank `pool_depth` or above. Judged
-    documents in nobody's pool stay judged. Topics without a relevant document left are listed in `topics_undefined`,
-    and count on neither side. Those without one by all judgments are `topics_left_out`. `unique_relevant` counts
-    documents at any level above 0. All runs are scored: a selection of runs has no effect.
+    documents in nobody's pool stay judged: `in_no_pool` of them, a share of `in_no_pool_share`. If they are more than a
+    tenth, any pool looks fair, and `note` says so. Topics without a relevant document left are listed in
+    `topics_undefined`, and count on neither side. Those without one by all judgments are `topics_left_out`.
+    `unique_relevant` counts documents at any level above 0. All runs are scored: a selection of runs has no effect.
     """
 
     contributors: Names | None = Field(
@@ -48,7 +49,8 @@ class LeaveOneTeamOutParams(MetricsParams):
 def _title(result: Result) -> str:
     estimated = " (estimated)" if result["estimated"] else ""
     runs = f"{len(result['contributors'])} contributing runs of {len(result['teams'])} teams"
-    return f"Pool of depth {result['pool_depth']}{estimated}, {runs}"
+    outside = f"{result['in_no_pool']:,} of {result['judged']:,} judged documents in no pool"
+    return f"Pool of depth {result['pool_depth']}{estimated}, {runs}, {outside}"
 
 
 def tables(result: Result) -> Sequence[Table]:
@@ -82,7 +84,11 @@ def _teams(result: Result) -> Table:
         Column("tau", digits=4),
         Column("topics undefined"),
     )
-    return Table("teams", f"Each team left out of the pool. {_title(result)}.", columns, rows)
+    return Table("teams", f"Each team left out of the pool. {_title(result)}.", columns, rows, notes=_notes(result))
+
+
+def _notes(result: Result) -> list[str]:
+    return [note] if (note := result.get("note")) else []
 
 
 def _runs(result: Result) -> Table:
@@ -101,7 +107,7 @@ def _runs(result: Result) -> Table:
         *(Column(name, group="rank") for name in ("by all judgments", "without")),
     )
     caption = f"Runs by the judgments without those that only their team brought. {_title(result)}."
-    return Table("runs", caption, columns, rows)
+    return Table("runs", caption, columns, rows, notes=_notes(result))
 
 
 def figures(result: Result) -> Sequence[Figure]:
@@ -121,6 +127,7 @@ def figures(result: Result) -> Sequence[Figure]:
 LEAVE_ONE_TEAM_OUT = enter(
     JobKind(
         name="leave-one-team-out",
+        changes=1,  # 1: the share of judged documents in no pool, and a warning
         params=LeaveOneTeamOutParams,
         analysis=lambda matrices, asked: LeaveOneTeamOut(
             matrices, asked.metrics, contributors=asked.contributors, pool_depth=asked.pool_depth
