@@ -55,7 +55,7 @@ def test_two_runs_have_components_but_no_discrimination(answer: Answer) -> None:
 
 def test_identical_runs_vary_in_nothing_but_topics(answer: Answer) -> None:
     found = answer(KIND, metrics=["AP"], runs=["yew", "hazel"])
-    assert found["near_duplicates"] == [{"run": "hazel", "repeats": "yew", "topics": []}]
+    assert found["near_duplicates"] == [{"run": "hazel", "repeats": "yew", "topics": [], "first_ranks": None}]
     (metric,) = found["metrics"]
     assert metric["components"] == {"runs": 0, "topics": pytest.approx(metric["components"]["topics"]), "residual": 0}
     assert (metric["generalisability"], metric["generalisability_interval"]) == (None, [None, None])

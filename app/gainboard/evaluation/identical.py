@@ -19,6 +19,8 @@ from gainboard.statistics.near_duplicates import NONE, repeated_runs
 from gainboard.store.records import Collection, OrderBy, Run
 from gainboard.trec import Ranking
 
+FIRST_RANKS = 10
+"""The ranks on which runs may repeat each other although they differ below."""
 RANKED_DIGESTS: Cache[tuple[int, OrderBy], bytes] = Cache(10_000)
 """A cache of hashes of rankings, by the run's id and the order of its documents."""
 
@@ -47,18 +49,23 @@ def near_duplicates(matrices: Matrices) -> list[dict[str, Any]]:
     """Return the runs that nearly repeat an earlier one of an analysis, of any team, and on which topics they differ.
 
     They have the same levels at the same ranks on nearly all topics, so that all metrics score them alike there
-    (`repeated_runs`). Unlike `identical_runs`, this does not look at documents that are not relevant.
+    (`repeated_runs`): at all ranks, or at the first `FIRST_RANKS`, which decide most metrics. Unlike `identical_runs`,
+    this does not look at documents that are not relevant.
     """
-    marks = matrices.marks()
-    repeated, names = repeated_runs(marks), [run.name for run in matrices.runs]
-    return [
-        {
-            "run": names[run],
-            "repeats": names[repeated[run]],
-            "topics": [matrices.topics[topic] for topic in np.flatnonzero(marks[run] != marks[repeated[run]])],
-        }
-        for run in np.flatnonzero(repeated != NONE)
-    ]
+    names, found = [run.name for run in matrices.runs], dict[int, dict[str, Any]]()
+    for ranks in (None, FIRST_RANKS):
+        marks = matrices.marks(ranks)
+        repeated = repeated_runs(marks)
+        for run in np.flatnonzero(repeated != NONE).tolist():
+            if run not in found:
+                topics = np.flatnonzero(marks[run] != marks[repeated[run]]).tolist()
+                found[run] = {
+                    "run": names[run],
+                    "repeats": names[repeated[run]],
+                    "topics": [matrices.topics[topic] for topic in topics],
+                    "first_ranks": ranks,
+                }
+    return [found[run] for run in sorted(found)]
 
 
 def _alike(runs: Iterable[Run], key: Callable[[Run], Hashable]) -> Iterator[list[Run]]:

@@ -107,14 +107,14 @@ class Matrices:
         """Return each run's mean score over the topics for which the metric is defined: float64 [runs]."""
         return self._all_means(label)[self._places]
 
-    def marks(self) -> NDArray[np.uint64]:
+    def marks(self, upto: int | None = None) -> NDArray[np.uint64]:
         """Return a number for each ranking, equal if all metrics score the rankings alike: uint64 [runs, topics].
 
-        It is 0 for a topic without a relevant document retrieved.
+        With `upto`, only so many ranks count. It is 0 for a topic without a relevant document retrieved.
         """
         table = np.empty((self.run_count, len(self.topics)), np.uint64)
         for part in self._slices(self.runs, exact=False):
-            table[part.positions] = part.runs.marks()[part.places]
+            table[part.positions] = part.runs.marks(upto)[part.places]
         return table
 
     def judged_runs(self) -> Iterator[JudgedRun]:

@@ -293,15 +293,18 @@ class JudgedRuns:
     def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         return self.first[:, :-1].ravel(), np.diff(self.first).ravel(), self.missing.ravel()
 
-    def marks(self) -> NDArray[np.uint64]:
+    def marks(self, upto: int | None = None) -> NDArray[np.uint64]:
         """Return a number for each ranking, uint64 [m, n]: equal for rankings that all metrics score alike.
 
-        It is made of the levels and ranks of the relevant documents, and 0 if there are none. Other rankings have other
+        It is made of the levels and ranks of the relevant documents, at ranks of at most `upto` if that is not None,
+        and 0 if there are none. Other rankings have other
         numbers, except for one in 2**64 by chance. Metrics that need the whole run, such as ADM and Judged, may tell
         equal ones apart.
         """
         row = self.rank[0].astype(np.uint64) | self.rank[1].astype(np.uint64) << np.uint64(24)
         mixed = _mix(row | self.level.astype(np.uint64) << np.uint64(48))
+        if upto is not None:
+            mixed[self.rank[0] > upto] = 0
         # Sums of whole numbers wrap around, so a difference of two of them is exact.
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
         found: NDArray[np.uint64] = sums[self.first[:, 1:]] - sums[self.first[:, :-1]]
@@ -309,7 +312,7 @@ class JudgedRuns:
             # The mark of an intent counts at its place, so that two intents cannot exchange their documents.
             starts = self.judgments.intents.starts
             place = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
-            marks = self.by_intent.marks() * (2 * place.astype(np.uint64) + np.uint64(1))
+            marks = self.by_intent.marks(upto) * (2 * place.astype(np.uint64) + np.uint64(1))
             sums = np.zeros((len(marks), marks.shape[1] + 1), np.uint64)
             np.cumsum(marks, axis=1, out=sums[:, 1:])
             found = found + (sums[:, starts[1:]] - sums[:, starts[:-1]])

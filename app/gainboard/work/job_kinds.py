@@ -17,6 +17,8 @@ from gainboard.store.records import Collection
 from gainboard.work.catalogue import AnyKind, KindCatalogue
 from gainboard.work.params import AnyParams
 
+RESULTS_VERSION = 1
+"""The version of what all results have beside their own numbers. 1: near-duplicates at the first ten ranks."""
 P = TypeVar("P", bound=AnyParams)
 Result = Mapping[str, Any]
 """The JSON of a result. Its tables and figures are made from it alone."""
@@ -58,7 +60,7 @@ class JobKind(AnyKind[P]):
 
         It increases with every change of the scoring and of the kind, so that equal requests then make new jobs.
         """
-        return SCORING_VERSION + self.changes
+        return SCORING_VERSION + RESULTS_VERSION + self.changes
 
     def example(self) -> dict[str, Any]:
         """Return a body that asks for this kind: the model's own example, or an example for each required parameter."""

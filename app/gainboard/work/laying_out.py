@@ -49,7 +49,8 @@ def _near_duplicates(results: Iterable[Result]) -> Iterator[Remark]:
 
 def _said(near: Mapping[str, Any]) -> str:
     differing = f"except on {', '.join(near['topics'])}" if near["topics"] else "on all topics"
-    return f"{near['run']} repeats {near['repeats']} {differing}"
+    ranks = f"at the first {near['first_ranks']} ranks " if near.get("first_ranks") else ""
+    return f"{near['run']} repeats {near['repeats']} {ranks}{differing}"
 
 
 def answer_as_json(report: StoredReport, answer: Answer) -> dict[str, Any]:

@@ -96,10 +96,16 @@ def exhibits_of(kind: JobKind[Any], result: Result) -> Exhibits:
 
 def _near_duplicates(result: Result) -> Table:
     rows = [
-        (each["run"], each["repeats"], len(each["topics"]), ", ".join(each["topics"]))
+        (
+            each["run"],
+            each["repeats"],
+            f"first {ranks}" if (ranks := each.get("first_ranks")) else "all",
+            len(each["topics"]),
+            ", ".join(each["topics"]),
+        )
         for each in result["near_duplicates"]
     ]
-    columns = (Column("run"), Column("repeats"), Column("topics that differ"), Column("which"))
+    columns = (Column("run"), Column("repeats"), Column("ranks"), Column("topics that differ"), Column("which"))
     return Table("near-duplicates", "Runs that repeat an earlier run except on a few topics.", columns, rows)
 
 
