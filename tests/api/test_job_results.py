@@ -19,7 +19,7 @@ from gainboard.store.job_tables import job_file_parts, job_files
 from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
-from tests.api.laboratory import SHORT, Laboratory, rotated
+from tests.api.laboratory import FEW, SHORT, Laboratory, rotated
 from tests.conftest import Service, new_settings, running, serving
 from tests.waiting import over, until
 
@@ -213,3 +213,12 @@ def _places(job: Any) -> list[str]:
 def _claim(workspace: Workspace) -> Claim | None:
     with workspace.database.writing() as tx:
         return claims.claim(tx, "the tests", workspace.now())
+
+
+def test_the_notes_of_a_table_are_beside_its_caption(sqlite_service: Service) -> None:
+    lab = Laboratory(sqlite_service)
+    asked: dict[str, Any] = {"metrics": ["AP"], "resamples": FEW, "correction": "holm"}
+    job = lab.finished(lab.ask("bootstrap-sensitivity", **asked))
+    note = lab.organiser.get(job["result_url"]).json()["note"]
+    assert note.startswith("20 resamples are too few for Holm's correction of 6 pairs, so no pair is significant")
+    assert [table["notes"] for table in job["tables"]] == [[note], []]

@@ -245,6 +245,8 @@ def _print_table(work: JobOrReport, name: str | None) -> None:
     print(format_rows(list(columns), list(zip(*columns.values(), strict=True))), end="")
     tables, figures = exhibits_of(work)
     chosen = name or next(iter(tables))
+    for note in next((each.notes for each in work.latest.tables or () if each.name == chosen), ()):
+        print(f"note: {printable(note)}", file=sys.stderr)
     if others := [each for each in tables if each != chosen]:
         print(f"other tables (--table NAME): {', '.join(others)}", file=sys.stderr)
     if figures:

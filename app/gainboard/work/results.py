@@ -145,10 +145,14 @@ def names_of(made: Exhibits, tested: Sequence[ComparedPairs] = ()) -> dict[str, 
 
     `pairs` names the metrics with pages of pairs.
     """
-    tables = [{"name": each.name, "caption": each.caption, **_only_csv(each)} for each in made.tables]
+    tables = [{"name": each.name, "caption": each.caption, **_only_csv(each), **_notes(each)} for each in made.tables]
     figures = [{"name": each.name, "caption": each.caption} for each in made.figures]
     named: dict[str, list[dict[str, Any]]] = {"tables": tables, "figures": figures}
     return named | ({"pairs": [{"metric": each.metric} for each in tested]} if tested else {})
+
+
+def _notes(table: Table | LongTable) -> Mapping[str, list[str]]:
+    return {"notes": list(table.notes)} if isinstance(table, Table) and table.notes else {}
 
 
 def _only_csv(table: Table | LongTable) -> Mapping[str, bool]:

@@ -18,6 +18,7 @@ class ShownTable(Model):
     caption: str
     csv: str
     latex: str | None = Field(description="Null if the table is too long to be printed")
+    notes: list[str] = Field([], description="Sentences that a reader of the table must know, as LaTeX prints them")
 
     @classmethod
     def below(cls, address: str, name: str, caption: str, *, only_csv: bool = False, **more: Any) -> Self:
