@@ -23,7 +23,7 @@ def tau(one: Means, other: Means, variant: str = "b") -> float | None:
 
 def tau_ap(reference: Means, estimate: Means) -> float | None:
     """Yilmaz and others, by positions in the estimate; None where there are ties."""
-    if any(sign(each[x] - each[y]) == 0 for each in (reference, estimate) for x, y in combinations(each, 2)):
+    if has_ties(reference) or has_ties(estimate):
         return None
     order = sorted(estimate, key=lambda run: -estimate[run])
     shares = [
@@ -52,9 +52,16 @@ def tau_ap_b(one: Means, other: Means) -> float:
     return sum(values) / 2
 
 
-def rbo(one: Means, other: Means, p: float) -> float:
-    """Webber, Moffat and Zobel, extrapolated; ties in the order of names."""
-    first, second = (sorted(each, key=lambda run: (-round(each[run], 12), run)) for each in (one, other))
+def has_ties(means: Means) -> bool:
+    """Whether two runs have equal means."""
+    return any(sign(means[x] - means[y]) == 0 for x, y in combinations(means, 2))
+
+
+def rbo(one: Means, other: Means, p: float) -> float | None:
+    """Webber, Moffat and Zobel, extrapolated; None where there are ties."""
+    if has_ties(one) or has_ties(other):
+        return None
+    first, second = (sorted(each, key=lambda run: -each[run]) for each in (one, other))
     runs = len(first)
     overlap = [len({*first[:depth]} & {*second[:depth]}) for depth in range(1, runs + 1)]
     series = sum(shared / depth * p**depth for depth, shared in enumerate(overlap, start=1))

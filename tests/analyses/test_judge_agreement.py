@@ -15,7 +15,9 @@ from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation import judgment_sets, qrels
 from gainboard.evaluation.intake import Body
 from gainboard.evaluation.qrels import file
+from gainboard.exhibits import Table
 from gainboard.store.records import VersionName
+from gainboard.work.job_kinds import find_kind
 from tests.analyses.laboratory import Laboratory, planted
 
 KIND = "judge-agreement"
@@ -111,6 +113,17 @@ def test_runs_are_scored_on_the_pairs_that_both_judge(judged: Laboratory, found:
         tau = stats.kendalltau(*[[each[run] for run in rows] for each in cut]).statistic
         assert metric["correlations"]["tau"]["value"] == pytest.approx(tau)
         assert metric["differences"]["mean"] == pytest.approx(np.mean([cut[1][run] - cut[0][run] for run in rows]))
+
+
+def test_the_overlap_of_rankings_with_ties_is_null_with_their_number(judged: Laboratory) -> None:
+    answer = judged.answer(KIND, metrics=["AP"], sets=["second"], runs=["yew", "hazel", "oak"], resamples=10)
+    found = answer["sets"][0]["metrics"][0]["correlations"]
+    assert found["tau"]["reason"] is None
+    assert found["rbo"]["value"] is None
+    assert "Tied pairs of runs: 1 under the reference, 1 under the set" in found["rbo"]["reason"]
+    tables = [table for table in find_kind(KIND).tables(answer) if isinstance(table, Table)]
+    notes = [note for table in tables for note in table.notes]
+    assert any(note.startswith("second, AP: RBO is undefined. Runs are tied") for note in notes)
 
 
 def test_all_pairs_are_those_that_each_set_judges(judged: Laboratory) -> None:

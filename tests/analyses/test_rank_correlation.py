@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gainboard.exhibits import Table
 from gainboard.statistics.draws import Draws
+from gainboard.work.job_kinds import find_kind
 from tests.analyses.conftest import Answer
 from tests.analyses.laboratory import NO_RELEVANT, ONLY_LOW, Laboratory
 from tests.analyses.plain_correlation import Means, rbo, sign, tau, tau_ap, tau_ap_b
@@ -71,10 +73,25 @@ def test_ties_leave_tau_ap_undefined_unless_their_form_is_asked_for(answer: Answ
 
 
 @pytest.mark.parametrize("p", [0.9, 0.5])
-def test_rank_biased_overlap_breaks_ties_by_name(answer: Answer, laboratory: Laboratory, p: float) -> None:
-    found = answer("rank-correlation", metrics=METRICS, coefficients=["rbo"], p=p)
-    assert_close(found["coefficients"]["rbo"], matrix(laboratory, lambda one, other: rbo(one, other, p)))
+def test_rank_biased_overlap_is_defined_where_there_are_no_ties(
+    answer: Answer, laboratory: Laboratory, p: float
+) -> None:
+    runs = ["maple", "oak", "zelkova", "alder", "birch", "yew"]
+    found = answer("rank-correlation", metrics=METRICS, runs=runs, coefficients=["rbo"], p=p)
+    assert_close(found["coefficients"]["rbo"], matrix(laboratory, lambda one, other: rbo(one, other, p), runs))
+    assert len(set(flat(found["coefficients"]["rbo"])) - {None}) > 1
     assert found["p"] == p
+
+
+@pytest.mark.parametrize("name", ["tau_ap", "rbo"])
+def test_a_table_says_why_a_coefficient_is_undefined_and_counts_the_tied_pairs(answer: Answer, name: str) -> None:
+    found = answer("rank-correlation", metrics=["AP", "RR"], coefficients=["kendall", name])
+    assert set(flat(found["coefficients"][name])) == {None}
+    kendall, other, *_ = find_kind("rank-correlation").tables(found)
+    assert isinstance(kendall, Table)
+    assert isinstance(other, Table)
+    assert (len(kendall.notes), len(other.notes)) == (0, 1)
+    assert f"Tied pairs: AP ({found['ties']['AP']}), RR ({found['ties']['RR']})." in other.notes[0]
 
 
 def test_means_follow_the_order_of_the_first_metric(answer: Answer, laboratory: Laboratory) -> None:

@@ -13,9 +13,14 @@ ORDER = np.arange(6)
 
 
 def test_tau_is_that_of_scipy_and_equal_rankings_agree_in_full() -> None:
-    assert correlations(MEANS, ORDER, 0.9)["tau"] == pytest.approx(stats.kendalltau(*MEANS).statistic)
-    assert correlations(MEANS[[0, 0]], ORDER, 0.9) == {"tau": 1, "tau_ap": 1, "rbo": 1}
-    assert np.isnan(correlations(np.stack([MEANS[0], np.ones(6)]), ORDER, 0.9)["tau"])
+    assert correlations(MEANS, 0.9)["tau"] == pytest.approx(stats.kendalltau(*MEANS).statistic)
+    assert correlations(MEANS[[0, 0]], 0.9) == {"tau": 1, "tau_ap": 1, "rbo": 1}
+    assert np.isnan(correlations(np.stack([MEANS[0], np.ones(6)]), 0.9)["tau"])
+
+
+def test_the_overlap_of_rankings_is_undefined_where_any_runs_are_tied() -> None:
+    found = correlations(np.stack([MEANS[0], np.minimum(MEANS[1], 0.7)]), 0.9)
+    assert {name for name, value in found.items() if np.isnan(value)} == {"rbo"}
 
 
 def test_the_first_places_of_both_rankings_by_hand() -> None:
@@ -29,7 +34,7 @@ def test_the_first_places_of_both_rankings_by_hand() -> None:
 def test_the_top_is_of_all_runs_where_there_are_fewer() -> None:
     top = top_agreement(MEANS, ORDER, 10)
     assert (top.k, top.overlap) == (6, 1)
-    assert top.tau == top.tau_union == correlations(MEANS, ORDER, 0.9)["tau"]
+    assert top.tau == top.tau_union == correlations(MEANS, 0.9)["tau"]
     assert np.isnan(top_agreement(MEANS[:, :1], ORDER[:1], 10).tau)
 
 

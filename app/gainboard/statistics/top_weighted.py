@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gainboard.statistics.draws import Floats, Indices
+from gainboard.statistics.draws import Floats
 from gainboard.statistics.means import round_means, tied_pairs
 from gainboard.statistics.pairs import pair_indices, pair_pieces
 
@@ -30,8 +30,7 @@ def tau_ap_matrix(means: Floats, ties: Literal["b"] | None = None) -> Floats:
     tau = (agreement + untied) / np.where(below_first > 0, below_first, np.nan) - 1
     if ties == "b":
         return (tau + tau.T) / 2
-    has_ties = tied_pairs(means) > 0
-    tau[has_ties | has_ties[:, np.newaxis]] = np.nan
+    tau[_ties_in_either(means)] = np.nan
     return tau
 
 
@@ -58,15 +57,15 @@ def _above(means: Floats) -> NDArray[np.float64]:
     return np.array(places, dtype=np.float64).reshape(means.shape)
 
 
-def rbo_matrix(means: Floats, tie_order: Indices, p: float = 0.9) -> Floats:
+def rbo_matrix(means: Floats, p: float = 0.9) -> Floats:
     """Return extrapolated rank-biased overlap of full rankings (Webber et al., TOIS 28(4), 2010): symmetric.
 
-    `tie_order` intp [runs] gives the order in which tied runs are listed, lowest first (the rank of each run's name
-    among the names). The smaller `p` (0 < p < 1), the less the lower ranks count. Results are in 0 .. 1.
+    The smaller `p` (0 < p < 1), the less the lower ranks count. Results are in 0 .. 1. It is NaN if either metric has
+    ties: any order of the tied runs would give another value.
     """
+    means = round_means(means)
     metrics, runs = means.shape
-    order = np.lexsort((np.broadcast_to(tie_order, means.shape), -round_means(means)), axis=1)
-    place = np.argsort(order, axis=1)
+    place = np.argsort(np.argsort(-means, axis=1), axis=1)
     depths = np.arange(1, runs + 1)
     # A run counts at every depth from the lower of its two ranks on, so its contribution is a sum over these depths.
     tail = np.cumsum((p**depths / depths)[::-1])[::-1]
@@ -75,4 +74,11 @@ def rbo_matrix(means: Floats, tie_order: Indices, p: float = 0.9) -> Floats:
         # Identical rankings give exactly 1. The result is mirrored, so that both triangles have equal bits.
         lost = (tail[place[one]] - tail[np.maximum(place[one], place[one:])]).sum(axis=1)
         overlap[one, one:] = overlap[one:, one] = 1 - (1 - p) / p * lost
+    overlap[_ties_in_either(means)] = np.nan
     return overlap
+
+
+def _ties_in_either(means: Floats) -> NDArray[np.bool_]:
+    """Return whether row or column has ties, bool [metrics, metrics]."""
+    has_ties = tied_pairs(means) > 0
+    return has_ties | has_ties[:, np.newaxis]

@@ -27,15 +27,15 @@ class TopAgreement(NamedTuple):
     union: Indices
 
 
-def correlations(means: Floats, name_order: Indices, p: float) -> dict[str, float]:
+def correlations(means: Floats, p: float) -> dict[str, float]:
     """Return tau-b, tau_ap (b) and RBO of two rankings, from `means` float64 [2, runs] without NaN.
 
-    NaN where a coefficient is undefined, because one of them ties all runs. `name_order` breaks ties for RBO.
+    NaN where a coefficient is undefined: the taus if one ranking ties all runs, RBO if one ties any.
     """
     return {
         "tau": float(kendall_matrix(means)[0, 1]),
         "tau_ap": float(tau_ap_matrix(means, "b")[0, 1]),
-        "rbo": float(rbo_matrix(means, name_order, p)[0, 1]),
+        "rbo": float(rbo_matrix(means, p)[0, 1]),
     }
 
 

@@ -177,8 +177,7 @@ class RankCorrelation(Analysis):
             return spearman_matrix(means)
         if name == "tau_ap":
             return tau_ap_matrix(means, self.tau_ap_ties)
-        names = [run.name for run in self.matrices.runs]
-        return rbo_matrix(means, np.argsort(np.argsort(np.array(names))), self.p)
+        return rbo_matrix(means, self.p)
 
     def _swops(self, means: Floats, names: Sequence[str]) -> dict[str, Any]:
         assert self.against is not None

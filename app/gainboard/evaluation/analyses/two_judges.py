@@ -19,6 +19,7 @@ from gainboard.statistics.judges import (
     retrieval_agreement,
     spread_of_differences,
 )
+from gainboard.statistics.means import tied_pairs
 from gainboard.statistics.multiple_comparisons import holm
 from gainboard.statistics.two_rankings import correlations, rank_changes, top_agreement
 
@@ -38,6 +39,7 @@ WHY: Mapping[str, str] = {
     "bias_at_level": "the reference gives this level to no common pair",
     "tau": "all runs are tied under one of the sets",
     "tau_ap": "all runs are tied under one of the sets",
+    "rbo": "runs are tied under one of the sets, and each order of them would give another value",
 }
 """The reason why a statistic is undefined, by its name."""
 
@@ -169,8 +171,8 @@ def described_ranking(found: Arrays, runs: Sequence[str], settings: RankSettings
     return {
         **head,
         "correlations": {
-            name: {"value": value, "reason": None if value == value else WHY["tau"]}
-            for name, value in correlations(means, name_order, settings.p).items()
+            name: {"value": value, "reason": None if value == value else _why_undefined(name, means)}
+            for name, value in correlations(means, settings.p).items()
         },
         "top": {
             "k": top.k,
@@ -186,6 +188,14 @@ def described_ranking(found: Arrays, runs: Sequence[str], settings: RankSettings
         "differences": _differences(means),
         "runs": rows,
     }
+
+
+def _why_undefined(name: str, means: Floats) -> str:
+    """Return why a coefficient of the rankings by these means [2, runs] is undefined, with the tied pairs for RBO."""
+    if name != "rbo":
+        return WHY[name]
+    reference, own = tied_pairs(means).tolist()
+    return f"{WHY[name]}. Tied pairs of runs: {reference} under the reference, {own} under the set"
 
 
 def _largest(rows: Sequence[dict[str, Any]], sign: int) -> dict[str, Any] | None:

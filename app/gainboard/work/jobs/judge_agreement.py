@@ -39,7 +39,7 @@ class JudgeAgreementParams(MetricsParams):
     (`pairs=common`) or over all that each set judges (`pairs=all`). `rise` is the number of ranks that a run gains
     under the set. `flagged` names runs that were built with the model that judges: their mean rise is compared with
     that of the others. Pairs of runs are in the classes of Moffat, Scholer and Thomas (ADCS 2012), by paired t-tests,
-    uncorrected and with Holm's correction. An undefined value is null, with the reason.
+    uncorrected and with Holm's correction. An undefined value is null, with the reason: so is RBO where runs are tied.
     """
 
     sets: Annotated[list[Judgments | SetVersion], Field(min_length=1, max_length=MOST_SETS)] = Field(
@@ -228,7 +228,12 @@ def _rankings(result: Result) -> Table:
         *(Column(each, digits=2, group="mean rise") for each in ("flagged", "others")),
     )
     caption = f"Rankings of runs under each set and {_reference(result)}, over {_scored(result)}."
-    return Table("rankings", caption, columns, rows)
+    notes = [
+        f"{name}, {metric['metric']}: RBO is undefined. {reason[0].upper()}{reason[1:]}."
+        for name, metric in _compared(result)
+        if (reason := metric["correlations"]["rbo"]["reason"])
+    ]
+    return Table("rankings", caption, columns, rows, notes=notes)
 
 
 def _scored(result: Result) -> str:
@@ -325,6 +330,7 @@ def _panel(metric: Mapping[str, Any]) -> Panel:
 JUDGE_AGREEMENT = enter(
     JobKind(
         name="judge-agreement",
+        changes=1,  # rank-biased overlap is null where there are ties
         params=JudgeAgreementParams,
         analysis=_analysis,
         tables=tables,

@@ -33,12 +33,17 @@ NAMES = {
     "rbo": "rank-biased overlap",
 }
 
+NEED_ORDER = ("tau_ap", "rbo")
+"""The coefficients that are undefined where there are ties."""
+
 
 class CorrelationParams(Params):
     """Correlation of the rankings of runs by mean score, between all metrics (often the same metric under several gain
-    settings). Means are rounded to 12 decimals, and equal means are ties. `against` adds the swops: pairs of runs that
-    a metric orders otherwise than that one. `sweep` adds the curve of a parameter, and `accuracy` the bootstrap
-    standard error of each tau over topics (Sakai, SIGIR 2006).
+    settings). Means are rounded to 12 decimals, and equal means are ties; `ties` counts the tied pairs of each metric.
+    AP correlation and rank-biased overlap are null between rankings of which one has ties, because each order of the
+    tied runs would give another value; `tau_ap_ties` is a form of the former for ties. `against` adds the swops: pairs
+    of runs that a metric orders otherwise than that one. `sweep` adds the curve of a parameter, and `accuracy` the
+    bootstrap standard error of each tau over topics (Sakai, SIGIR 2006).
 
     A metric may name a published qrels version, `{"metric": "P@10", "qrels": 1}`, and is then called `P@10 (qrels 1)`.
     It may also name another judgment set, `{"metric": "P@10", "judgments": "second"}`. This answers how similar the
@@ -51,7 +56,8 @@ class CorrelationParams(Params):
         examples=[["AP", "Q", "nDCG@10"]],
     )
     coefficients: Annotated[list[Coefficient], Field(min_length=1, max_length=len(NAMES))] = Field(
-        ["kendall", "spearman"], description="Coefficients to compute; for tau_ap, the row is the reference"
+        ["kendall", "spearman"],
+        description="Coefficients to compute; for tau_ap, the row is the reference. rbo is undefined if there are ties",
     )
     against: Entry | None = Field(None, description="The metric against which swops are listed")
     sweep: AskedSweep | None = Field(None, description="A parameter of one metric to vary")
@@ -132,7 +138,22 @@ def _matrix(result: Result, name: str) -> Table:
     rows = [(label, *values) for label, values in zip(labels, result["coefficients"][name], strict=True)]
     columns = (Column("metric"), *(Column(label, digits=4) for label in labels))
     caption = f"{NAMES[name]} between the rankings of {len(result['runs'])} runs."
-    return Table(_slug(name), caption, columns, rows)
+    return Table(_slug(name), caption, columns, rows, notes=_ties(result, name))
+
+
+def _ties(result: Result, name: str) -> list[str]:
+    """Return why a coefficient of rankings without ties is undefined, and under which metrics; else nothing."""
+    coefficients, tied = result["coefficients"][name], result["ties"]
+    place = {label: row for row, label in enumerate(result["metrics"])}
+    lacking = [
+        f"{label} ({count})"
+        for label, count in tied.items()
+        if count and coefficients[place[label]][place[label]] is None
+    ]
+    if name not in NEED_ORDER or not lacking:
+        return []
+    why = "Each order of tied runs would give another value, so it is undefined where a metric ties runs"
+    return [f"{why}. Tied pairs: {', '.join(lacking)}."]
 
 
 def _slug(name: str) -> str:
@@ -254,7 +275,7 @@ def _sweep_curves(result: Result) -> Figure:
 RANK_CORRELATION = enter(
     JobKind(
         name="rank-correlation",
-        changes=1,  # near-duplicates are named
+        changes=2,  # near-duplicates are named; rank-biased overlap is null where there are ties
         params=CorrelationParams,
         analysis=_analysis,
         tables=tables,
