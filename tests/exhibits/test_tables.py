@@ -10,7 +10,20 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from gainboard.exhibits import Cell, Column, Marked, Share, Table, as_csv, csv_line
+from gainboard.cli.printing import format_table
+from gainboard.exhibits import (
+    Cell,
+    Column,
+    Level,
+    Marked,
+    Share,
+    Table,
+    as_csv,
+    as_latex,
+    bounded_levels,
+    csv_line,
+    table_as_json,
+)
 
 
 def table(*rows: Sequence[Cell], mark: str = "", second_mark: str = "") -> Table:
@@ -91,3 +104,24 @@ def test_a_table_refuses_what_does_not_fit() -> None:
         Table("a/b", "", [Column("a")], [])
     with pytest.raises(ValueError, match="only one column"):
         Table("t", "", [Column("a", section=True), Column("b", section=True)], [])
+
+
+def test_a_level_that_no_resample_reaches_is_a_number_in_csv_and_a_bound_in_print() -> None:
+    rows = [(Level(0.0, 1000),), (Level(0.0, 5000),), (Level(0.002, 1000),), (Level(0.0, None),)]
+    levels = Table("levels", "Levels.", [Column("asl", digits=4)], rows)
+    assert as_csv(levels).splitlines() == ["asl", "0.0", "0.0", "0.002", "0.0"]
+    printed = [line.removesuffix(r" \\") for line in as_latex(levels).splitlines()]
+    assert [line for line in printed if line in ("$< 0.001$", "$< 0.0002$", "0.0020", "0.0000")] == [
+        "$< 0.001$",
+        "$< 0.0002$",
+        "0.0020",
+        "0.0000",
+    ]
+    assert [line.strip() for line in format_table(levels).splitlines()[1:]] == [
+        "< 0.001",
+        "< 0.0002",
+        "0.0020",
+        "0.0000",
+    ]
+    assert table_as_json(levels)["rows"] == [[0.0], [0.0], [0.002], [0.0]]
+    assert bounded_levels([0.0, 0.5], [100_000, 100_000]) == ["< 0.00001", 0.5]

@@ -27,6 +27,7 @@ from gainboard.cli.printing import (
 from gainboard.cli.progress import ProgressLine
 from gainboard.cli.result_files import JobOrReport, exhibits_of, write_files
 from gainboard.errors import BadSetting
+from gainboard.exhibits import bounded_levels
 
 ID_LENGTH = 64
 SHORT = 12
@@ -241,7 +242,9 @@ def show_result(work: JobOrReport, parsed: argparse.Namespace) -> None:
 
 
 def _print_table(work: JobOrReport, name: str | None) -> None:
-    columns = work.table(name).columns()
+    columns: dict[str, Sequence[Any]] = dict(work.table(name).columns())
+    if columns.keys() >= {"asl", "resamples"}:
+        columns["asl"] = bounded_levels(columns["asl"], columns["resamples"])
     print(format_rows(list(columns), list(zip(*columns.values(), strict=True))), end="")
     tables, figures = exhibits_of(work)
     chosen = name or next(iter(tables))

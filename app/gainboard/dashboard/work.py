@@ -27,6 +27,7 @@ from gainboard.errors import GainboardError, NotFound
 from gainboard.evaluation.judgment_sets import list_sets
 from gainboard.evaluation.scoring import Question, bind
 from gainboard.evaluation.workspace import Workspace
+from gainboard.exhibits import bounded_levels
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.store.records import OFFICIAL
 from gainboard.work import orders, outlines
@@ -258,6 +259,10 @@ def _table(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> 
         return None
     lines = csv.reader(_lines(piece.decode() for piece in read_file(workspace, file)))
     header, *rows = islice(lines, MOST_ROWS + 2)
+    if {"asl", "resamples"} <= set(header):
+        level, drawn = header.index("asl"), header.index("resamples")
+        printed = bounded_levels([float(row[level]) for row in rows], [int(row[drawn]) for row in rows])
+        rows = [[*row[:level], str(asl), *row[level + 1 :]] for row, asl in zip(rows, printed, strict=True)]
     return ShownTable(named["caption"], header, [[_rounded(cell) for cell in row] for row in rows])
 
 

@@ -4,7 +4,7 @@ from gainboard.exhibits.csv import as_csv, csv_line, csv_pieces, csv_text
 from gainboard.exhibits.figures import Axis, Figure, HeatMap, Panel, Reference, Series
 from gainboard.exhibits.latex import as_latex
 from gainboard.exhibits.svg import as_svg
-from gainboard.exhibits.tables import Cell, Column, Level, LongTable, Marked, Share, Table, Value
+from gainboard.exhibits.tables import Cell, Column, Level, LongTable, Marked, Share, Table, Value, bounded_levels
 from gainboard.exhibits.values import figure_as_json, table_as_json
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "as_csv",
     "as_latex",
     "as_svg",
+    "bounded_levels",
     "csv_line",
     "csv_pieces",
     "csv_text",

@@ -47,6 +47,11 @@ class Level:
         return f"< {1 / self.resamples:.{len(str(self.resamples))}f}".rstrip("0")
 
 
+def bounded_levels(levels: Sequence[float], resamples: Sequence[int]) -> list[str | float]:
+    """Return levels as they are printed where their numbers of resamples stand beside them, as in CSV."""
+    return [Level(asl, drawn).bound or asl for asl, drawn in zip(levels, resamples, strict=True)]
+
+
 Value = str | int | float | Share | Level | None
 """The content of a cell. None and NaN both mean undefined: an empty cell in CSV, a dash in print."""
 
