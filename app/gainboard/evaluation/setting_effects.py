@@ -20,7 +20,7 @@ from gainboard.statistics.pairs import pair_count
 from gainboard.statistics.top_weighted import tau_ap_matrix
 
 MOST_PAIRS = 100_000
-"""The most pairs of runs that are listed while somebody waits: those of 447 runs, some 20 milliseconds."""
+"""The most pairs of runs that are listed while somebody waits: those of 447 runs, some 25 milliseconds."""
 
 
 @dataclass(frozen=True)
