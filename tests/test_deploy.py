@@ -20,8 +20,9 @@ from gainboard.store.schema import migrate
 from tests.api.laboratory import SHORT, Laboratory
 from tests.conftest import ADMIN, Service, serving
 from tests.jobs.servers import fleet_worker, server
+from tests.nginx import NGINX
 from tests.outside import ROOT
-from tests.test_nginx import NGINX, OPENSSL, Proxy, certificate
+from tests.test_nginx import OPENSSL, Proxy, certificate
 from tests.waiting import until
 
 DEPLOY = ROOT / "deploy"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import socket
@@ -19,14 +18,15 @@ import httpx
 import pytest
 
 from gainboard.settings import Settings
+from tests import nginx
 from tests.api.campaign import RUN, Campaign
 from tests.api.laboratory import LONG, Laboratory
 from tests.conftest import ADMIN, Service, new_settings, serving
+from tests.nginx import NGINX, free_port
 from tests.outside import ROOT
 from tests.waiting import until
 
 CONFIGURATION = ROOT / "deploy/nginx.conf"
-NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 OPENSSL = shutil.which("openssl")
 NAME = "gainboard.example"
 
@@ -34,11 +34,6 @@ pytestmark = [
     pytest.mark.outer,
     pytest.mark.skipif(NGINX is None or OPENSSL is None, reason="no nginx or no openssl: install them"),
 ]
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def _substituted(text: str, changes: dict[str, str]) -> str:
@@ -55,10 +50,10 @@ class Proxy:
         self.service, self.folder = service, folder
         for file in certificate.glob("*.pem"):
             shutil.copy(file, folder)
-        self.plain, self.port = _free_port(), _free_port()
+        self.plain, self.port = free_port(), free_port()
         self.trust = ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
         self._clients = ExitStack()
-        site = _substituted(
+        self._site = _substituted(
             CONFIGURATION.read_text(encoding="utf-8"),
             {
                 "    listen [::]:80;\n": "",
@@ -70,36 +65,12 @@ class Proxy:
                 **changes,
             },
         )
-        (folder / "site.conf").write_text(site, encoding="utf-8")
-        temporary = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        user = "user root;" if os.geteuid() == 0 else ""  # another user could not enter pytest's folder
-        (folder / "nginx.conf").write_text(
-            f"{user} daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;\n"
-            "events { worker_connections 256; }\nhttp {\naccess_log off;\n"
-            + "".join(f"{each}_temp_path {folder}/{each};\n" for each in temporary)
-            + f"include {folder}/site.conf;\n}}\n",
-            encoding="utf-8",
-        )
 
     @contextmanager
     def running(self) -> Iterator[Proxy]:
         """Run nginx until the end of the block."""
-        assert NGINX is not None
-        command = [NGINX, "-p", str(self.folder), "-e", f"{self.folder}/error.log", "-c", f"{self.folder}/nginx.conf"]
-        process = subprocess.Popen(command)
-        try:
-            until(lambda: process.poll() is not None or self.listens())
-            assert process.poll() is None, (self.folder / "error.log").read_text(encoding="utf-8")
-            with self._clients:
-                yield self
-        finally:
-            process.terminate()
-            process.wait(30)
-
-    def listens(self) -> bool:
-        """Whether nginx takes connections."""
-        with socket.socket() as tried:
-            return tried.connect_ex(("127.0.0.1", self.port)) == 0
+        with nginx.running(self.folder, self._site, self.port), self._clients:
+            yield self
 
     def client(self, **headers: str) -> httpx.Client:
         """A client of the service behind nginx, as an organiser."""
@@ -303,7 +274,7 @@ def test_what_a_client_claims_about_itself_ends_at_nginx(certificate: Path, prox
 
 
 def test_without_the_service_the_answer_is_a_problem_document(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
-    nobody: Any = type("Nobody", (), {"url": f"http://127.0.0.1:{_free_port()}"})
+    nobody: Any = type("Nobody", (), {"url": f"http://127.0.0.1:{free_port()}"})
     with Proxy(nobody, certificate, tmp_path).running() as to_nobody:
         answer = to_nobody.client().get("/healthz")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from starlette.routing import BaseRoute
+from starlette.routing import Route as StarletteRoute
 
 from tests.conftest import description
 
@@ -116,6 +118,16 @@ def every_route(*methods: str) -> list[Route]:
         for method, operation in operations.items()
         if not methods or method.upper() in methods
     ]
+
+
+def operations(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
+    """Yield the method and the path of every route of an application or a router, described or not."""
+    for route in routes:
+        if router := getattr(route, "original_router", None):
+            yield from operations(router.routes)
+        else:
+            assert isinstance(route, StarletteRoute), f"{route} may have operations of its own: look at them here"
+            yield from ((method, route.path_format) for method in (route.methods or set()) - {"HEAD"})
 
 
 def seen(answer: httpx.Response, names: Mapping[str, str] | None = None) -> tuple[int, str, dict[str, str]]:

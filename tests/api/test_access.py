@@ -6,15 +6,13 @@ A new operation fails until it has a row in `TABLE`, and in `UNPUBLISHED` if it 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
-from starlette.routing import BaseRoute
-from starlette.routing import Route as StarletteRoute
 
 from gainboard.dashboard import assets
 from gainboard.dashboard.installing import PAGES
@@ -23,7 +21,7 @@ from gainboard.main import create_app
 from gainboard.store.database import Database
 from tests.api.campaign import Campaign, judged, refused, run_text
 from tests.api.laboratory import LONG, REPORT, SHORT, qrels_text, rotated
-from tests.api.routes import BODIES, Route, every_route, seen
+from tests.api.routes import BODIES, Route, every_route, operations, seen
 from tests.conftest import Service
 from tests.waiting import over
 
@@ -432,18 +430,9 @@ def _may_name_a_set(route: Route) -> bool:
 
 def test_the_application_has_no_operation_that_is_not_described() -> None:
     described = {(route.method, route.path) for route in every_route()}
-    every = set(_operations(create_app(Workspace(Database("sqlite://"))).routes))
-    pages = {each for module in (assets, *PAGES) for each in _operations(module.router.routes)}
+    every = set(operations(create_app(Workspace(Database("sqlite://"))).routes))
+    pages = {each for module in (assets, *PAGES) for each in operations(module.router.routes)}
     assert every - (pages - described) == described | {("GET", "/openapi.json")}
-
-
-def _operations(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
-    for route in routes:
-        if router := getattr(route, "original_router", None):
-            yield from _operations(router.routes)
-        else:
-            assert isinstance(route, StarletteRoute), f"{route} may have operations of its own: look at them here"
-            yield from ((method, route.path_format) for method in (route.methods or set()) - {"HEAD"})
 
 
 def test_methods_that_are_not_described_are_not_allowed(shared: Service) -> None:

@@ -15,7 +15,7 @@ from gainboard.api.middleware import ASIDE_FROM_BYTES, Conditional
 from tests.api.campaign import QRELS, RUN, Campaign, judged, refused
 from tests.conftest import Service
 
-VARY = "Authorization, Accept, Accept-Encoding"
+VARY = "Accept, Accept-Encoding, Authorization"
 PATHS = ["", "/runs", "/runs/tag", "/qrels", "/qrels/1", "/scores", "/leaderboard", "/pool", "/tokens"]
 
 

@@ -74,7 +74,7 @@ def test_events_are_as_described(shared: Service) -> None:
 def test_events_come_as_they_happen_and_nobody_keeps_them(still: Laboratory) -> None:
     url = still.ask(metrics=["AP"], trials=21).headers["location"]
     with still.organiser.stream("GET", f"{url}/events", headers={"Accept-Encoding": "gzip"}) as answer:
-        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["cache-control"] == "private, no-store"
         assert not {"etag", "content-encoding", "content-length"} & answer.headers.keys()
         events = _events(answer)
         assert next(events)["state"] == "queued"

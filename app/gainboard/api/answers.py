@@ -47,9 +47,3 @@ def _takes_gzip(accepted: str) -> bool:
     weights = {coding.lower(): weight for coding, weight in _CODING.findall(accepted)}
     weight = weights.get("gzip", weights.get("*"))  # `*` stands only for the encodings that the header does not name
     return weight is not None and (weight or "1").strip("0.") != ""
-
-
-def cache_control(request: Headers, status: int) -> str:
-    """Return who may cache the answer: anyone for some seconds if no token was needed, else only the client."""
-    private = "authorization" in request or status >= 400
-    return "private, no-cache" if private else "public, max-age=5"

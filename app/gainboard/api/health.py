@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from gainboard import compiled
+from gainboard.api.caching import NEVER
 from gainboard.api.dependencies import EngineDep, WorkspaceDep
 from gainboard.api.models.health import Door, Health, Ready
 from gainboard.api.problems import documented
@@ -22,7 +23,7 @@ def read_root() -> Door:
 @router.get("/healthz")
 def read_health(response: Response) -> Health:
     """Return that the process answers."""
-    response.headers["Cache-Control"] = "no-store"
+    response.headers["Cache-Control"] = NEVER
     return Health()
 
 
@@ -30,7 +31,7 @@ def read_health(response: Response) -> Health:
 def read_readiness(workspace: WorkspaceDep, engine: EngineDep, response: Response) -> Ready:
     """Return whether the database answers too; the status is 503 if it does not."""
     workspace.database.ping()
-    response.headers["Cache-Control"] = "no-store"
+    response.headers["Cache-Control"] = NEVER
     with workspace.database.reading() as tx:
         alive = fleet.living_workers(tx)
     return Ready(

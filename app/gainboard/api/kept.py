@@ -11,7 +11,7 @@ from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gainboard.api.answers import OF_THE_BODY, cache_control, has_already, takes_gzip
+from gainboard.api.answers import OF_THE_BODY, has_already, takes_gzip
 from gainboard.api.dependencies import as_sent
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import GainboardError
@@ -49,7 +49,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """A successful answer: the encoded body, and headers. Cache-Control is set again for each client."""
+    """A successful answer: the encoded body, and headers; who may keep it is decided again for each client."""
 
     origin: Origin
     route: Any
@@ -62,12 +62,7 @@ class KeptAnswer:
     async def send(self, method: str, request: Headers, send: Send) -> None:
         """Send the answer, or a 304 if the client has it already."""
         unchanged = has_already(request, self.etag)
-        control = cache_control(request, 200).encode()
-        headers = [
-            (name, control if name == b"cache-control" else value)
-            for name, value in self.headers
-            if not (unchanged and name in _OF_THE_BODY)
-        ]
+        headers = [each for each in self.headers if not (unchanged and each[0] in _OF_THE_BODY)]
         await send({"type": "http.response.start", "status": 304 if unchanged else 200, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if unchanged or method == "HEAD" else self.body})
 

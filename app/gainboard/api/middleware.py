@@ -16,7 +16,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.api.access_log import AccessLog
-from gainboard.api.answers import OF_THE_BODY, cache_control, has_already, takes_gzip
+from gainboard.api.answers import OF_THE_BODY, has_already, takes_gzip
+from gainboard.api.caching import is_of_api, set_caching
 from gainboard.api.dependencies import sender_of
 from gainboard.api.kept import RawHeaders, note_sent
 from gainboard.api.problems import problem
@@ -80,6 +81,7 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                set_caching(scope, message)
                 if self._telemetry:
                     self._telemetry.note(scope, status, time.perf_counter() - began)
                 message["headers"] = [*_protected(message["headers"]), (b"x-request-id", request_id.encode())]
@@ -162,11 +164,6 @@ class BoundedAddress:
         await app(scope, receive, send)
 
 
-def _is_of_api(scope: Scope) -> bool:
-    path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", "")).startswith("/v1/")
-
-
 class BoundedBody:
     """A middleware that refuses large bodies, and those of senders without a token before it reads them.
 
@@ -188,7 +185,7 @@ class BoundedBody:
         if declared.isdecimal() and int(declared) > JSON_BYTES:
             await problem(refusal)(scope, receive, send)
             return
-        read, is_known = 0, scope["method"] not in CHANGING or not _is_of_api(scope)
+        read, is_known = 0, scope["method"] not in CHANGING or not is_of_api(scope)
 
         async def bounded() -> Message:
             nonlocal read, is_known
@@ -255,10 +252,7 @@ class _Answer:
     async def _begin(self, message: Message) -> None:
         self._start = message
         headers = MutableHeaders(scope=message)
-        if are_events := headers.get("content-type", "").startswith("text/event-stream"):
-            headers["Cache-Control"] = "no-store"
-        headers.setdefault("Vary", "Authorization, Accept, Accept-Encoding")
-        headers.setdefault("Cache-Control", cache_control(self._request, message["status"]))
+        are_events = headers.get("content-type", "").startswith("text/event-stream")
         conditional = self._method in ("GET", "HEAD") and message["status"] == 200 and not are_events
         self._streams = not conditional or "etag" in headers
         if not self._streams:

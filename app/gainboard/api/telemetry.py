@@ -8,6 +8,7 @@ from typing import Annotated, get_args
 from fastapi import APIRouter, Depends, Request, Response
 from starlette.types import Scope
 
+from gainboard.api.caching import NEVER
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.problems import documented
 from gainboard.api.readers import Readers
@@ -125,5 +126,5 @@ def read_telemetry(request: Request, workspace: WorkspaceDep, allowed: Annotated
     readers: Readers = request.app.state.readers
     telemetry.note_now(gainboard_readers=readers.most, gainboard_readers_busy=readers.busy)
     return Response(
-        generate_latest(telemetry.registry), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"}
+        generate_latest(telemetry.registry), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": NEVER}
     )

@@ -13,6 +13,7 @@ from fastapi.sse import ServerSentEvent
 from starlette.requests import ClientDisconnect
 
 from gainboard.api.answers import address, answer
+from gainboard.api.caching import PRIVATE
 from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep
 from gainboard.api.models.answers import Model
 from gainboard.errors import Refused, Unavailable
@@ -157,7 +158,7 @@ class WorkAnswers(Generic[W]):
 def _wait_headers(*, is_over: bool) -> dict[str, str]:
     """Return the headers of an answer about a job or report for requests that repeat."""
     # A shared cache would answer waiting clients at once, again and again, so an unfinished state is never cached.
-    return {} if is_over else {"Retry_After": "1", "Cache_Control": "private, no-cache"}
+    return {} if is_over else {"Retry_After": "1", "Cache_Control": PRIVATE}
 
 
 def documented_events(noun: str, schema: str) -> dict[int, dict[str, Any]]:

@@ -119,8 +119,6 @@ def page(request: Request, visitor: Visitor, template: str, look: Look, **values
     headers = {
         "Content-Security-Policy": POLICY.format(style=look.style, frames=frames),
         "Cross-Origin-Opener-Policy": "same-origin",
-        "Cache-Control": "private, no-cache",
-        "Vary": "Accept, Accept-Encoding, Cookie",
         **look.headers,
     }
     return Response(content, look.status, headers, "text/html")

@@ -62,4 +62,5 @@ def end(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: Op
         sign_out(workspace, visitor.session.secret)
     answer = RedirectResponse(address(request, "/"), 303)
     take_cookie(request, answer)
+    answer.headers["Clear-Site-Data"] = '"cache"'  # the next person at this browser finds nothing of this session
     return answer

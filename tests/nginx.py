@@ -1,0 +1,50 @@
+"""A real nginx of a test's own, with the site that the test gives."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.waiting import until
+
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+def free_port() -> int:
+    """A port of this machine that nobody uses."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def running(folder: Path, site: str, port: int) -> Iterator[None]:
+    """Run nginx with this part of its configuration until the end of the block. It listens on the port."""
+    assert NGINX is not None
+    temporary = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    user = "user root;" if os.geteuid() == 0 else ""  # another user could not enter pytest's folder
+    (folder / "site.conf").write_text(site, encoding="utf-8")
+    (folder / "nginx.conf").write_text(
+        f"{user} daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;\n"
+        "events { worker_connections 256; }\nhttp {\naccess_log off;\n"
+        + "".join(f"{each}_temp_path {folder}/{each};\n" for each in temporary)
+        + f"include {folder}/site.conf;\n}}\n",
+        encoding="utf-8",
+    )
+    process = subprocess.Popen([NGINX, "-p", str(folder), "-e", f"{folder}/error.log", "-c", f"{folder}/nginx.conf"])
+    try:
+        until(lambda: process.poll() is not None or _listens(port))
+        assert process.poll() is None, (folder / "error.log").read_text(encoding="utf-8")
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0

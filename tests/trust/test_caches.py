@@ -1,0 +1,192 @@
+"""Who may keep an answer: every route of the application, asked by a session, with a token, and by nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gainboard.dashboard import assets
+from gainboard.dashboard.installing import PAGES
+from tests import nginx
+from tests.api.laboratory import Laboratory, qrels_text
+from tests.api.routes import operations
+from tests.conftest import ADMIN, Service
+from tests.dashboard.test_signing_in import Person
+from tests.waiting import over
+
+ABSENT = "absent"
+EXHIBITS = ("table", "figure")
+ACCEPTS = ("text/html", "application/json", "text/csv")
+QUERIES = {
+    **dict.fromkeys(("{collection}/compare", "/compare.{form}"), "?run=run-0&run=run-1"),
+    "/rankings.json": "?topic=1",
+}
+"""What some addresses need to be answered."""
+SHARED = ("/", "/problems/{slug}")
+"""Addresses of pages at which programs get JSON."""
+CACHE = """
+proxy_cache_path {folder}/cache keys_zone=shared:1m;
+server {{
+    listen 127.0.0.1:{port};
+    location / {{
+        proxy_pass {url};
+        proxy_cache shared;
+        add_header X-Cache $upstream_cache_status always;
+    }}
+}}
+"""
+"""A cache as people put it in front of any service, without thinking of this one."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A method and a path, and whether it is a page's."""
+
+    method: str
+    path: str
+    is_page: bool
+
+    def filled(self, values: Mapping[str, str]) -> str:
+        """The address, of something absent where the operation would change what there is."""
+        known = values if self.method == "GET" else {}
+        path = re.sub(r"\{(\w+)(?::\w+)?\}", lambda found: known.get(found[1], ABSENT), self.path)
+        return path + next((query for end, query in QUERIES.items() if self.path.endswith(end)), "")
+
+
+class Campaign(Laboratory):
+    """A campaign with all that an address can name, and somebody signed in as its organiser."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(service)
+        assert self.organiser.put(f"{self.path}/topic-groups/half", json=["1"]).is_success
+        matrix = "run,1,2\nrun-0,0.5,1\n"
+        assert self.organiser.put(f"{self.path}/score-matrices/nuggets", content=matrix).is_success
+        job = self.finished(self.ask("bootstrap-sensitivity", metrics=["AP"], resamples=20))
+        report = over(self.organiser, self.report().headers["location"])
+        token = self.organiser.post(f"{self.path}/tokens", json={"role": "reader"}).json()
+        instance = service.organiser.post("/v1/tokens", json={}).json()
+        self.draft(qrels_text(shift=1))
+        self.person = Person(service)
+        assert self.person.sign_in(ADMIN).status_code == 303
+        self.values = {
+            **{"collection": self.name, "run": "run-0", "topic": "1", "team": "team-0", "version": "1", "form": "json"},
+            **{"judgments": "official", "group": "half", "matrix": "nuggets", "name": "nDCG", "slug": "not-found"},
+            **{"job": job["id"], "report": report["id"], "noun": "job", "kind": "stability", "token": token["id"]},
+        }
+        self.values_at = {
+            "/judgments/{version}": {"version": "2"},
+            "/v1/tokens/{token}": {"token": instance["id"]},
+            **{f"jobs/{{job}}/{each}s/{{{each}}}": {each: job[f"{each}s"][0]["name"]} for each in EXHIBITS},
+            **{f"reports/{{report}}/{each}s/{{{each}}}": {each: report[f"{each}s"][0]["name"]} for each in EXHIBITS},
+        }
+
+    def address(self, operation: Operation) -> str:
+        """The address of an operation."""
+        own = (values for part, values in self.values_at.items() if part in operation.path)
+        return operation.filled({**self.values, **next(own, {})})
+
+
+@pytest.fixture(scope="module")
+def campaign(shared: Service) -> Iterator[Campaign]:
+    campaign = Campaign(shared)
+    yield campaign
+    campaign.person.client.close()
+
+
+@pytest.fixture(scope="module")
+def every(shared: Service) -> list[Operation]:
+    """Every operation of the application but static files, which are the same for everybody."""
+    pages = {each for module in PAGES for each in operations(module.router.routes)}
+    static = set(operations(assets.router.routes))
+    found = sorted(set(operations(shared.application.routes)) - static)
+    return [Operation(*each, is_page=each in pages) for each in found]
+
+
+def _expected(operation: Operation, who: str, answer: httpx.Response) -> str:
+    media_type = answer.headers.get("content-type", "")
+    if media_type.startswith("text/event-stream") or operation.path in ("/healthz", "/readyz", "/metrics"):
+        return "private, no-cache" if answer.status_code >= 400 else "private, no-store"
+    if who == "session" and operation.is_page:  # the API reads no cookie: to it, a session is nobody
+        return "private, no-store" if media_type.startswith("text/html") else "private, no-cache"
+    may_be_kept = operation.method == "GET" and answer.status_code < 400 and who != "token"
+    return "public, max-age=5" if may_be_kept else "private, no-cache"
+
+
+@pytest.mark.parametrize("phase", ["hidden", "public"])
+def test_every_answer_says_who_may_keep_it(campaign: Campaign, every: list[Operation], phase: str) -> None:
+    campaign.change(policy={"phase": "released" if phase == "public" else "hidden"}, public=phase == "public")
+    clients = {"session": campaign.person.client, "token": campaign.organiser, "nobody": campaign.service.anonymous}
+    found, expected, successes = {}, {}, set()
+    for operation in every:
+        if operation.path == "/signout":
+            continue  # it has a test of its own, and would end this session
+        for who, client in clients.items():
+            for accept in ACCEPTS:
+                request = client.build_request(
+                    operation.method, campaign.address(operation), headers={"Accept": accept}
+                )
+                answer = client.send(request, stream=True)  # of events only the first line is needed
+                answer.close()
+                key = f"{who} {operation.method} {operation.path} {accept} {answer.status_code}"
+                vary = {each.strip() for each in answer.headers["vary"].split(",")}
+                found[key] = (answer.headers["cache-control"], vary)
+                reads = "Cookie" if operation.is_page or operation.path in SHARED else "Authorization"
+                expected[key] = (_expected(operation, who, answer), {"Accept", "Accept-Encoding", reads})
+                if answer.is_success:
+                    successes.add((operation, who))
+    assert found == expected
+    unseen = {each.path for each in every if each.method == "GET"} - {each.path for each, _ in successes}
+    assert not unseen or phase == "hidden", unseen
+
+
+def test_static_files_are_kept_by_everybody(campaign: Campaign) -> None:
+    address = assets.address_of("gainboard.css")
+    for client in (campaign.person.client, campaign.organiser, campaign.service.anonymous):
+        answer = client.get(address)
+        assert (answer.headers["cache-control"], answer.headers["vary"]) == (assets.FOREVER, "Accept-Encoding")
+        assert client.get(f"{address}.absent").headers["cache-control"].startswith("private")
+
+
+def test_an_answer_that_sets_the_cookie_is_kept_by_nobody(shared: Service) -> None:
+    person = Person(shared)
+    answer = person.sign_in(ADMIN)
+    assert "set-cookie" in answer.headers
+    assert answer.headers["cache-control"] == "private, no-store"
+    left = person.post("/signout", csrf=person.csrf)
+    assert (left.headers["cache-control"], left.headers["clear-site-data"]) == ("private, no-store", '"cache"')
+    person.client.close()
+
+
+@pytest.mark.skipif(nginx.NGINX is None, reason="no nginx: install it")
+def test_a_shared_cache_gives_nobody_what_an_organiser_has_seen(
+    campaign: Campaign, every: list[Operation], tmp_path: Path
+) -> None:
+    campaign.change(policy={"phase": "hidden"}, public=False)
+    port = nginx.free_port()
+    site = CACHE.format(folder=tmp_path, port=port, url=campaign.service.url)
+    cookies = dict(campaign.person.client.cookies)
+    addresses = [campaign.address(each) for each in every if each.method == "GET" and "events" not in each.path]
+    with nginx.running(tmp_path, site, port), httpx.Client(base_url=f"http://127.0.0.1:{port}") as cached:
+        for address in addresses:
+            for accept in ACCEPTS:
+                sent = {"Accept": accept}
+                as_session = {**sent, "Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
+                as_token = {**sent, "Authorization": f"Bearer {ADMIN}"}
+                for headers in (as_session, as_token, as_session):
+                    cached.get(address, headers=headers)
+                behind = cached.get(address, headers=sent)
+                direct = campaign.service.anonymous.get(address, headers=sent)
+                assert (behind.status_code, behind.is_error or behind.text) == (
+                    direct.status_code,
+                    direct.is_error or direct.text,
+                ), address
+                # What nobody was given is not what the organiser gets either.
+                again = cached.get(address, headers=as_token)
+                assert again.status_code == campaign.organiser.get(address, headers=sent).status_code, address
+        kept = [cached.get("/v1/metrics").headers["x-cache"] for _ in range(2)]
+    assert kept[1] == "HIT"  # so there is a cache
