@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from gainboard.api.answers import address, answer
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page, ShownWarning
@@ -42,7 +43,7 @@ from gainboard.evaluation.collections import TIMES, Described
 from gainboard.store.records import Collection, Phase
 from gainboard.work.jobs.rejudge import change_order
 
-router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented())
+router = APIRouter(prefix="/v1/collections", tags=["collections"], responses=documented(), route_class=JsonRoute)
 
 QUEUED = (
     "A job will change `order_by`. `Location` leads to the job; the collection keeps the old order until the job is "

@@ -6,13 +6,14 @@ from dataclasses import asdict
 
 from fastapi import APIRouter
 
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep
 from gainboard.api.models.design import AskedDesign, ShownDesign
 from gainboard.api.problems import documented
 from gainboard.errors import UnsupportedMediaType
 from gainboard.evaluation.design import DesignQuestion, design_topics, pool
 
-router = APIRouter(prefix="/v1", tags=["metrics"], responses=documented())
+router = APIRouter(prefix="/v1", tags=["metrics"], responses=documented(), route_class=JsonRoute)
 
 
 @router.post("/design", responses=documented(UnsupportedMediaType))

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from gainboard.api.asked_work import KindName, NewJob
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page
@@ -35,7 +36,7 @@ from gainboard.work.orders import launch
 from gainboard.work.seen import JOBS, JobsWanted, Seen, find_work
 from gainboard.work.seen import list_jobs as list_seen_jobs
 
-router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented())
+router = APIRouter(prefix="/v1", tags=["jobs"], responses=documented(), route_class=JsonRoute)
 
 ON_LAUNCH = (
     BadExpression,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.models.answers import Page
 from gainboard.api.models.judgment_sets import JudgmentSetChange, ShownJudgmentSet
@@ -15,7 +16,9 @@ from gainboard.errors import Conflict, Forbidden, JudgmentsHidden, UnsupportedMe
 from gainboard.evaluation import judgment_sets
 from gainboard.evaluation.judgment_sets import SeenSet
 
-router = APIRouter(prefix="/v1/collections/{collection}/judgments", tags=["qrels"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}/judgments", tags=["qrels"], responses=documented(), route_class=JsonRoute
+)
 
 SetName = Annotated[str, Path(alias="judgments", description="The name of the set")]
 

@@ -27,6 +27,7 @@ from gainboard.evaluation.principals import authenticate
 from gainboard.evaluation.workspace import Workspace
 
 JSON_BYTES = 1 << 20
+FORM_BYTES = 1 << 16
 ADDRESS_BYTES = 60 << 10
 STALLED_SECONDS: float = 30
 """Seconds without any byte of a body, after which its connection is closed."""
@@ -177,15 +178,15 @@ class BoundedBody:
         if scope["type"] != "http" or _UPLOAD.fullmatch(scope["path"].removeprefix(scope.get("root_path", ""))):
             await self.app(scope, receive, send)
             return
-        refusal = TooLarge(
-            f"The body is larger than {JSON_BYTES:,} bytes, the limit for JSON. Send less in one request."
-        )
+        is_form = not is_of_api(scope)
+        most, what = (FORM_BYTES, "forms") if is_form else (JSON_BYTES, "JSON")
+        refusal = TooLarge(f"The body is larger than {most:,} bytes, the limit for {what}. Send less in one request.")
         # A declared size is refused before anything is read. It may be wrong or missing, so bytes are counted, too.
         declared = Headers(scope=scope).get("content-length", "0")
-        if declared.isdecimal() and int(declared) > JSON_BYTES:
+        if declared.isdecimal() and int(declared) > most:
             await problem(refusal)(scope, receive, send)
             return
-        read, is_known = 0, scope["method"] not in CHANGING or not is_of_api(scope)
+        read, is_known = 0, is_form or scope["method"] not in CHANGING
 
         async def bounded() -> Message:
             nonlocal read, is_known
@@ -196,7 +197,7 @@ class BoundedBody:
                 is_known = True
             message = await receive()
             read += len(message.get("body", b""))
-            if read > JSON_BYTES:
+            if read > most:
                 raise refusal
             return message
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey
 from gainboard.api.models.answers import Page
@@ -16,7 +17,7 @@ from gainboard.evaluation import organisers
 from gainboard.evaluation.tokens import IssuedToken
 from gainboard.store.records import Token
 
-router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=documented())
+router = APIRouter(prefix="/v1/tokens", tags=["tokens"], responses=documented(), route_class=JsonRoute)
 
 
 def _show(token: Token) -> ShownOrganiser:

@@ -50,6 +50,11 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.JobNotFinished: {"Retry-After": "1"},
 }
 
+MOST_BYTES = 1 << 16
+"""The largest problem document. It may quote what was sent, which is larger."""
+LONGEST_TEXT = 1000
+"""The most characters of a text in a problem document that would be too large."""
+
 log = logging.getLogger("gainboard")
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -124,7 +129,26 @@ def problem(error: GainboardError) -> JSONResponse:
     kind = type(error)
     status = status_of(kind)
     headers = next((HEADERS[base] for base in kind.__mro__ if base in HEADERS), {})
-    return _ProblemResponse(_members(kind, status, error.message) | dict(error.details), status, dict(headers))
+    members = _members(kind, status, error.message) | dict(error.details)
+    answer = _ProblemResponse(members, status, dict(headers))
+    return answer if len(answer.body) <= MOST_BYTES else _ProblemResponse(_shortened(members), status, dict(headers))
+
+
+def _shortened(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a problem with shorter texts, and with as many errors as there is room for."""
+    found = dict(members) | {"detail": _cut(members["detail"])}
+    room, shown = MOST_BYTES // 2, []
+    for each in members.get("errors", ()):
+        cut = {name: _cut(value) if isinstance(value, str) else value for name, value in each.items()}
+        room -= len(_ProblemResponse(cut).body)
+        if room < 0:
+            break
+        shown.append(cut)
+    return found | ({"errors": shown} if "errors" in members else {})
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
 
 
 def install(application: FastAPI) -> None:
@@ -200,18 +224,19 @@ async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     if _wrong_media_type(request, error):
         return problem(errors.UnsupportedMediaType("Send JSON, with the header `Content-Type: application/json`."))
-    described = described_body(request)
+    described, every = described_body(request), error.errors()
     places = [
         {
             "location": location_of(found, error.body),
             "code": str(found["type"]).replace("_", "-"),
             "message": _message(found, described),
         }
-        for found in error.errors()
+        for found in every[: errors.FAULTS_SHOWN]
     ]
     summary = f"{places[0]['location']}: {places[0]['message']}"
-    more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-    return problem(errors.InvalidRequest(summary + more, errors=places))
+    more = f" (and {len(every) - 1} more)" if len(every) > 1 else ""
+    total = {"errors_total": len(every)} if len(every) > len(places) else {}
+    return problem(errors.InvalidRequest(summary + more, errors=places, **total))
 
 
 def _message(found: Mapping[str, Any], described: BodySchema) -> str:

@@ -10,6 +10,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from gainboard.api.answers import address
 from gainboard.api.asked_work import NewReport, ReportName
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.jobs import ON_LAUNCH
@@ -34,7 +35,7 @@ from gainboard.work.report_kinds import every_report_kind, find_report_kind
 from gainboard.work.seen import REPORTS, Seen, find_work
 from gainboard.work.seen import list_reports as list_seen_reports
 
-router = APIRouter(prefix="/v1", tags=["reports"], responses=documented())
+router = APIRouter(prefix="/v1", tags=["reports"], responses=documented(), route_class=JsonRoute)
 
 FINISHED: dict[int, dict[str, Any]] = {
     200: {"model": ShownReport, "description": "The report exists and has succeeded"}

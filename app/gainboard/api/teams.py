@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from gainboard.api.answers import address, answer
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page
@@ -17,7 +18,9 @@ from gainboard.errors import Forbidden, KeyInUse, KeyReused, TeamExists, Unsuppo
 from gainboard.evaluation import teams
 from gainboard.store.records import CountedTeam
 
-router = APIRouter(prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}/teams", tags=["teams"], responses=documented(), route_class=JsonRoute
+)
 
 
 def _show(team: CountedTeam, organises: bool) -> ShownTeam:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel
 
 from gainboard.api.answers import address, answer
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep
 from gainboard.api.idempotency import FingerprintDep, IdempotencyKey, once
 from gainboard.api.models.answers import Page
@@ -24,7 +25,7 @@ from gainboard.evaluation.workspace import Workspace
 from gainboard.store import collections
 from gainboard.store.records import Token
 
-router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented())
+router = APIRouter(prefix="/v1", tags=["tokens"], responses=documented(), route_class=JsonRoute)
 
 
 TokenId = Annotated[str, Path(description="The token's id")]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
 from gainboard.api.answers import address, answer
+from gainboard.api.bodies import JsonRoute
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.answers import Page
 from gainboard.api.models.texts import Slug
@@ -30,7 +31,12 @@ from gainboard.errors import (
 from gainboard.evaluation import topic_groups
 from gainboard.evaluation.topic_groups import MOST_MEMBERS, SeenGroup
 
-router = APIRouter(prefix="/v1/collections/{collection}/topic-groups", tags=["topic groups"], responses=documented())
+router = APIRouter(
+    prefix="/v1/collections/{collection}/topic-groups",
+    tags=["topic groups"],
+    responses=documented(),
+    route_class=JsonRoute,
+)
 
 GroupName = Annotated[str, Path(description="The group's name")]
 CSV: dict[int, dict[str, Any]] = {
@@ -119,7 +125,7 @@ def put_topic_group(
     collection: CollectionName,
     group: Annotated[Slug, Path(description="The group's name")],
     topics: Annotated[
-        list[Annotated[str, Field(max_length=1000)]],
+        Annotated[list[Annotated[str, Field(max_length=1000)]], Field(fail_fast=True)],
         Body(min_length=1, max_length=MOST_MEMBERS, examples=[["301", "302", "310"]]),
     ],
     request: Request,

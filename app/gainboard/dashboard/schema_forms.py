@@ -135,7 +135,7 @@ def _value(field: Field, text: str) -> Any:
     if field.schema.get("type") == "boolean" or field.choices == YES_OR_NO:
         return _boolean(text)
     if text.startswith(("{", "[")):
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             return json.loads(text)
     ways = field.schema.get("anyOf", [field.schema])
     is_named = any(text == way.get("const") for way in ways)

@@ -10,14 +10,16 @@ from typing import Annotated
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
 from gainboard.api.dependencies import WorkspaceDep
-from gainboard.errors import Forbidden, GainboardError, NotAuthenticated
+from gainboard.errors import Forbidden, GainboardError, NotAuthenticated, TooLarge
 from gainboard.evaluation.principals import Principal, Sender
 from gainboard.evaluation.sessions import LIFETIME, Session, resume
 
 SECURE, LOCAL = "__Host-gainboard", "gainboard"
 """The cookie's names: over https, and over http, which only this machine may use."""
+MOST_FIELDS = 200
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -152,11 +154,17 @@ def require_csrf(visitor: Visitor, given: str) -> None:
 
 
 async def read_form(request: Request) -> Form:
-    """Return the fields of a form. Its size is limited as that of any request."""
+    """Return the fields of a form. Its size was limited before it was read."""
     require_own_origin(request)
     if not request.headers.get("content-type", "").startswith(FORM):
         raise Forbidden(f"Send the form as {FORM}.")
-    text = (await request.body()).decode("utf-8", "replace")
+    return await run_in_threadpool(_parse, await request.body())
+
+
+def _parse(body: bytes) -> Form:
+    text = body.decode("utf-8", "replace")
+    if text.count("&") >= MOST_FIELDS:
+        raise TooLarge(f"The form has more than {MOST_FIELDS} fields. Send it from its page, as it is.")
     return Form(parse_qsl(text, keep_blank_values=True))
 
 

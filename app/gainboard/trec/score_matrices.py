@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -284,14 +284,15 @@ def _read_json(chunks: Iterable[bytes], cells: _Cells) -> None:
         if len(content) > MOST_JSON_BYTES:
             raise TooLarge(f"JSON of more than {MOST_JSON_BYTES:,} bytes. Send it as CSV", limit=MOST_JSON_BYTES)
     try:
-        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_Pairs)
+        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=tuple)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         cells.faults.add(
             "bad-json", f"the file is not JSON: {str(error)[:SHOWN_CHARACTERS]}", *((line,) if line else ())
         )
         return
-    if not isinstance(found, _Pairs) or not all(isinstance(row, _Pairs) for _, row in found):
+    # An object is a tuple of pairs, because a name may be twice; an array is a list.
+    if not isinstance(found, tuple) or not all(isinstance(row, tuple) for _, row in found):
         problem = 'the file is not an object of runs, each an object of topics: {"run-1": {"51": 0.25}}'
         cells.faults.add("bad-json", problem)
         return
@@ -300,10 +301,6 @@ def _read_json(chunks: Iterable[bytes], cells: _Cells) -> None:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             missing_or_text = "" if value is None else f"{value} (no number)"
             cells.add(run, topic, _as_float(value) if is_number else missing_or_text)
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """The members of a JSON object, in which a name may be twice."""
 
 
 def _as_float(value: object) -> float:

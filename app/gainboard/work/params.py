@@ -53,7 +53,7 @@ DEFAULTS = ("gains", "beta", "base", "rel", "condensed")
 """The parameters of metrics for which a job takes defaults. Settled, they are in the labels."""
 RunType = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Topic = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
-Topics = Annotated[list[Topic], Field(min_length=1, max_length=MOST_TOPICS)]
+Topics = Annotated[list[Topic], Field(min_length=1, max_length=MOST_TOPICS, fail_fast=True)]
 Default = Annotated[str, StringConstraints(max_length=1000)] | int | float
 
 
@@ -77,7 +77,10 @@ class GroupTopics(JsonBody):
     topics: Topics
 
 
-Names = Annotated[list[Annotated[str, StringConstraints(max_length=128)]], Field(min_length=1, max_length=MOST_RUNS)]
+Names = Annotated[
+    list[Annotated[str, StringConstraints(max_length=128)]],
+    Field(min_length=1, max_length=MOST_RUNS, fail_fast=True),
+]
 
 
 class AnyParams(JsonBody):

@@ -55,7 +55,7 @@ class Problem(Model):
     status: int = Field(examples=[404])
     detail: str = Field(examples=["There is no collection 'web-2026' here."])
     errors: list[dict[str, Any]] | None = Field(None, description="Every location that is wrong, if there are several.")
-    errors_total: int | None = Field(None, description="The number of faults in a file; `errors` lists the first 100.")
+    errors_total: int | None = Field(None, description="The number of faults, where `errors` lists only the first 100.")
     errors_total_is_minimum: bool = Field(
         False, description="True if reading ended after 1,000 faults, so that the file may have more."
     )

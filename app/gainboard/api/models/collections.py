@@ -15,7 +15,7 @@ from gainboard.store.records import MOST_PRESETS, Late, OrderBy, Parameters, Pha
 LevelNames = Annotated[list[LevelName], Field(min_length=1, max_length=127)]
 LevelCount = Annotated[int, Field(ge=1, le=127)]
 Depth = Annotated[int, Field(ge=1, le=1_000_000)]
-Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000)]
+Topics = Annotated[list[Text], Field(min_length=1, max_length=100_000, fail_fast=True)]
 Metrics = Annotated[list[Text], Field(min_length=1, max_length=100)]
 Limit = Annotated[int, Field(ge=0, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=0, le=1 << 50)]

@@ -1,0 +1,123 @@
+"""JSON bodies and forms that would be dear to read, or to answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+
+from gainboard.api.bodies import MOST_MEMBERS, JsonRoute
+from gainboard.api.middleware import FORM_BYTES
+from gainboard.dashboard.sessions import MOST_FIELDS
+from gainboard.main import ROUTERS
+from tests.api.campaign import Campaign, refused
+from tests.api.routes import Route, every_route
+from tests.conftest import ADMIN, Service
+
+MIB = 1 << 20
+JSON = {"Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def _members(count: int, width: int = 1) -> str:
+    return "{" + ",".join(f'"k{number}{"x" * width}":1' for number in range(count)) + "}"
+
+
+BODIES: Mapping[str, str] = {
+    "members": _members(MIB // 20),
+    "as many as may be": _members(MOST_MEMBERS, 90),
+    "a long name": '{"' + "x" * (MIB - 10) + '":1}',
+    "a name of control characters": '{"' + "\\u0001" * (MIB // 6 - 5) + '":1}',
+    "empty objects": "[" + ",".join(["{}"] * (MIB // 3 - 2)) + "]",
+    "numbers as topics": '{"topics":[' + ",".join(["1"] * (MIB // 2 - 20)) + "]}",
+    "a job of numbers": '{"kind":"stability","params":{"topics":[' + ",".join(["1"] * (MIB // 2 - 60)) + "]}}",
+    "many colons and few members": '{"a":"' + ":" * (MIB - 10) + '"}',
+}
+
+
+def _with_bodies() -> list[Route]:
+    return [route for route in every_route("POST", "PUT", "PATCH") if _reads_json(route)]
+
+
+def _reads_json(route: Route) -> bool:
+    return any(isinstance(each, JsonRoute) and _is(route, each) for each in _routes())
+
+
+def _is(route: Route, served: APIRoute) -> bool:
+    return served.path_format == route.path and route.method in (served.methods or ()) and served.body_field is not None
+
+
+def _routes() -> Iterator[APIRoute]:
+    for module in ROUTERS:
+        yield from (route for route in module.router.routes if isinstance(route, APIRoute))
+
+
+def test_every_route_with_a_json_body_bounds_it() -> None:
+    with_bodies = [route for route in _routes() if route.body_field is not None]
+    assert with_bodies
+    assert [route.path for route in with_bodies if not isinstance(route, JsonRoute)] == []
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
+def test_a_refusal_is_short_whatever_was_sent(campaign: Campaign, body: str) -> None:
+    fill = {"collection": campaign.name, "judgments": "official", "token": "x", "group": "g"}
+    assert len(_with_bodies()) >= 9
+    for route in _with_bodies():
+        answer = campaign.organiser.request(route.method, route.filled(fill), content=body, headers=JSON)
+        assert refused(answer)[0] in (413, 422), route.title
+        assert len(answer.content) <= 1 << 16, route.title
+        problem = answer.json()
+        assert len(problem.get("errors", ())) <= 100, route.title
+
+
+def test_too_many_members_are_refused_before_they_are_looked_at(campaign: Campaign) -> None:
+    answer = campaign.organiser.post("/v1/collections", content=_members(MOST_MEMBERS + 1), headers=JSON)
+    assert refused(answer) == (413, "too-large")
+    assert "10,000 members" in answer.json()["detail"]
+    shown = campaign.organiser.post("/v1/collections", content=_members(MOST_MEMBERS), headers=JSON).json()
+    assert (len(shown["errors"]), shown["errors_total"]) == (100, MOST_MEMBERS + 2)  # name and levels are missing
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"policy": {"phase": "hidden", "phase": "released"}}',
+        '{"title": "a", "title": "a"}',
+        '{"policy": {"phase": "hidden"}, "policy": {}}',
+        '{"\\u0074itle": "a", "title": "b"}',
+    ],
+)
+def test_an_object_that_says_two_things_is_refused(campaign: Campaign, body: str) -> None:
+    before = campaign.get("").json()
+    answer = campaign.organiser.patch(campaign.path, content=body, headers=JSON)
+    assert refused(answer) == (422, "invalid-request")
+    assert answer.json()["errors"][0]["code"] == "repeated"
+    assert campaign.get("").json() == before
+
+
+@pytest.mark.parametrize("path", ["/signin", "/signout"])
+@pytest.mark.parametrize("body", [b"a=&" * (FORM_BYTES // 3 + 1), b"&" * MOST_FIELDS, b"a=%41&" * MOST_FIELDS])
+def test_a_form_has_bounds(shared: Service, path: str, body: bytes) -> None:
+    headers = {**FORM, "Origin": shared.url, "Accept": "application/json"}
+    assert refused(shared.anonymous.post(path, content=body, headers=headers)) == (413, "too-large")
+    assert refused(shared.anonymous.post(path, content=iter([body]), headers=headers)) == (413, "too-large")
+
+
+def test_a_form_within_its_bounds_is_read(shared: Service) -> None:
+    body = b"token=x&" + b"a=&" * (MOST_FIELDS - 2)
+    answer = shared.anonymous.post("/signin", content=body, headers={**FORM, "Origin": shared.url})
+    assert answer.status_code == 401
+    assert "does not know the token" in answer.text
+
+
+def test_a_field_that_nests_without_end_is_refused(campaign: Campaign, shared: Service) -> None:
+    with httpx.Client(base_url=shared.url, headers={"Accept": "text/html"}) as person:
+        assert person.post("/signin", data={"token": ADMIN}, headers={"Origin": shared.url}).status_code == 303
+        page = person.get(f"/c/{campaign.name}/settings").text
+        csrf = page.partition('name="csrf" value="')[2].partition('"')[0]
+        sent = {"csrf": csrf, "metrics": "[" * 20_000}
+        answer = person.post(f"/c/{campaign.name}/settings", data=sent, headers={"Origin": shared.url})
+    assert answer.status_code == 422, json.dumps(answer.text[:500])
