@@ -1,4 +1,4 @@
-"""JSON bodies of requests: what they may hold is bounded before anything is made of them."""
+"""JSON bodies of requests, which are bounded before anything is made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Who may keep an answer: decided once for every answer, from who asked, so that no route can forget it."""
+"""The headers that say who may keep an answer: set once for all answers, by who asked, so that no route forgets them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from starlette.types import Message, Scope
 
 PUBLIC, PRIVATE, NEVER = "public, max-age=5", "private, no-cache", "private, no-store"
 STRICTER = (PUBLIC, PRIVATE, NEVER)
-"""From what everybody may keep for some seconds to what nobody may keep."""
+"""The least strict value comes first."""
 _API = re.compile(r"/v1(/.*)?|/healthz|/readyz|/metrics|/openapi\.json")
 _ASSET = re.compile(r"/static/.*")
 
