@@ -29,6 +29,7 @@
     │   ├── QuotaExceeded             more runs than a team may send
     │   ├── TooManyUploads            more uploads at once than the server reads, or than a team may send
     │   ├── TooManyJobs               more open jobs than a token may have
+    │   ├── TooManyDearRequests       more requests of much computing than wait at once
     │   ├── NotFound                  missing, or not visible to this principal
     │   ├── MethodNotAllowed          the resource does not have this method
     │   └── Conflict                  in conflict with what is stored
@@ -259,6 +260,10 @@ class TooManyUploads(Refused):
 
 class TooManyJobs(Refused):
     slug, title = "too-many-jobs", "Too many jobs"
+
+
+class TooManyDearRequests(Refused):
+    slug, title = "too-many-dear-requests", "Too many dear requests at once"
 
 
 class NotFound(Refused):

@@ -7,6 +7,8 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from anyio import CapacityLimiter
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
@@ -42,13 +44,14 @@ from gainboard.api import (
 from gainboard.api.access_log import AccessLog
 from gainboard.api.dependencies import known_query
 from gainboard.api.kept import Remembering
-from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, Observed
+from gainboard.api.middleware import Attentive, BoundedAddress, BoundedBody, Conditional, InTurn, Observed
 from gainboard.api.models.answers import build_all
 from gainboard.api.readers import Readers
 from gainboard.api.telemetry import IS_INSTALLED, Telemetry
 from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.organisers import ensure_organiser
+from gainboard.evaluation.turns import MOST_WAITING, Turns, keep_little_memory
 from gainboard.evaluation.workspace import Workspace
 from gainboard.settings import Settings
 from gainboard.statistics.means import load_distributions
@@ -168,6 +171,9 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         build_all()
+        keep_little_memory()
+        # Requests that wait for their turn hold threads, and others must not miss these.
+        current_default_thread_limiter().total_tokens += MOST_WAITING
         # Both take a while the first time. A server does them at start, so that no request has to wait.
         application.openapi()
         load_distributions()
@@ -208,6 +214,8 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     application.state.watch = watch
     application.state.readers = Readers(settings.most_readers)
     application.state.query_names = {}
+    application.state.turns = Turns()
+    application.state.one_parser = CapacityLimiter(1)
     application.state.telemetry = measured
     application.state.telemetry_is_public = settings.metrics == "public"
     problems.install(application)
@@ -224,6 +232,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
 def _surround(application: FastAPI, standings: Standings, access: AccessLog | None, origins: list[str]) -> None:
     """Add the middleware; the last one added is the outermost."""
     application.add_middleware(Conditional)
+    application.add_middleware(InTurn, turns=application.state.turns)
     application.add_middleware(BoundedBody, workspace=application.state.workspace)
     application.add_middleware(Attentive)
     measured = application.state.telemetry

@@ -7,6 +7,9 @@
 5xx, the 99th percentile of the polls stays within five times that of an idle server, and memory stays flat.
 `hostile-posts`: 60 bodies that cost as much as a body can are posted at once, again and again. The list of runs stays
 within five times its idle median, and `/healthz` within a second.
+`forms`, `bodies`, `comparisons`: 60 forms, 20 faulty JSON bodies of 1 MiB, or 40 comparisons with 16 baselines are sent
+at once, again and again, by anybody and by tokens. `/healthz` stays within 300, 500 and 500 ms, a form costs 0.02 s of
+CPU, a body 0.3 s, and memory comes back.
 `connections`: 1,000 connections are idle and 200 send a byte now and then, while others are served; those that stall
 are closed.
 """
@@ -20,7 +23,8 @@ import socket
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -31,10 +35,12 @@ from threading import Event
 
 import httpx
 
-from benchmarks.processes import IS_COUNTED, memory
+from benchmarks.processes import IS_COUNTED, cpu_seconds, memory
+from tests.api.campaign import Campaign, run_text
 from tests.api.laboratory import LONG, rotated
 from tests.conftest import ADMIN, Service
-from tests.proofs.faults import CannotTry, running
+from tests.proofs.faults import CannotTry, Server, running
+from tests.waiting import until
 
 POLLERS, POSTS, IDLE, SLOW = 50, 60, 1_000, 200
 FACTOR = 5
@@ -42,6 +48,8 @@ FACTOR = 5
 SLOW_ANSWER = "slow: "
 """The beginning of what is wrong about times, which a test on a busy machine cannot judge."""
 HEALTH_SECONDS = 1.0
+MOST_KEPT = 100 << 20
+"""The most bytes by which memory may have grown once a crowd has gone."""
 MOST_GROWTH = 64 << 20
 """The most bytes by which memory may grow in the second half."""
 
@@ -226,7 +234,109 @@ def _trickle(connection: socket.socket) -> None:
         connection.sendall(b"1")
 
 
-LOADS = {"dashboards": dashboards, "hostile-posts": hostile_posts, "connections": connections}
+Sent = tuple[str, str, Mapping[str, str], bytes]
+"""A method, an address, headers and a body."""
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """So many requests at once, the longest wait of others, and the most CPU time of one, in seconds."""
+
+    count: int
+    longest_wait: float
+    cpu: float | None
+    make: Callable[[Server], list[Sent]]
+
+    def __call__(self, folder: Path, seconds: float) -> list[str]:
+        """Sends them all at once, in waves, while others ask."""
+        with running(folder) as server:
+            sent, process = self.make(server), server.process.pid
+            send_in_waves(server.service.url, sent, len(sent), 0)  # what the first request of a kind keeps is no growth
+            before, cpu = memory(process) or 0, cpu_seconds(process) or 0.0
+            with ProcessPoolExecutor(1, get_context("spawn")) as others:
+                crowd = others.submit(send_in_waves, server.service.url, sent, self.count, seconds)
+                beats = measured([server.service.anonymous], ["/healthz"], 0.02, crowd.done)
+                answers = crowd.result()
+            each = ((cpu_seconds(process) or 0.0) - cpu) / answers.total()
+            longest, most = max(beats.seconds), before + MOST_KEPT
+            print(f"  {answers.total()} requests, {each:.4f} s of CPU each, answers {dict(answers)}", flush=True)
+            print(f"  longest of {len(beats.seconds)} waits for /healthz: {longest * 1e3:.0f} ms", flush=True)
+            wrong = [f"answered {status}" for status in answers if status >= 500] + beats.failed[:5]
+            wrong += [f"{SLOW_ANSWER}/healthz took {longest:.2f} s"] if longest > self.longest_wait else []
+            wrong += [f"{SLOW_ANSWER}{each:.3f} s of CPU each"] if self.cpu is not None and each > self.cpu else []
+            if IS_COUNTED:
+                with suppress(AssertionError):
+                    until(lambda: (memory(process) or 0) <= most, 30)
+                grown = (memory(process) or 0) - before
+                print(f"  memory grew by {grown / 1e6:.0f} MB", flush=True)
+                wrong += [f"memory grew by {grown:,} bytes"] if grown > MOST_KEPT else []
+            server.must_recover()
+        return wrong + server.wrong
+
+
+def send_in_waves(url: str, sent: Sequence[Sent], count: int, seconds: float) -> Counter[int]:
+    """Sends so many at once, in waves, and returns how often each status was answered."""
+    statuses, is_over = Counter[int](), after(seconds)
+    with httpx.Client(base_url=url, timeout=120, limits=httpx.Limits(max_connections=None)) as client:
+
+        def send(number: int) -> int:
+            method, path, headers, body = sent[number % len(sent)]
+            return client.request(method, path, headers=headers, content=body).status_code
+
+        with ThreadPoolExecutor(count) as pool:
+            statuses.update(pool.map(send, range(count)))
+            while not is_over():
+                statuses.update(pool.map(send, range(count)))
+    return statuses
+
+
+def _forms(server: Server) -> list[Sent]:
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": server.service.url}
+    bodies = (b"a=&" * 349_525, b"a=&" * 21_845, (b"a=" + b"%41" * 108 + b"&") * 199, b"token=wrong&" + b"a=b&" * 100)
+    return [("POST", path, headers, body) for body in bodies for path in ("/signin", "/signout")]
+
+
+def _bodies(server: Server) -> list[Sent]:
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {ADMIN}"}
+    members = ("{" + ",".join(f'"k{number}":1' for number in range(90_000)) + "}").encode()
+    allowed = ("{" + ",".join(f'"k{number}{"x" * 90}":1' for number in range(9_999)) + "}").encode()
+    objects = b"[" + b"{}," * 349_000 + b"{}]"
+    addresses = (
+        *(("POST", path) for path in ("/v1/design", "/v1/collections", f"{server.laboratory.path}/jobs")),
+        *(("PATCH", server.laboratory.path), ("PUT", f"{server.laboratory.path}/topic-groups/g")),
+    )
+    return [(*address, headers, body) for body in (members, allowed, objects) for address in addresses]
+
+
+def _comparisons(server: Server) -> list[Sent]:
+    """Return comparisons over 45 runs and 50 topics: by anybody, and by four tokens."""
+    campaign = Campaign(server.service, metrics=["AP", "nDCG@10", "Q"])
+    topics = [str(number) for number in range(50)]
+    judged = "".join(f"{topic} 0 d{number} {number % 3}\n" for topic in topics for number in range(40))
+    assert campaign.put_qrels(judged).status_code == 201
+    for run in range(45):
+        rankings = {topic: [f"d{(place * (run + 1) + int(topic)) % 41}" for place in range(20)] for topic in topics}
+        text = run_text({topic: list(dict.fromkeys(found)) for topic, found in rankings.items()}, f"run-{run}")
+        assert campaign.submit(text).status_code == 201
+    campaign.release(public=True)
+    baselines = "&".join(f"baseline=run-{number}" for number in range(16))
+    paths = (f"{campaign.path}/compare?{baselines}", f"/c/{campaign.name}/compare?{baselines}")
+    few = f"{campaign.path}/compare?{'&'.join(baselines.split('&')[:12])}"  # as much as anybody may ask
+    asked: list[Sent] = [("GET", path, {}, b"") for path in (*paths, few, few)]
+    for number in range(4):
+        token = campaign.client("reader").headers["authorization"]
+        asked.append(("GET", f"{paths[0]}&metric=nDCG@{number + 1}&metric=AP&metric=Q", {"Authorization": token}, b""))
+    return asked
+
+
+LOADS: Mapping[str, Callable[[Path, float], list[str]]] = {
+    "dashboards": dashboards,
+    "hostile-posts": hostile_posts,
+    "connections": connections,
+    "forms": Crowd(60, 0.3, 0.02, _forms),
+    "bodies": Crowd(20, 0.5, 0.3, _bodies),
+    "comparisons": Crowd(40, 0.5, None, _comparisons),
+}
 
 
 def main() -> int:

@@ -5,19 +5,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
+from anyio import to_thread
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 
 from gainboard.errors import InvalidRequest, TooLarge
 
+T = TypeVar("T")
+
 MOST_MEMBERS = 10_000
-"""The most members of the objects in a body. Each of them may be at fault, and each fault costs."""
+"""The most objects and lists in a body and members of its objects. Each may be at fault, and each fault costs.
+
+What a list has is bounded by its own field, which reports one fault of a long list.
+"""
 ASIDE_FROM_BYTES = 1 << 13
 """Larger bodies are parsed in a thread, so that no other request waits."""
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+
+
+async def parsed(request: Request, parse: Callable[[bytes], T]) -> T:
+    """Return what `parse` makes of the body. Large bodies are parsed in a thread, one after another.
+
+    Many threads that parse at the same time would take the interpreter's lock from all others.
+    """
+    body = await request.body()
+    if len(body) <= ASIDE_FROM_BYTES:
+        return parse(body)
+    return await to_thread.run_sync(parse, body, limiter=request.app.state.one_parser)
 
 
 class JsonRequest(Request):
@@ -26,8 +42,7 @@ class JsonRequest(Request):
     async def json(self) -> Any:
         """Return the value of the body. Raise TooLarge or InvalidRequest."""
         if not hasattr(self, "_json"):
-            body = await self.body()
-            self._json = await run_in_threadpool(read_json, body) if len(body) > ASIDE_FROM_BYTES else read_json(body)
+            self._json = await parsed(self, read_json)
         return self._json
 
 
@@ -46,10 +61,14 @@ class JsonRoute(APIRoute):
 
 def read_json(body: bytes) -> Any:
     """Return the value of JSON. Raise JSONDecodeError, TooLarge for too many members, and InvalidRequest."""
-    # Outside of strings, each member of an object has one colon. Most bodies have few colons anywhere.
-    if body.count(b":") > MOST_MEMBERS and _STRING.sub(b"", body).count(b":") > MOST_MEMBERS:
+    if _members(body) > MOST_MEMBERS and _members(_STRING.sub(b"", body)) > MOST_MEMBERS:
         raise TooLarge(f"The objects of the body have more than {MOST_MEMBERS:,} members. Send less in one request.")
     return json.loads(body, object_pairs_hook=_unique)
+
+
+def _members(body: bytes) -> int:
+    """Return the number of members and objects. Outside of strings, each member has one colon."""
+    return body.count(b":") + body.count(b"{") + body.count(b"[")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""The headers that say who may keep an answer: set once for all answers, by who asked, so that no route forgets them.
-"""
+"""The headers that say who may keep an answer: set once for all answers, by who asked, so no route forgets them."""
 
 from __future__ import annotations
 

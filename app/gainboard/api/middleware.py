@@ -24,6 +24,7 @@ from gainboard.api.problems import problem
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import AddressTooLong, BodyStalled, TooLarge, Unexpected
 from gainboard.evaluation.principals import authenticate
+from gainboard.evaluation.turns import Turns, Visit, give_memory_back, visiting
 from gainboard.evaluation.workspace import Workspace
 
 JSON_BYTES = 1 << 20
@@ -205,6 +206,39 @@ class BoundedBody:
 
     def _require_token(self, scope: Scope) -> None:
         authenticate(self._workspace, sender_of(Headers(scope=scope))).require_token()
+
+
+class InTurn:
+    """A middleware that counts what a request costs by estimate, and gives back the turn and the memory of a dear one.
+
+    The turn ends when the answer begins: a client that reads slowly keeps nobody waiting.
+    """
+
+    def __init__(self, app: ASGIApp, turns: Turns) -> None:
+        self.app, self._turns = app, turns
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        visit, was_dear = Visit(self._turns, lambda: _token_of(scope)), False
+
+        async def begun(message: Message) -> None:
+            nonlocal was_dear
+            was_dear = visit.end() or was_dear
+            await send(message)
+
+        try:
+            with visiting(visit):
+                await self.app(scope, receive, begun)
+        finally:
+            if visit.end() or was_dear:
+                # Such answers take hundreds of megabytes, which the allocator would keep for the next one.
+                asyncio.get_running_loop().run_in_executor(None, give_memory_back)
+
+
+def _token_of(scope: Scope) -> str | None:
+    return getattr(scope.get("gainboard.caller"), "token", None)
 
 
 class Conditional:

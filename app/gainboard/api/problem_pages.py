@@ -147,6 +147,13 @@ _PAGES: Mapping[type[GainboardError], str] = {
 
     Wait until one of them is over, or cancel one.
     """,
+    errors.TooManyDearRequests: """
+    The request takes much computing, and too many such requests wait already.
+
+    What a request will cost is estimated before its work starts. Dear requests of one token, and those of all anonymous
+    visitors together, are done one at a time, and few of them wait. Send the request again after the seconds of
+    `Retry-After`, or ask for fewer runs, metrics or baselines.
+    """,
     errors.NotFound: """
     The resource does not exist, or this token may not see it.
     """,

@@ -34,6 +34,7 @@ STATUS: Mapping[type[GainboardError], int] = {
     errors.MethodNotAllowed: 405,
     errors.TooManyUploads: 429,
     errors.TooManyJobs: 429,
+    errors.TooManyDearRequests: 429,
     errors.Conflict: 409,
     errors.Unavailable: 503,
     errors.Unexpected: 500,
@@ -47,6 +48,7 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.OutOfMemory: {"Retry-After": "60"},
     errors.TooManyUploads: {"Retry-After": "5"},
     errors.TooManyJobs: {"Retry-After": "30"},
+    errors.TooManyDearRequests: {"Retry-After": "5"},
     errors.JobNotFinished: {"Retry-After": "1"},
 }
 

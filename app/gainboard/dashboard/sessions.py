@@ -10,8 +10,8 @@ from typing import Annotated
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Depends, Request, Response
-from fastapi.concurrency import run_in_threadpool
 
+from gainboard.api.bodies import parsed
 from gainboard.api.dependencies import WorkspaceDep
 from gainboard.errors import Forbidden, GainboardError, NotAuthenticated, TooLarge
 from gainboard.evaluation.principals import Principal, Sender
@@ -158,7 +158,7 @@ async def read_form(request: Request) -> Form:
     require_own_origin(request)
     if not request.headers.get("content-type", "").startswith(FORM):
         raise Forbidden(f"Send the form as {FORM}.")
-    return await run_in_threadpool(_parse, await request.body())
+    return await parsed(request, _parse)
 
 
 def _parse(body: bytes) -> Form:

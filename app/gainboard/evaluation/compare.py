@@ -14,6 +14,7 @@ from gainboard.evaluation.custom_metrics import customs_of, require_scores_of
 from gainboard.evaluation.pair_statistics import PairComparison, ScoredPairs, pair_up
 from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.scoring import Question, ScoreTable, score
+from gainboard.evaluation.turns import spend
 from gainboard.evaluation.visibility import View
 from gainboard.evaluation.workspace import Workspace
 
@@ -22,6 +23,11 @@ MOST_SCORES: Final = 100_000
 
 MOST_PAIRS: Final = 2_500
 """The most metrics x pairs in one request: about a second, even for few topics."""
+
+PAIR_SECONDS: Final = 5e-4
+"""About the time for the tests of a pair under a metric."""
+DIFFERENCE_SECONDS: Final = 6e-6
+"""About the time for the difference on a topic, in the tests and in the answer."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,8 @@ def compare(
         require_scores_of(metric, scores.runs, "query.run")
     pairs = pair_up(names, baselines)
     _require_pairs(len(pairs), scores)
+    compared = len(scores.metrics) * len(pairs)
+    spend(compared * (PAIR_SECONDS + len(scores.topics) * DIFFERENCE_SECONDS))
     scored = ScoredPairs(
         scores.metrics,
         names,

@@ -14,6 +14,7 @@ from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.principals import Principal
 from gainboard.evaluation.scoring import ScoreTable
 from gainboard.evaluation.selection import visible_runs
+from gainboard.evaluation.turns import spend
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import View, open_collection
 from gainboard.evaluation.workspace import Workspace
@@ -24,6 +25,8 @@ from gainboard.store.records import NEWEST, Run
 DEPTH: Final = 100
 MOST_RUNS: Final = 500
 """The most runs in one request, the first by name: each takes about a millisecond on 50 topics."""
+SHARE_SECONDS: Final = 2e-5
+"""About the time for the shares of a run on one topic."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ def judged_shares(workspace: Workspace, principal: Principal, name: str) -> Judg
     if not every:
         raise NoQrels(f"{name!r} has no runs yet, so nothing of them is judged.")
     chosen, depth = every[:MOST_RUNS], min(DEPTH, view.collection.depth)
+    spend(len(chosen) * len(version.topics.topics) * SHARE_SECONDS, is_chosen=False)
     judged = judged_runs(workspace, view.collection, version, chosen, exact=False)
     return JudgedShares(chosen, np.stack([judged_share(run, depth) for run in judged]), len(every))
 

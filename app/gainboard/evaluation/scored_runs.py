@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gainboard.evaluation.custom_metrics import CustomMetric, customs_of
 from gainboard.evaluation.judged_runs import judged_slices
+from gainboard.evaluation.turns import spend
 from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import BoundMetric, mean_all, score_all
@@ -41,6 +42,8 @@ class ScoredRuns:
 
 
 MOST_SCORED_BYTES = 10 << 20
+SCORE_SECONDS = 1.5e-6
+"""About the time for one score of one run on one topic, in the middle of the catalogue."""
 SCORED_RUNS: Cache[tuple[int, bytes], ScoredRuns] = Cache(
     MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + (1 << 10)
 )
@@ -56,13 +59,17 @@ def score_stored(
     version: JudgedVersion,
     chosen: Sequence[Run],
     bound: Sequence[BoundMetric],
+    *,
+    is_chosen: bool = True,
 ) -> ScoredRuns:
     """Return the scores of the runs. Recent requests are answered from memory.
 
-    Kept scores stay valid, because runs, qrels versions and the meaning of labels never change.
+    `is_chosen` says whether the request names the metrics or their parameters (see `spend`). Kept scores stay valid,
+    because runs, qrels versions and the meaning of labels never change.
     """
     kept, key = SCORED_RUNS.of(workspace), (version.qrels.id, _key(chosen, bound, version.topics.places))
     if (found := kept.find(key)) is None:
+        spend(len(bound) * len(chosen) * len(version.topics.topics) * SCORE_SECONDS, is_chosen=is_chosen)
         found = _score(workspace, collection, version, chosen, bound)
         if found.scores.nbytes <= MOST_SCORED_BYTES:
             kept.keep(key, found)

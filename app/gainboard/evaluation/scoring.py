@@ -168,7 +168,8 @@ def score(workspace: Workspace, sender: Sender, name: str, question: Question) -
         chosen, unpaid = charge(workspace, view, bound, version, chosen, all_or_none)
         disclosure = replace(disclosure, withheld={**disclosure.withheld, **unpaid})
     judged = JudgedVersion(version, topics)
-    scored = score_stored(workspace, view.collection, judged, chosen, bound)
+    is_chosen = bool(question.metrics or question.also or question.defaults)
+    scored = score_stored(workspace, view.collection, judged, chosen, bound, is_chosen=is_chosen)
     # Whether a score is undefined depends on the topic and not on the run, so the first run tells it for all runs.
     nowhere = np.isnan(scored.scores[:, 0]) if chosen else undefined(bound, topics)
     for row, metric in customs_of(bound):

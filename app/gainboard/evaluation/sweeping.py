@@ -15,8 +15,10 @@ from gainboard.evaluation.binding import DEFAULT_METRICS, scale_of, undefined
 from gainboard.evaluation.custom_metrics import refuse_custom
 from gainboard.evaluation.judged_runs import judged_slices
 from gainboard.evaluation.principals import Principal
+from gainboard.evaluation.scored_runs import SCORE_SECONDS
 from gainboard.evaluation.selection import visible_runs
 from gainboard.evaluation.topic_groups import ChosenTopics, topics_of
+from gainboard.evaluation.turns import spend
 from gainboard.evaluation.versions import JudgedVersion, select
 from gainboard.evaluation.visibility import open_collection
 from gainboard.evaluation.workspace import Workspace
@@ -80,7 +82,9 @@ def sweep(workspace: Workspace, principal: Principal, name: str, grid: Grid) -> 
         chosen = visible_runs(workspace, tx, view, grid.runs, grid.late)
         group, topics = topics_of(workspace, tx, view, version, grid.topics)
     metrics = [point.metric for point in points]
-    _require_at_most(len(metrics) * len(chosen) * len(topics.topics))
+    asked = len(metrics) * len(chosen) * len(topics.topics)
+    _require_at_most(asked)
+    spend(asked * SCORE_SECONDS)
     exact = any(metric.needs_retrieval_scores for metric in metrics)
     means = np.empty((len(metrics), len(chosen)))
     for part in judged_slices(workspace, view.collection, JudgedVersion(version, topics), chosen, exact):

@@ -11,6 +11,7 @@ from gainboard.evaluation.judged_runs import judged_runs
 from gainboard.evaluation.rereading import reread
 from gainboard.evaluation.scoring import ScoreTable
 from gainboard.evaluation.ties import RunTies, TiedScores, TiesAsked, is_drawn, refuse_by_intent, tied_scores
+from gainboard.evaluation.turns import spend
 from gainboard.evaluation.versions import JudgedVersion
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.metrics import TiedRun
@@ -23,6 +24,12 @@ MOST_DRAWN: Final = 100_000
 """The most tied documents of which one request draws orders: some seconds."""
 MOST_ORDERS: Final = 200_000
 """The most orders that one request tries, over all runs and topics: some seconds."""
+READ_SECONDS: Final = 5e-7
+"""About the time to read a document of a stored file."""
+DRAWN_SECONDS: Final = 3e-5
+"""About the time to draw the orders of one tied document for one metric."""
+ORDER_SECONDS: Final = 1.5e-5
+"""About the time to score one order of one topic under one metric."""
 RUN_TIES: Cache[tuple[int, OrderBy], RunTies] = Cache(16 << 20, lambda ties: ties.nbytes)
 """Ties by the id of the run and by order. Runs never change. A run takes 10 to 100 kB."""
 
@@ -82,6 +89,7 @@ def _refuse_too_many(workspace: Workspace, runs: Sequence[Run], order_by: OrderB
             "for one request. Ask for some of the runs first: `run=NAME`. Their ties are remembered."
         )
         raise InvalidRequest.at("query.run", "too-many", message)
+    spend(documents * READ_SECONDS)
 
 
 def _refuse_too_many_draws(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
@@ -93,6 +101,7 @@ def _refuse_too_many_draws(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
             f"most {MOST_DRAWN:,} are ordered in one request. Ask for fewer runs, `run=NAME`, or leave it out."
         )
         raise InvalidRequest.at("query.ties", "too-many", message)
+    spend(len(drawn) * documents * DRAWN_SECONDS)
 
 
 def _refuse_too_many_orders(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
@@ -104,3 +113,4 @@ def _refuse_too_many_orders(table: ScoreTable, tied: Sequence[TiedRun]) -> None:
             "one request. Ask for fewer runs, `run=NAME`, or leave this metric out."
         )
         raise InvalidRequest.at("query.ties", "too-many", message)
+    spend(len(tried) * orders * ORDER_SECONDS)

@@ -1,0 +1,149 @@
+"""Turns of dear requests: what a request will cost is estimated before its work starts, and dear work waits its turn.
+
+The requests of one principal, and those of all anonymous visitors together, do dear work one at a time. So nobody can
+fill all threads and all memory of a server, and requests that cost little go on beside.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from threading import Condition
+from typing import Final
+
+from gainboard.errors import NotAuthenticated, TooManyDearRequests
+
+DEAR_SECONDS: Final = 0.2
+"""Work of fewer seconds of one core needs no turn."""
+MOST_ANONYMOUS_SECONDS: Final = 1.0
+"""The most seconds of one core for a request without a token, unless it asks for nothing of its own choice."""
+MOST_AT_ONCE: Final = 2
+"""The most principals whose dear requests are at work in one process."""
+MOST_WAITING: Final = 8
+"""The most dear requests that wait in one process. Each holds a thread."""
+MOST_WAITING_OF_ONE: Final = 3
+LONGEST_WAIT: Final = 30.0
+"""The most seconds of waiting."""
+
+ANYBODY: Final = ""
+"""All anonymous visitors, who share their turns."""
+
+
+class Turns:
+    """The turns of one process."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._at_work: set[str] = set()
+        self._waiting: Counter[str] = Counter()
+
+    def take(self, who: str) -> None:
+        """Return once it is the principal's turn. Raise TooManyDearRequests if too many wait already."""
+        with self._changed:
+            if self._waiting[who] >= MOST_WAITING_OF_ONE or self._waiting.total() >= MOST_WAITING:
+                raise _busy()
+            self._waiting[who] += 1
+            try:
+                if not self._changed.wait_for(lambda: self._is_free(who), LONGEST_WAIT):
+                    raise _busy()
+                self._at_work.add(who)
+            finally:
+                self._waiting[who] -= 1
+
+    def _is_free(self, who: str) -> bool:
+        return who not in self._at_work and len(self._at_work) < MOST_AT_ONCE
+
+    def give_back(self, who: str) -> None:
+        """End the principal's turn."""
+        with self._changed:
+            self._at_work.discard(who)
+            self._waiting += Counter()  # principals that wait no more are forgotten
+            self._changed.notify_all()
+
+
+def _busy() -> TooManyDearRequests:
+    return TooManyDearRequests(
+        "The server works on requests that take as long as this one, and computes few of them at once. Send the "
+        "request again in a few seconds, or ask for fewer runs, metrics or baselines."
+    )
+
+
+@dataclass
+class Visit:
+    """A request on its way: who asks, what it has cost so far by estimate, and whether it has its turn."""
+
+    turns: Turns
+    who: Callable[[], str | None]
+    """A function that returns the id of the token; None for an anonymous visitor."""
+    seconds: float = 0.0
+    turn_of: str | None = field(default=None, init=False)
+
+    def spend(self, seconds: float, *, is_chosen: bool) -> None:
+        """Add work of so many seconds. Wait for a turn if it is dear."""
+        self.seconds += seconds
+        who = self.who()
+        if who is None and is_chosen and self.seconds > MOST_ANONYMOUS_SECONDS:
+            raise NotAuthenticated(
+                f"This takes about {self.seconds:.1f} seconds of computing. Without a token, a request may take "
+                f"{MOST_ANONYMOUS_SECONDS:g}: send a token, or ask for fewer runs, metrics or baselines."
+            )
+        if self.turn_of is None and self.seconds > DEAR_SECONDS:
+            own = who or ANYBODY
+            self.turns.take(own)
+            self.turn_of = own
+
+    def end(self) -> bool:
+        """Give the turn back. Return whether there was one."""
+        if self.turn_of is None:
+            return False
+        self.turns.give_back(self.turn_of)
+        self.turn_of = None
+        return True
+
+
+_VISIT: ContextVar[Visit | None] = ContextVar("visit", default=None)
+
+
+@contextmanager
+def visiting(visit: Visit) -> Iterator[None]:
+    """Count the work of the block, and of the threads that it starts, for this request."""
+    before = _VISIT.set(visit)
+    try:
+        yield
+    finally:
+        _VISIT.reset(before)
+
+
+def spend(seconds: float, *, is_chosen: bool = True) -> None:
+    """Announce work of so many seconds of one core, before it starts. Jobs and commands never wait.
+
+    `is_chosen` is false for what a page asks of itself: it stays open to everybody. Raise NotAuthenticated for an
+    anonymous visitor who asks for too much, and TooManyDearRequests if too many wait already.
+    """
+    if (visit := _VISIT.get()) is not None:
+        visit.spend(seconds, is_chosen=is_chosen)
+
+
+def keep_little_memory() -> None:
+    """Have the threads of this process share two heaps. Glibc gives each its own, and keeps what is free in all."""
+    _of_glibc("mallopt", _MOST_HEAPS, 2)
+
+
+def give_memory_back() -> None:
+    """Return the memory that is free to the system. Glibc alone keeps it."""
+    _of_glibc("malloc_trim", 0)
+
+
+_MOST_HEAPS: Final = -8
+"""The number of glibc's parameter M_ARENA_MAX."""
+
+
+def _of_glibc(name: str, *arguments: int) -> None:
+    function = getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
+    if function is not None:  # other libraries have other ways
+        function(*arguments)

@@ -1,0 +1,144 @@
+"""Dear requests: an estimate before the work starts, a token for much of it, and one at a time for each principal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from gainboard.errors import TooManyDearRequests
+from gainboard.evaluation import compare, scored_runs, tied_runs, turns
+from gainboard.evaluation.pair_statistics import ScoredPairs
+from gainboard.evaluation.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, Turns
+from tests.api.campaign import WORSE, Campaign, judged, refused
+from tests.conftest import Service
+from tests.waiting import until
+
+COMPARISON = "/compare?run=tag&run=worse"
+
+
+@pytest.fixture(scope="module")
+def released(shared: Service) -> Campaign:
+    campaign = judged(shared)
+    campaign.submit(WORSE)
+    campaign.release(public=True)
+    return campaign
+
+
+@pytest.fixture
+def own_turns(shared: Service) -> Turns:
+    """The turns of the server."""
+    found: Turns = shared.application.state.turns
+    return found
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(MOST_WAITING * 2) as pool:
+        yield pool
+
+
+def _await(turns: Turns, number: int) -> None:
+    """Wait until so many requests wait for their turn."""
+    until(lambda: turns._waiting.total() == number)
+
+
+@pytest.mark.parametrize(
+    ("path", "unit"),
+    [
+        (COMPARISON, (compare, "PAIR_SECONDS")),
+        ("/scores?ties=expected&metric=nDCG@7", (tied_runs, "READ_SECONDS")),
+        ("/leaderboard?metric=nDCG@8", (scored_runs, "SCORE_SECONDS")),
+        ("/scores?beta=7", (scored_runs, "SCORE_SECONDS")),
+    ],
+)
+def test_much_computing_needs_a_token(
+    released: Campaign, monkeypatch: pytest.MonkeyPatch, path: str, unit: tuple[object, str]
+) -> None:
+    monkeypatch.setattr(*unit, 10.0)
+    anonymous = released.service.anonymous.get(released.path + path)
+    assert refused(anonymous) == (401, "not-authenticated")
+    assert "seconds of computing" in anonymous.json()["detail"]
+    assert released.client("reader").get(released.path + path).status_code == 200
+    monkeypatch.undo()
+    assert released.service.anonymous.get(released.path + path).status_code == 200
+
+
+def test_the_board_itself_is_open_to_everybody(shared: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scored_runs, "SCORE_SECONDS", 10.0)
+    campaign = judged(shared)
+    campaign.release(public=True)
+    for path in ("/leaderboard", "/scores", "/scores?topics=all"):
+        assert shared.anonymous.get(campaign.path + path).status_code == 200, path
+
+
+def test_anonymous_visitors_take_turns_and_others_go_on(
+    released: Campaign,
+    threads: ThreadPoolExecutor,
+    own_turns: Turns,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compare, "PAIR_SECONDS", turns.DEAR_SECONDS)
+    service, path = released.service, released.path + COMPARISON
+    own_turns.take(turns.ANYBODY)  # somebody is at work
+    try:
+        asked: list[Future[httpx.Response]] = []
+        for number in range(MOST_WAITING_OF_ONE):
+            asked.append(threads.submit(service.anonymous.get, path))
+            _await(own_turns, number + 1)
+        refusal = service.anonymous.get(path)
+        assert refused(refusal) == (429, "too-many-dear-requests")
+        assert int(refusal.headers["retry-after"]) > 0
+        assert service.anonymous.get(f"{released.path}/leaderboard").status_code == 200  # this is cheap
+        assert service.anonymous.get("/healthz").status_code == 200
+        assert released.organiser.get(path).status_code == 200  # another principal has a turn of its own
+        assert not any(each.done() for each in asked)
+    finally:
+        own_turns.give_back(turns.ANYBODY)
+    assert [each.result().status_code for each in asked] == [200] * MOST_WAITING_OF_ONE
+    assert service.anonymous.get(path).status_code == 200
+
+
+def test_a_request_that_fails_gives_its_turn_back(released: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "PAIR_SECONDS", turns.DEAR_SECONDS)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("of the test")
+
+    path = f"{released.path}{COMPARISON}&metric=nDCG@9"
+    with monkeypatch.context() as broken:
+        broken.setattr(ScoredPairs, "compared", fail)
+        assert released.service.anonymous.get(path).status_code == 500
+    assert released.service.anonymous.get(path).status_code == 200
+
+
+def test_few_principals_work_at_once_and_few_requests_wait(threads: ThreadPoolExecutor) -> None:
+    own = Turns()
+    for number in range(MOST_AT_ONCE):
+        own.take(f"at work {number}")
+    asked = []
+    for number in range(MOST_WAITING):
+        asked.append(threads.submit(own.take, f"waits {number}"))
+        _await(own, number + 1)
+    with pytest.raises(TooManyDearRequests):
+        own.take("one more")
+    assert not any(each.done() for each in asked)
+    own.give_back("at work 0")
+    given: set[int] = set()
+    while len(given) < MOST_WAITING:
+        number = until(lambda: next((n + 1 for n, each in enumerate(asked) if each.done() and n not in given), 0)) - 1
+        given.add(number)
+        own.give_back(f"waits {number}")
+    assert own._waiting.total() == 0
+
+
+def test_a_turn_that_does_not_come_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LONGEST_WAIT", 0.01)
+    own = Turns()
+    own.take("one")
+    with pytest.raises(TooManyDearRequests):
+        own.take("one")
+    own.give_back("one")
+    own.take("one")
