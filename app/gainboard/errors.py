@@ -34,7 +34,7 @@
     │   ├── MethodNotAllowed          the resource does not have this method
     │   └── Conflict                  in conflict with what is stored
     │       ├── CollectionExists      a collection with this name exists
-    │       ├── RunExists             a run with this name exists with other content
+    │       ├── RunExists             a run with this name exists
     │       ├── TeamExists            a team with this name exists in the collection
     │       ├── NoQrels               nothing can be scored without qrels
     │       ├── SettingFixed          a setting that cannot change once something is stored

@@ -143,7 +143,7 @@ def test_a_check_finds_what_is_wrong_with_the_name(participant: Watched, campaig
     choose(participant, tmp_path, run=WORSE)
     participant.page.get_by_label("Name").fill("taken")
     button.click()
-    expect(participant.page.locator("#sent li").first).to_contain_text("exists with other content")
+    expect(participant.page.locator("#sent li").first).to_contain_text("exists, of another team")
 
 
 def test_several_files_have_the_names_in_their_tags(participant: Watched, tmp_path: Path) -> None:

@@ -167,7 +167,8 @@ _PAGES: Mapping[type[GainboardError], str] = {
     A collection with this name exists already. Choose another name.
     """,
     errors.RunExists: """
-    A run with this name exists with other content. Choose another `name`, or withdraw the stored run first.
+    A run with this name exists, of another team or with other content. Choose another `name`, or withdraw the stored
+    run first.
     """,
     errors.TeamExists: """
     A team with this name exists in the collection already. Choose another name.

@@ -131,7 +131,7 @@ async def submit_run(
     async with (
         # A place is taken first: the count of a team's uploads writes to the database.
         readers.reading(principal),
-        _in_slot(workspace, principal, collection),
+        in_slot(workspace, principal, collection),
         uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
     ):
         details = RunDetails(**dict(sent.asked))
@@ -145,7 +145,7 @@ async def submit_run(
 
 
 @asynccontextmanager
-async def _in_slot(workspace: Workspace, principal: Principal, collection: str) -> AsyncIterator[None]:
+async def in_slot(workspace: Workspace, principal: Principal, collection: str) -> AsyncIterator[None]:
     """Count an upload while a participant's file arrives."""
     slot = await run_in_threadpool(take_slot, workspace, principal, collection)
     try:

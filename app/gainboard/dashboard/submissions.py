@@ -14,7 +14,7 @@ from gainboard.api import uploads
 from gainboard.api.answers import address, answer
 from gainboard.api.dependencies import CollectionName, WorkspaceDep
 from gainboard.api.readers import ReadersDep
-from gainboard.api.runs import AskedRun, RunName, submit_run
+from gainboard.api.runs import AskedRun, RunName, in_slot, submit_run
 from gainboard.dashboard.places import enter
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.sessions import FormDep, UploaderDep, VisitorDep
@@ -106,6 +106,7 @@ async def check(
     principal = visitor.principal
     async with (
         readers.reading(principal),
+        in_slot(workspace, principal, collection),
         uploads.received(request, workspace.limits.compressed_bytes, asked) as sent,
     ):
         details = RunDetails(**asked.model_dump())

@@ -108,25 +108,28 @@ class CheckedRun:
 def check(workspace: Workspace, principal: Principal, name: str, body: Body, details: RunDetails) -> CheckedRun:
     """Read a run file as `submit` does, and store nothing. Raise FaultyFile with every fault.
 
-    Raise also what `submit` raises for the run's name. Times and quotas do not count, because a file may be checked
-    before the submissions open.
+    Raise also what `submit` raises for the run's name: a file of another team looks like any other. Times and quotas do
+    not count, because a file may be checked before the submissions open.
     """
     with workspace.database.reading() as tx:
         view = open_collection(tx, principal, name)
         require_participation(view)
+        # An organiser may check a file before it is known whose run it will be.
+        team = None if view.organises and details.team is None else _team(view, details.team)
         newest = qrels.find(tx, view.collection.id) if view.sees_judgments else None
     with Intake(body, workspace.limits) as intake:
         upload = _Upload.read(workspace, view, intake, newest)
         upload.refuse_foreign(view)
         named = details.name or name_from_tag(upload.file.tag)
         with workspace.database.reading() as tx:
-            other = runs.find(tx, view.collection.id, named)
-        if other is not None and other.sha256 != upload.intake.sha256:
-            raise runs.taken(named)
+            same = runs.find_same(tx, view.collection.id, team, upload.intake.sha256) if team is not None else None
+            if same is None and runs.find(tx, view.collection.id, named) is not None:
+                raise runs.taken(named)
     file, declared = upload.file, set(view.collection.topics or ())
     missing, unknown = len(declared - {*file.topics}), len({*file.topics} - declared) if declared else 0
     warnings = [*file.warnings, *topic_warnings(unknown, missing, "collection")]
-    return CheckedRun(named, file.tag, len(file.topics), file.retrieved, [warning.as_json() for warning in warnings])
+    known = same.name if same else named
+    return CheckedRun(known, file.tag, len(file.topics), file.retrieved, [warning.as_json() for warning in warnings])
 
 
 @dataclass(frozen=True)

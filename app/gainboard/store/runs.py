@@ -48,10 +48,10 @@ def add(tx: Transaction, **values: Any) -> Run:
 
 
 def taken(name: str) -> RunExists:
-    """Return the error for a name that a run with other content has."""
+    """Return the error for a name that another run has."""
     return RunExists(
-        f"A run named {name!r} exists with other content. Choose another `name`, for example one that begins with your "
-        "team's name."
+        f"A run named {name!r} exists, of another team or with other content. Choose another `name`, for example one "
+        "that begins with your team's name."
     )
 
 
