@@ -65,7 +65,7 @@ def test_a_version_beyond_every_integer_is_refused_or_absent(campaign: Campaign,
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"{", b"[]", b"null", b'"x"', b"[" * 100_000, b'{"name": "x", "levels": ' + b"9" * 5000 + b"}",
+        b"", b"{", b"[]", b"null", b'"x"', b"[" * 9_000, b'{"name": "x", "levels": ' + b"9" * 5000 + b"}",
         b'{"name": "x", "levels": 1e999}', b'{"name": "x", "levels": NaN}', b'{"name": "a\\u0000", "levels": 1}',
         b'{"name": "x", "levels": 1, "title": "\\ud800"}', b'{"name": "x", "levels": 1, "\\ud800": 1}', b"\xff\xfe{",
         b'{"name": "x", "levels": 1, "title": "\\u0000"}', b'{"name": "x", "levels": 1, "gains": "\\ud800"}',

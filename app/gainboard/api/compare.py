@@ -16,7 +16,7 @@ from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_o
 from gainboard.api.problems import documented
 from gainboard.api.scores import Defaults, Expressions
 from gainboard.api.versions import VersionQuery
-from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels
+from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.compare import Comparison, compare
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.scoring import Question, ScoreTable
@@ -79,7 +79,9 @@ CSV: dict[int, dict[str, Any]] = {
 @router.get(
     "/compare",
     response_model=CompareAnswer,
-    responses=documented(BadExpression, NeedsIntents, BadGains, JudgmentsHidden, NoQrels, also=CSV),
+    responses=documented(
+        BadExpression, NeedsIntents, BadGains, JudgmentsHidden, NoQrels, TooManyDearRequests, also=CSV
+    ),
 )
 def read_comparison(
     collection: CollectionName,

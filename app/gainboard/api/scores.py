@@ -27,6 +27,7 @@ from gainboard.errors import (
     NeedsIntents,
     NoQrels,
     NotPreset,
+    TooManyDearRequests,
 )
 from gainboard.evaluation.binding import scale_of
 from gainboard.evaluation.origins import origin_of
@@ -44,7 +45,16 @@ router = APIRouter(prefix="/v1/collections/{collection}", tags=["scores"], respo
 MOST_SHOWN = 2_000_000
 """The most scores of single topics in one answer. As text they need ten times the memory that they need as numbers."""
 
-ON_SCORING = (BadExpression, NeedsIntents, BadGains, JudgmentsHidden, NotPreset, BudgetExhausted, NoQrels)
+ON_SCORING = (
+    BadExpression,
+    NeedsIntents,
+    BadGains,
+    JudgmentsHidden,
+    NotPreset,
+    BudgetExhausted,
+    NoQrels,
+    TooManyDearRequests,
+)
 
 Format = Literal["json", "csv", "trec_eval"]
 Expressions = Annotated[

@@ -17,7 +17,7 @@ from gainboard.api.models.topic_groups import TOPICS_QUERY, TopicsAsked, group_o
 from gainboard.api.problems import documented
 from gainboard.api.scores import Expressions
 from gainboard.api.versions import VersionQuery
-from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels
+from gainboard.errors import BadExpression, BadGains, JudgmentsHidden, NeedsIntents, NoQrels, TooManyDearRequests
 from gainboard.evaluation.policy import is_late
 from gainboard.evaluation.sweeping import MOST_POINTS, Grid, SweptScores, sweep
 from gainboard.exhibits import csv_line
@@ -74,7 +74,9 @@ class SweepQuery(Values, VersionQuery):  # type: ignore[misc, valid-type]
 @router.get(
     "/sweep",
     response_model=SweepAnswer,
-    responses=documented(BadExpression, NeedsIntents, BadGains, JudgmentsHidden, NoQrels, also=CSV),
+    responses=documented(
+        BadExpression, NeedsIntents, BadGains, JudgmentsHidden, NoQrels, TooManyDearRequests, also=CSV
+    ),
 )
 def read_sweep(
     collection: CollectionName,

@@ -25,9 +25,9 @@ MOST_PAIRS: Final = 2_500
 """The most metrics x pairs in one request: about a second, even for few topics."""
 
 PAIR_SECONDS: Final = 5e-4
-"""About the time for the tests of a pair under a metric."""
+"""The approximate time for the tests of a pair under a metric."""
 DIFFERENCE_SECONDS: Final = 6e-6
-"""About the time for the difference on a topic, in the tests and in the answer."""
+"""The approximate time for the difference on a topic, in the tests and in the answer."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ DEPTH: Final = 100
 MOST_RUNS: Final = 500
 """The most runs in one request, the first by name: each takes about a millisecond on 50 topics."""
 SHARE_SECONDS: Final = 2e-5
-"""About the time for the shares of a run on one topic."""
+"""The approximate time for the shares of a run on one topic."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class ScoredRuns:
 
 MOST_SCORED_BYTES = 10 << 20
 SCORE_SECONDS = 1.5e-6
-"""About the time for one score of one run on one topic, in the middle of the catalogue."""
+"""The approximate time for one score of one run on one topic, in the middle of the catalogue."""
 SCORED_RUNS: Cache[tuple[int, bytes], ScoredRuns] = Cache(
     MOST_SCORED_BYTES, lambda scored: scored.scores.nbytes + (1 << 10)
 )

@@ -25,11 +25,11 @@ MOST_DRAWN: Final = 100_000
 MOST_ORDERS: Final = 200_000
 """The most orders that one request tries, over all runs and topics: some seconds."""
 READ_SECONDS: Final = 5e-7
-"""About the time to read a document of a stored file."""
+"""The approximate time to read a document of a stored file."""
 DRAWN_SECONDS: Final = 3e-5
-"""About the time to draw the orders of one tied document for one metric."""
+"""The approximate time to draw the orders of one tied document for one metric."""
 ORDER_SECONDS: Final = 1.5e-5
-"""About the time to score one order of one topic under one metric."""
+"""The approximate time to score one order of one topic under one metric."""
 RUN_TIES: Cache[tuple[int, OrderBy], RunTies] = Cache(16 << 20, lambda ties: ties.nbytes)
 """Ties by the id of the run and by order. Runs never change. A run takes 10 to 100 kB."""
 

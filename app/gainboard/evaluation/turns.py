@@ -120,7 +120,7 @@ def visiting(visit: Visit) -> Iterator[None]:
 
 
 def spend(seconds: float, *, is_chosen: bool = True) -> None:
-    """Announce work of so many seconds of one core, before it starts. Jobs and commands never wait.
+    """Count work of so many seconds of one core, before it starts. Jobs and commands never wait.
 
     `is_chosen` is false for what a page asks of itself: it stays open to everybody. Raise NotAuthenticated for an
     anonymous visitor who asks for too much, and TooManyDearRequests if too many wait already.
@@ -130,7 +130,7 @@ def spend(seconds: float, *, is_chosen: bool = True) -> None:
 
 
 def keep_little_memory() -> None:
-    """Have the threads of this process share two heaps. Glibc gives each its own, and keeps what is free in all."""
+    """Let the threads of this process share two heaps. Glibc gives each its own, and keeps what is free in all."""
     _of_glibc("mallopt", _MOST_HEAPS, 2)
 
 
