@@ -55,6 +55,7 @@ from gainboard.evaluation.turns import MOST_WAITING, Turns, keep_little_memory
 from gainboard.evaluation.workspace import Workspace
 from gainboard.settings import Settings
 from gainboard.statistics.means import load_distributions
+from gainboard.store import private
 from gainboard.store.database import Database
 from gainboard.store.schema import migrate
 from gainboard.store.standing import Standings
@@ -121,7 +122,7 @@ def open_database(settings: Settings) -> Database:
 def make_folder(settings: Settings) -> None:
     """Create the data folder if it is missing, readable by its owner only. Raise BadSetting if that fails."""
     try:
-        settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private.make_folder(settings.data)
     except OSError as error:
         why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
         raise BadSetting(
@@ -140,6 +141,7 @@ def warm_compiled(settings: Settings) -> None:
     folder = settings.compiled if "data" in settings.model_fields_set else None
     if folder is not None:
         make_folder(settings)
+        os.umask(private.UMASK)
     try:
         compiled.warm(folder)
     except Exception as error:  # the compiler is not ours and may raise anything
@@ -250,6 +252,7 @@ def _surround(application: FastAPI, standings: Standings, access: AccessLog | No
 
 def create_app_from_environment() -> FastAPI:
     """Return the application for servers that take a factory: `uvicorn --factory`."""
+    os.umask(private.UMASK)
     settings = Settings.read(os.environ)
     logs.configure()
     workspace, token = open_workspace(settings)

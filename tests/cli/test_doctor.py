@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,8 @@ from gainboard.cli.doctor.installation import file_system, without_secrets
 from gainboard.main import open_workspace
 from gainboard.settings import PREFIX, Settings
 from gainboard.store.database import Database
-from gainboard.store.schema import migrate
 from tests.api.laboratory import LONG, Laboratory
-from tests.conftest import ADMIN, serving
+from tests.conftest import ADMIN, new_settings, serving
 from tests.operations.record import RECORDED
 
 Says = dict[str, list[tuple[str, str]]]
@@ -44,6 +44,13 @@ class Doctor:
         """What it prints."""
         self.code = cli.main(["doctor", *arguments])
         return self._capsys.readouterr().out
+
+    def advised(self, check: str, *arguments: str) -> dict[str, str]:
+        """The notes of one check, by their advice."""
+        findings = json.loads(self.said("--json", *arguments))["findings"]
+        return {
+            each["advice"]: each["said"] for each in findings if (each["check"], each["verdict"]) == (check, "note")
+        }
 
     def found(self, *arguments: str) -> Says:
         """Verdict and text of every finding, by the name of its check."""
@@ -232,13 +239,36 @@ def test_settings_have_their_source_and_misspelt_ones_a_suggestion(
     assert "GAINBOARD_MAX_LINES is invalid" in doctor.found()["settings"][0][1]
 
 
-def test_a_folder_that_others_look_into_is_noted(tmp_path: Path, doctor: Doctor) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'gainboard.db'}")
-    migrate(database)
-    database.close()
-    for mode, verdicts in ((0o755, ["ok", "note"]), (0o700, ["ok"])):
-        tmp_path.chmod(mode)
-        assert [verdict for verdict, _ in doctor.found("--data", str(tmp_path))["data folder"]] == verdicts
+@pytest.mark.outer
+def test_what_others_may_use_is_noted_with_its_mode_and_the_command_that_closes_it(
+    tmp_path: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, objects = tmp_path / "data", tmp_path / "some files"
+    Database(f"sqlite:///{new_settings(data).data / 'gainboard.db'}", objects=objects.as_uri()).close()
+    for file in (data / "gainboard.db", objects / "an object"):
+        file.touch()
+        file.chmod(0o644)
+    data.chmod(0o700)
+    monkeypatch.setenv("GAINBOARD_OBJECTS", objects.as_uri())
+    notes = doctor.advised("rights", "--data", str(data))
+    assert f"may use {data / 'gainboard.db'} (-rw-r--r--), and" in notes[f"chmod -R go= {data}"]
+    assert f"may use {objects / 'an object'} (-rw-r--r--), and" in notes[f"chmod -R go= '{objects}'"]
+    for advice in notes:
+        subprocess.run(["sh", "-c", advice], check=True)
+    assert doctor.found("--data", str(data))["rights"] == [("ok", f"only this user may use {data}, {objects}")]
+
+
+def test_beside_a_database_elsewhere_only_its_own_files_are_looked_at(
+    tmp_path: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_settings(tmp_path)
+    (tmp_path / "a thesis").touch()
+    tmp_path.chmod(0o755)
+    (tmp_path / "gainboard.db").chmod(0o640)
+    monkeypatch.setenv("GAINBOARD_DATABASE_URL", f"sqlite:///{tmp_path / 'gainboard.db'}")
+    ((advice, said),) = doctor.advised("rights").items()
+    assert advice == f"chmod go= {tmp_path / 'gainboard.db'}"
+    assert "(-rw-r-----)" in said
 
 
 @pytest.mark.skipif(not Path("/proc/self/mounts").exists(), reason="only Linux lists what is mounted there")

@@ -172,6 +172,7 @@ def test_damaged_content_is_not_moved(service: Service, database: Database, tmp_
     campaign_of(service)
     assert database.objects is not None
     (first, *_) = sorted(names(database))
+    database.objects.delete([first])
     database.objects.put(first, b"something else")
     moved = move(database, "database", lambda done, total: None)
     assert moved.broken == [first.split("/")[1].split(".")[0]]

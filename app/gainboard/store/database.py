@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event, text
+from sqlalchemy import Connection, Dialect, Engine, Table, create_engine, event, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, TimeoutError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
 from gainboard.errors import BadSetting, DatabaseBusy, DatabaseUnusable
+from gainboard.store import private
 from gainboard.store.objects import Objects
 
 BUSY_SECONDS = 30
@@ -212,8 +213,18 @@ def _engine(url: str, busy_seconds: float, pool: type[Pool], **options: Any) -> 
             url, poolclass=pool, pool_pre_ping=True, connect_args=patience, hide_parameters=True, **options
         )
     engine = create_engine(url, poolclass=pool, connect_args={"timeout": busy_seconds}, hide_parameters=True, **options)
+    event.listen(engine, "do_connect", _make_file)
     event.listen(engine, "connect", _prepare_sqlite)
     return engine
+
+
+def _make_file(dialect: Dialect, record: Any, arguments: Sequence[str], parameters: Any) -> None:
+    # SQLite itself would follow the umask. It gives its other files, such as the write-ahead log, the mode of this one.
+    # An existing file is not opened: to close it would drop all locks that this process has on it.
+    name = arguments[0]
+    if name != ":memory:" and not name.startswith("file:"):
+        with suppress(OSError):  # the file exists, or SQLite says why it cannot be created
+            private.make_file(Path(name))
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, record: Any) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from gainboard.errors import BadSetting, ObjectsUnreachable
+from gainboard.store import private
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig
@@ -32,7 +35,8 @@ class Objects:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self._folder = _folder(address)
+        self.folder = _folder(address)
+        """The folder, or None for a bucket."""
         try:
             from obstore.store import LocalStore, S3Store  # noqa: PLC0415 (an optional extra)
         except ModuleNotFoundError as error:
@@ -41,9 +45,11 @@ class Objects:
                 "Gainboard's source: pip install '.[objects]'"
             ) from error
         with _unusable(address):
+            if self.folder:
+                private.make_folder(self.folder)
             self._store: LocalStore | S3Store = (
-                LocalStore(self._folder, mkdir=True)
-                if self._folder
+                LocalStore(self.folder)
+                if self.folder
                 else S3Store.from_url(address, client_options=_PATIENCE, retry_config=_TRIES)
             )
 
@@ -52,9 +58,10 @@ class Objects:
         from obstore import put  # noqa: PLC0415
 
         with _translated(name):
-            put(self._store, name, content, max_concurrency=2)
-            if self._folder:
-                _sync(self._folder / name)
+            if self.folder:
+                _write(self.folder / name, content)
+            else:
+                put(self._store, name, content, max_concurrency=2)
 
     def get(self, name: str) -> Iterator[bytes]:
         """Yield the content, in pieces of a few MiB."""
@@ -106,11 +113,22 @@ def _translated(name: str) -> Iterator[None]:
         raise ObjectsUnreachable("The store of files did not answer. Nothing was stored. Try again shortly.") from error
 
 
-def _sync(path: Path) -> None:
-    # Otherwise, after a power failure, the database might refer to a file whose content was never written.
-    for each in (path, path.parent):
-        descriptor = os.open(each, os.O_RDONLY)
+def _write(path: Path, content: IO[bytes] | bytes) -> None:
+    # What a dead process leaves is an orphan: its name is recorded, and nothing refers to it yet. obstore would leave a
+    # file whose name nobody knows, and cannot close files to others.
+    private.make_folder(path.parent)
+    private.make_file(path)
+    try:
+        with path.open("r+b") as file:
+            shutil.copyfileobj(BytesIO(content) if isinstance(content, bytes) else content, file, _PIECE_BYTES)
+            file.flush()
+            # Otherwise, after a power failure, the database might refer to a file whose content was never written.
+            os.fsync(file.fileno())
+        folder = os.open(path.parent, os.O_RDONLY)
         try:
-            os.fsync(descriptor)
+            os.fsync(folder)
         finally:
-            os.close(descriptor)
+            os.close(folder)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise

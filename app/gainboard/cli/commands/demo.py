@@ -37,7 +37,9 @@ def _demo(parsed: argparse.Namespace) -> int:
     """
     from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import create_app, open_workspace  # noqa: PLC0415
+    from gainboard.store.private import UMASK  # noqa: PLC0415
 
+    os.umask(UMASK)
     # Without the first of these, the temporary folder would stay after SIGTERM.
     with interruptible() as check, tempfile.TemporaryDirectory(prefix="gainboard-demo-") as temporary:
         data = parsed.data or Path(temporary)

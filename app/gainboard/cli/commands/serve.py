@@ -18,7 +18,9 @@ def _serve(parsed: argparse.Namespace) -> int:
     """
     from gainboard.cli.serving import Server, address_of, listen  # noqa: PLC0415
     from gainboard.main import announce, create_app, open_workspace, start_compiled  # noqa: PLC0415
+    from gainboard.store.private import UMASK  # noqa: PLC0415
 
+    os.umask(UMASK)
     settings = Settings.read(os.environ, data=parsed.data, job_slots=parsed.job_slots)
     for name in Settings.unknown(os.environ):
         print(f"gainboard: {name} is not a setting and is ignored. Check the spelling.", file=sys.stderr)

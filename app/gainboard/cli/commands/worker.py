@@ -24,6 +24,7 @@ def _worker(parsed: argparse.Namespace) -> int:
     from gainboard.settings import Settings  # noqa: PLC0415
     from gainboard.store.database import Database  # noqa: PLC0415
     from gainboard.store.inspection import require_current  # noqa: PLC0415
+    from gainboard.store.private import UMASK  # noqa: PLC0415
 
     try:
         from gainboard.work.fleet import FleetEngine, Pace  # noqa: PLC0415
@@ -31,6 +32,7 @@ def _worker(parsed: argparse.Namespace) -> int:
         raise BadSetting(
             f"A worker needs more ({error}). Install it, in the folder of Gainboard's source: pip install '.[cluster]'"
         ) from error
+    os.umask(UMASK)
     settings = Settings.read(os.environ)
     logs.configure()
     database = Database(settings.url, objects=settings.objects)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import sqlite3
-import stat
 from collections.abc import Iterator
 from difflib import get_close_matches
+from glob import escape
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ from sqlalchemy.exc import ArgumentError
 import gainboard
 from gainboard.cli.doctor.checks import Finding, Subject, check
 from gainboard.settings import PREFIX, Settings, available_cores
+from gainboard.store import private
 
 OLDEST_SQLITE = (3, 35, 0)
 FEWEST_FILES = 1024
@@ -138,7 +140,7 @@ def unknown_variables(subject: Subject) -> Iterator[Finding]:
 
 @check
 def data_folder(subject: Subject) -> Iterator[Finding]:
-    """Check that the data folder exists, and who may read it."""
+    """Check that the data folder exists, and that this user may write into it."""
     if (folder := _folder(subject)) is None:
         return
     if not folder.exists():
@@ -163,11 +165,36 @@ def _rights(folder: Path) -> Iterator[Finding]:
             f"Run Gainboard as the folder's owner, or give the folder to this user: {folder}.",
         )
     found = folder.stat()
-    if stat.S_IMODE(found.st_mode) & 0o077:
-        mode = stat.filemode(found.st_mode)
-        yield Finding("note", f"other users can read it ({mode}), and it has the judgments", f"chmod 700 {folder}")
     if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
         yield Finding("note", f"it belongs to user {found.st_uid}, but this is user {os.geteuid()}")
+
+
+@check
+def rights(subject: Subject) -> Iterator[Finding]:
+    """Check that other users cannot read what is stored."""
+    closed = []
+    for place in filter(Path.exists, _stored_in(subject)):
+        if not (wider := list(private.wider(place))):
+            closed.append(str(place))
+            continue
+        (path, mode), more = wider[0], f" and {len(wider) - 1:,} more" if wider[1:] else ""
+        advice = f"chmod {'-R ' if place.is_dir() else ''}go= {shlex.quote(str(place))}"
+        yield Finding("note", f"other users may use {path} ({mode}){more}, and it has the judgments", advice)
+    if closed:
+        yield Finding("ok", f"only this user may use {', '.join(closed)}")
+
+
+def _stored_in(subject: Subject) -> Iterator[Path]:
+    """Yield the files and folders that Gainboard makes, as far as they are on this machine."""
+    settings, database = subject.settings, subject.database
+    if settings is None or database is None:
+        return
+    if settings.compiled is not None:
+        yield settings.data
+    if settings.database_url is not None and database.path is not None:
+        yield from sorted(database.path.parent.glob(f"{escape(database.path.name)}*"))
+    if database.objects is not None and database.objects.folder is not None:
+        yield database.objects.folder
 
 
 @check

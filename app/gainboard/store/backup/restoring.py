@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect
 
 from gainboard.errors import BadSetting, DatabaseUnusable
+from gainboard.store import private
 from gainboard.store.backup import files
 from gainboard.store.backup.copying import Told, copy, counted, in_words, set_sequences, tables
 from gainboard.store.backup.revisions import NEWEST, known_revision, upgrade
@@ -97,8 +98,8 @@ def _make(path: Path) -> list[Path]:
     folders = [each for each in path.parents if not each.exists()]
     try:
         if folders:
-            folders[0].mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(exist_ok=False)
+            private.make_folder(folders[0])
+        private.make_file(path)
     except FileExistsError:
         return []
     except OSError as error:
