@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from fastapi import Request, Response
@@ -21,6 +23,11 @@ def answer(content: Any, status: int = 200, **headers: str) -> Response:
     return Response(
         body, status, {name.replace("_", "-"): value for name, value in headers.items()}, "application/json"
     )
+
+
+def begun(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Return the pieces of a stream. The first is read now, so that its error is still answered as a problem."""
+    return chain([next(pieces, b"")], pieces)
 
 
 def address(request: Request, path: str) -> str:

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
-from gainboard.api.answers import address, answer
+from gainboard.api.answers import address, answer, begun
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.answers import Page
 from gainboard.api.models.qrels import Columns, ShownQrels
@@ -165,7 +165,7 @@ def read_qrels(
     found = qrels.version(workspace, principal, collection, VersionName(judgments, version))
     if accepts(request, "text/plain"):
         etag = {"ETag": f'"{found.qrels.sha256}"'}
-        return StreamingResponse(qrels.file(workspace, found.qrels), media_type="text/plain", headers=etag)
+        return StreamingResponse(begun(qrels.file(workspace, found.qrels)), media_type="text/plain", headers=etag)
     return answer(show(found.qrels, in_use=found.in_use))
 
 

@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
-from gainboard.api.answers import address, answer
+from gainboard.api.answers import address, answer, begun
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.answers import Page, ShownWarning
@@ -180,7 +180,7 @@ def read_run(
     seen = runs.described(workspace, principal, collection, run, for_file=is_file)
     if is_file:
         etag = {"ETag": f'"{seen.run.sha256}"'}
-        return StreamingResponse(runs.file(workspace, seen.run), media_type="text/plain", headers=etag)
+        return StreamingResponse(begun(runs.file(workspace, seen.run)), media_type="text/plain", headers=etag)
     return answer(show(seen))
 
 

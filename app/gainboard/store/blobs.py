@@ -8,6 +8,7 @@ are therefore known, and `delete_orphans` deletes them.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Collection as Container
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 
-from gainboard.errors import BadInput, DatabaseBusy, ObjectsUnreachable, Refused
+from gainboard.errors import BadInput, DatabaseBusy, ObjectsUnreachable, Refused, Unexpected
 from gainboard.store.database import Database, Transaction, insert_for
 from gainboard.store.job_tables import jobs
 from gainboard.store.objects import Objects
@@ -34,6 +35,9 @@ HAS_CONTENT = or_(IS_OUTSIDE, IS_INSIDE)
 """True for a row of `blobs` whose content is stored. `delete_unneeded` keeps the row."""
 ORPHAN_AFTER = timedelta(days=1)
 """The age at which an object without a reference is deleted: the transaction that would refer to it is long over."""
+_SPARE_BYTES = 1 << 16
+
+log = logging.getLogger("gainboard")
 
 
 @dataclass
@@ -192,28 +196,69 @@ def _delete_objects(database: Database, names: Sequence[str]) -> int:
 
 
 def get(database: Database, sha256: str) -> Iterator[bytes]:
-    """Yield the decompressed content, in pieces of at most a few MiB.
+    """Yield the decompressed content, in pieces of a few MiB. The last piece comes only if the content is whole.
 
     Each part is read in a transaction of its own, because the reader may be slow and content never changes. A download
-    therefore holds no connection and no snapshot. Raise ObjectsUnreachable.
+    therefore holds no connection and no snapshot. Raise ObjectsUnreachable, or Unexpected for damaged content.
     """
     with database.reading() as tx:
-        name = tx.execute(select(blobs.c.object_name).where(blobs.c.sha256 == sha256)).scalar()
+        found = tx.execute(select(blobs).where(blobs.c.sha256 == sha256)).one()
+    name = found.object_name
     stream = parts_of(database, sha256) if name is None else require_objects(database).get(name)
     try:
-        yield from decompressed(stream)
-    except EOFError as error:
-        raise DatabaseBusy("The file was moved or deleted while it was read. Try again shortly.") from error
+        yield from checked(stream, sha256, found.size)
+    except (Damaged, EOFError) as error:
+        if name is None and isinstance(error, EOFError):
+            raise DatabaseBusy("The file was moved or deleted while it was read. Try again shortly.") from error
+        log.error(
+            "the content of the file %s in %s is damaged: %s",
+            sha256,
+            name or "the database",
+            error or "its end is missing",
+        )
+        raise Unexpected(
+            f"The stored content of the file {sha256} is damaged, so it is not used. Ask the service's operator to run "
+            "`gainboard doctor --thorough`, and to restore a backup."
+        ) from error
 
 
-def decompressed(stream: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the content of a zstd stream. Raise ZstdError if it is damaged, and EOFError if its end is missing."""
-    decompressor = ZstdDecompressor()
+class Damaged(Exception):
+    """The stored content differs from what was stored. The message says how."""
+
+
+def checked(stream: Iterable[bytes], sha256: str, size: int) -> Iterator[bytes]:
+    """Yield the content of a zstd stream. The last piece comes only if the content has this hash and size.
+
+    So nobody takes damaged content for a whole file, and content of one piece is checked before anybody has it. Raise
+    Damaged, or EOFError if the end is missing.
+    """
+    digest, held = hashlib.sha256(), b""
+    for piece in _decompressed(stream, size):
+        digest.update(piece)
+        if held:
+            yield held
+        held = piece
+    if digest.hexdigest() != sha256:
+        raise Damaged("its hash is another one")
+    yield held
+
+
+def _decompressed(stream: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Yield the content of a zstd stream. Raise Damaged once the stream has more than content of this size needs."""
+    decompressor, taken, given = ZstdDecompressor(), 0, 0
     for part in stream:
+        # A frame may have any number of empty blocks. Ours are at most slightly larger than their content.
+        if decompressor.eof or (taken := taken + len(part)) > size + size // 128 + _SPARE_BYTES:
+            raise Damaged("the compressed content is too long")
         data = part
         # A part may decompress to much more than its size, so the content is read in pieces of limited size.
         while not decompressor.eof:
-            piece = decompressor.decompress(data, PART_BYTES)
+            try:
+                piece = decompressor.decompress(data, min(PART_BYTES, size - given + 1))
+            except ZstdError as error:
+                raise Damaged(str(error)) from error
+            if (given := given + len(piece)) > size:
+                raise Damaged(f"it has more than {size} bytes")
             if piece:
                 yield piece
             if decompressor.needs_input:
@@ -221,18 +266,18 @@ def decompressed(stream: Iterable[bytes]) -> Iterator[bytes]:
             data = b""
     if not decompressor.eof:
         raise EOFError
+    if decompressor.unused_data:
+        raise Damaged("something follows the compressed content")
 
 
 def is_whole(stream: Iterable[bytes], sha256: str, size: int) -> bool:
     """Return whether this is the zstd stream of the content with this hash and size."""
-    digest, length = hashlib.sha256(), 0
     try:
-        for piece in decompressed(stream):
-            digest.update(piece)
-            length += len(piece)
-    except (ZstdError, EOFError):
+        for _ in checked(stream, sha256, size):
+            pass
+    except (Damaged, EOFError):
         return False
-    return (digest.hexdigest(), length) == (sha256, size)
+    return True
 
 
 def require_objects(database: Database) -> Objects:

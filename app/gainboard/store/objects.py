@@ -68,6 +68,8 @@ class Objects:
         from obstore import get  # noqa: PLC0415
 
         with _translated(name):
+            if self.folder and not (self.folder / name).is_file():  # nothing ever comes from a named pipe
+                raise FileNotFoundError(name)
             for piece in get(self._store, name).stream(_PIECE_BYTES):
                 yield bytes(piece)
 

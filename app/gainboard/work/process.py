@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Literal
 
-from gainboard.errors import BadInput, Refused, Unavailable
+from gainboard.errors import BadInput, Refused, Unavailable, Unexpected
 from gainboard.evaluation.workspace import Workspace
 from gainboard.store.database import Database
 from gainboard.store.job_records import Claim
@@ -73,7 +73,7 @@ def _read(source: IO[str], lines: SimpleQueue[str]) -> None:
 def _answer(worker: Worker, claim: Claim) -> Reply:
     try:
         worker.work(claim)
-    except (BadInput, Refused) as error:
+    except (BadInput, Refused, Unexpected) as error:  # of these, another attempt would give the same
         return Reply(claim.name, "refused", error.message)
     except Unavailable as error:
         return Reply(claim.name, "unavailable", error.message)

@@ -1,0 +1,253 @@
+"""Whoever alters a file outside of the database has it refused: what is read has the size and hash that were stored."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import repeat
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import httpx
+import pytest
+from sqlalchemy import select, update
+
+from gainboard.settings import Settings
+from gainboard.store import blobs as contents
+from gainboard.store.blobs import Damaged, checked, is_whole
+from gainboard.store.database import Database
+from gainboard.store.job_tables import jobs
+from gainboard.store.tables import blobs
+from gainboard.trec.zstd import ZstdCompressor, compress, decompress
+from tests.api.campaign import OTHER_QRELS, QRELS, RUN, WORSE, Campaign, refused
+from tests.conftest import Service, new_settings, serving
+from tests.waiting import over
+
+TEXT = {"Accept": "text/plain"}
+KINDS = ("run", "qrels", "result")
+EMPTY_BLOCK = b"\0\0\0"
+"""A block of zstd without content that another block follows."""
+
+
+def lengthened(packed: bytes) -> bytes:
+    """The content with a line more, well compressed."""
+    return compress(decompress(packed) + b"1 Q0 more 99 0.001 tag\n")
+
+
+def exchanged(packed: bytes) -> bytes:
+    """Content of the same length, well compressed."""
+    whole = decompress(packed)
+    return compress(whole[:-2] + bytes([whole[-2] ^ 1]) + whole[-1:])
+
+
+def inflated(packed: bytes) -> bytes:
+    """64 MiB that follow the content."""
+    return compress(decompress(packed) + bytes(64 << 20))
+
+
+def endless(packed: bytes) -> bytes:
+    """The content, before which a frame has so many empty blocks that it takes long to read."""
+    head, body = packed[:4], ZstdCompressor()
+    return head + b"\0\x58" + EMPTY_BLOCK * (1 << 20) + body.compress(b"") + packed
+
+
+ALTERATIONS: list[Callable[[bytes], bytes]] = [
+    exchanged,
+    lengthened,
+    inflated,
+    endless,
+    lambda packed: packed[:-9],
+    lambda packed: (
+        packed[: len(packed) // 2] + bytes([packed[len(packed) // 2] ^ 255]) + packed[len(packed) // 2 + 1 :]
+    ),
+    lambda packed: packed + packed,
+    lambda packed: packed + b"more",
+    lambda packed: b"",
+    lambda packed: compress(WORSE.encode()),
+]
+altered = pytest.mark.parametrize("alter", ALTERATIONS, ids=lambda alter: alter.__name__)
+
+
+class Place(NamedTuple):
+    """A server that keeps files in a folder, and its database."""
+
+    service: Service
+    settings: Settings
+    database: Database
+    folder: Path
+
+    def object_of(self, sha256: str) -> Path:
+        """The file in which this content is."""
+        with self.database.reading() as tx:
+            name = tx.execute(select(blobs.c.object_name).where(blobs.c.sha256 == sha256)).scalar_one()
+        return self.folder / str(name)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A server that has just started."""
+    folder = tmp_path / "files"
+    settings = new_settings(tmp_path, objects=folder.as_uri())
+    with serving(settings) as service, closing(Database(settings.url, objects=folder.as_uri())) as database:
+        yield Place(service, settings, database, folder)
+
+
+class Stored(NamedTuple):
+    """Something that a server keeps in a file: its content, the file, and where it is read."""
+
+    content: bytes
+    file: Path
+    url: str
+
+    def read(self, service: Service) -> httpx.Response:
+        """The answer of somebody who reads it."""
+        return service.organiser.get(self.url, headers=TEXT if self.url.startswith("/v1/coll") else None)
+
+
+def stored(place: Place, kind: str, *, large: bool = False) -> Stored:
+    """Something of this kind: a few lines, or several pieces of the stream that sends it."""
+    campaign = Campaign(place.service)
+    # Random names do not become much smaller.
+    names = [f"{uuid4().hex}{uuid4().hex}" for _ in range(150_000 if large else 2)]
+    qrels = QRELS + "".join(f"1 0 {name} 1\n" for name in names)
+    campaign.put_qrels(qrels).raise_for_status()
+    run = "".join(f"1 Q0 {name} {rank} {-rank} tag\n" for rank, name in enumerate(names, start=1))
+    campaign.submit(run).raise_for_status()
+    if kind == "result":
+        return stored_result(place, campaign, large=large)
+    content = (run if kind == "run" else qrels).encode()
+    path = f"{campaign.path}/runs/tag" if kind == "run" else f"{campaign.path}/qrels/1"
+    return Stored(content, place.object_of(hashlib.sha256(content).hexdigest()), path)
+
+
+def stored_result(place: Place, campaign: Campaign, *, large: bool) -> Stored:
+    """The result of a job; if it is to be large, another one in its place."""
+    asked = campaign.organiser.post(f"{campaign.path}/jobs", json={"kind": "gain-vectors", "params": {}})
+    url = over(campaign.organiser, f"/v1/jobs/{asked.json()['id']}")["result_url"]
+    content = campaign.organiser.get(url).content
+    if large:
+        content = b'{"names":"' + b"".join(uuid4().hex.encode() for _ in range(300_000)) + b'"}'
+        sha256 = hashlib.sha256(content).hexdigest()
+        with (
+            contents.prepared(place.database, sha256, len(content), compress(content)) as new,
+            place.database.writing() as tx,
+        ):
+            contents.put(tx, new)
+            tx.execute(update(jobs).values(result_sha256=sha256))
+    return Stored(content, place.object_of(hashlib.sha256(content).hexdigest()), url)
+
+
+@altered
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_small_altered_file_is_refused_before_its_first_byte(
+    place: Place, kind: str, alter: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    each = stored(place, kind)
+    original = each.file.read_bytes()
+    each.file.write_bytes(alter(original))
+    with caplog.at_level(logging.ERROR, "gainboard"):
+        answer = each.read(place.service)
+    assert refused(answer) == (500, "internal-error")
+    assert "ETag" not in answer.headers
+    assert each.file.name in caplog.text
+    each.file.write_bytes(original)
+    assert each.read(place.service).content == each.content, "nothing of the altered file is kept"
+
+
+@altered
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_large_altered_file_ends_before_its_last_byte(
+    place: Place, kind: str, alter: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    each = stored(place, kind, large=True)
+    original = each.file.read_bytes()
+    each.file.write_bytes(alter(original))
+    with caplog.at_level(logging.ERROR, "gainboard"):
+        assert len(received(place.service, each)) < len(each.content)
+    assert each.file.name in caplog.text
+    each.file.write_bytes(original)
+    assert each.read(place.service).content == each.content
+
+
+def received(service: Service, each: Stored) -> bytes:
+    """What comes before the transfer ends with an error, which it does."""
+    pieces = bytearray()
+    headers = {"Accept-Encoding": "identity"} | (TEXT if each.url.startswith("/v1/coll") else {})
+    with service.organiser.stream("GET", each.url, headers=headers) as answer:
+        if answer.status_code == 500:
+            return b""
+        with pytest.raises(httpx.RemoteProtocolError):
+            deque(map(pieces.extend, answer.iter_bytes()), 0)
+    return bytes(pieces)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pipe_in_place_of_a_file_holds_nobody_up(place: Place, kind: str) -> None:
+    each = stored(place, kind)
+    each.file.unlink()
+    os.mkfifo(each.file)
+    assert refused(each.read(place.service)) == (503, "objects-unreachable")
+
+
+def test_nothing_is_computed_from_an_altered_run(place: Place) -> None:
+    campaign, each = judged_by(place)
+    original = each.file.read_bytes()
+    each.file.write_bytes(exchanged(original))
+    for answer in (
+        campaign.get("/pool"),
+        campaign.get("/scores", metric="AP", ties="expected"),
+        campaign.put_qrels(OTHER_QRELS),
+    ):
+        assert refused(answer) == (500, "internal-error"), answer.request.url
+    asked = {"kind": "leave-one-team-out", "params": {"metrics": ["AP"], "pool_depth": 2}}
+    job = campaign.organiser.post(f"{campaign.path}/jobs", json=asked)
+    assert job.status_code == 202, job.text
+    ended = over(campaign.organiser, f"/v1/jobs/{job.json()['id']}")
+    assert (ended["state"], "is damaged" in ended["error"]) == ("failed", True)
+    assert len(campaign.get("/qrels").json()["items"]) == 1
+    each.file.write_bytes(original)
+    assert "bad" in campaign.get("/pool").text
+    assert campaign.put_qrels(OTHER_QRELS).status_code == 201
+
+
+def judged_by(place: Place) -> tuple[Campaign, Stored]:
+    """A campaign of two teams, and the run of one."""
+    campaign = Campaign(place.service)
+    campaign.put_qrels().raise_for_status()
+    campaign.submit(pooled=True).raise_for_status()
+    campaign.submit(WORSE, team="other", pooled=True).raise_for_status()
+    file = place.object_of(hashlib.sha256(RUN.encode()).hexdigest())
+    return campaign, Stored(RUN.encode(), file, f"{campaign.path}/runs/tag")
+
+
+def test_no_run_is_judged_by_altered_qrels(place: Place) -> None:
+    campaign, _ = judged_by(place)
+    file = place.object_of(hashlib.sha256(QRELS.encode()).hexdigest())
+    original = file.read_bytes()
+    file.write_bytes(compress(QRELS.replace("good 2", "good 1").encode()))
+    with serving(place.settings) as anew:  # the first server has read the file before
+        campaign.organiser = anew.organiser
+        text = RUN.replace("tag", "third")
+        assert refused(campaign.submit(text)) == (500, "internal-error")
+        assert len(campaign.get("/runs").json()["items"]) == 2
+        file.write_bytes(original)
+        assert campaign.submit(text).status_code == 201
+
+
+def test_what_a_bomb_inflates_to_is_bounded_by_the_known_size() -> None:
+    content = b"1 Q0 d 1 1 tag\n" * 100_000
+    sha256, size = hashlib.sha256(content).hexdigest(), len(content)
+    given: list[int] = []
+    with pytest.raises(Damaged, match="more than"):
+        given.extend(map(len, checked([compress(content + bytes(256 << 20))], sha256, size)))
+    assert sum(given) <= size
+    never = iter([b"\x28\xb5\x2f\xfd\0\x58", *repeat(EMPTY_BLOCK * 10_000, 1_000_000)])
+    with pytest.raises(Damaged, match="too long"):
+        list(checked(never, sha256, size))
+    assert next(never), "the rest is not read"
+    assert is_whole([compress(content)], sha256, size)
