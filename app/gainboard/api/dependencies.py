@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Annotated, Any
@@ -76,11 +77,26 @@ SenderDep = Annotated[Sender, Depends(_sender)]
 """The dependency of routes that look up the token together with the collection, in one statement."""
 
 
-def _principal(workspace: WorkspaceDep, sender: SenderDep) -> Principal:
-    return authenticate(workspace, sender)
+def _principal(request: Request, workspace: WorkspaceDep, sender: SenderDep) -> Principal:
+    let_ask_again(request, partial(authenticate, workspace, sender))
+    return ask_again(request)
 
 
 PrincipalDep = Annotated[Principal, Depends(_principal)]
+
+
+def let_ask_again(request: Request, again: Callable[[], Principal]) -> None:
+    """Note how the principal of a request is looked up: by its token, or by its session."""
+    request.state.principal_again = again
+
+
+def ask_again(request: Request) -> Principal:
+    """Return the principal as it is now. Use it before an answer that took time. Slow: call it in a thread.
+
+    Raise NotAuthenticated if the token or the session has ended since the request began.
+    """
+    again: Callable[[], Principal] = request.state.principal_again
+    return again()
 
 
 async def known_query(request: Request) -> None:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.types import Message
 
+from gainboard.api.dependencies import ask_again
 from gainboard.errors import InvalidRequest, TooLarge, UnknownParameter, UnsupportedEncoding
 from gainboard.evaluation.intake import IN_MEMORY_BYTES, Body
 
@@ -73,7 +74,7 @@ def is_form(request: Request) -> bool:
 async def received(request: Request, most_bytes: int, asked: AskedT) -> AsyncIterator[Received[AskedT]]:
     """Yield the request's file, and its query with the fields of its form.
 
-    Raise TooLarge as soon as the body exceeds the limit.
+    Raise TooLarge as soon as the body exceeds the limit, and NotAuthenticated if the token or session has ended.
     """
     bounded = _bounded(request, most_bytes)
     encoding = request.headers.get("content-encoding")
@@ -170,6 +171,7 @@ def _file_of(form: FormData) -> BinaryIO:
 def _finished(
     file: BinaryIO, encoding: str | None, request: Request, asked: AskedT, fields: Mapping[str, str]
 ) -> Received[AskedT]:
+    ask_again(request)  # a body may take hours to arrive, and the token may have been revoked meanwhile
     digest = hashlib.sha256(request.url.query.encode() + b"\n")
     if fields:
         digest.update(json.dumps(fields, sort_keys=True).encode() + b"\n")

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 
 from gainboard.api.answers import address, answer
 from gainboard.api.caching import PRIVATE
-from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep
+from gainboard.api.dependencies import EngineDep, PrincipalDep, WatchDep, WorkspaceDep, ask_again
 from gainboard.api.models.answers import Model
 from gainboard.errors import Refused, Unavailable
 from gainboard.evaluation.principals import Principal
@@ -30,6 +30,8 @@ T = TypeVar("T")
 W = TypeVar("W", StoredJob, StoredReport)
 
 MOST_SECONDS = 30
+ASKED_AGAIN_SECONDS = 3
+"""Seconds between two looks at whether a follower may still see the work: a stream ends within 5 after that."""
 Wait = Annotated[float, Query(ge=0, le=MOST_SECONDS, description="Seconds to wait for the end of the work"), NUMBER]
 
 
@@ -64,9 +66,12 @@ class Desk:
         if not found.is_over:
             self.engine.wake()
             found = await self.attended(self.watch.until_over(found, MOST_SECONDS))
-            # The judgments may have been hidden while we waited.
-            await run_in_threadpool(find_again, self.workspace, self.principal, work)
+            await run_in_threadpool(self._require_access, work)
         return require_done(found)
+
+    def _require_access(self, work: StoredWork) -> None:
+        """Raise an error if the principal may no longer see the work: much may have changed while we waited."""
+        find_again(self.workspace, ask_again(self.request), work)
 
     def exhibits_made_late(self, work: StoredWork) -> dict[str, Any] | None:
         """Return the names of exhibits that an earlier version has not stored; None while they are being made."""
@@ -126,8 +131,7 @@ class WorkAnswers(Generic[W]):
         """Answer with the work as soon as it is over, or after `wait` seconds."""
         if wait and not seen.work.is_over:
             await desk.attended(desk.watch.until_over(seen.work, wait))
-            # The judgments may have been hidden meanwhile, so visibility is checked again.
-            seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.work_type, seen.work.id)
+            seen = await run_in_threadpool(self._find_again, desk, seen.work.id)
         made = _exhibits(seen.work)
         if made is None and seen.work.state == "succeeded":
             # An earlier version computed it, without tables. A request for the state does not wait for these.
@@ -135,15 +139,23 @@ class WorkAnswers(Generic[W]):
         return answer(self.show(desk.request, seen, made), 200, **_wait_headers(is_over=seen.work.is_over))
 
     async def follow(self, desk: Desk, first: Seen[W]) -> AsyncIterator[ServerSentEvent]:
-        """Yield the work now, and again at every change, until it is over."""
-        async for work in desk.watch.changes(first.work):
+        """Yield the work now, and again at every change, until it is over or the principal may no longer see it."""
+        sent: W | None = None
+        async for work in desk.watch.changes(first.work, ASKED_AGAIN_SECONDS):
             try:
-                seen = await run_in_threadpool(find_work, desk.workspace, desk.principal, self.work_type, work.id)
+                seen = await run_in_threadpool(self._find_again, desk, work.id)
             except (Refused, Unavailable):
-                # The judgments were hidden meanwhile, or the database does not answer. A new connection gets the error.
+                # A token or session has ended, the judgments were hidden, or the database does not answer. A new
+                # connection gets the error.
                 return
+            if work == sent:
+                continue
+            sent = work
             shown = self._whole(desk.request, replace(seen, work=work))
             yield ServerSentEvent(event=self.work_type.noun, id=f"{work.state}-{work.parts_done}", data=shown)
+
+    def _find_again(self, desk: Desk, identity: str) -> Seen[W]:
+        return find_work(desk.workspace, ask_again(desk.request), self.work_type, identity)
 
     def cancel(self, desk: Desk, identity: str) -> Response:
         """Cancel the work, and answer with its new state."""

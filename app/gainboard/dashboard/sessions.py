@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from typing import Annotated
 from urllib.parse import parse_qsl, urlsplit
@@ -12,14 +13,16 @@ from urllib.parse import parse_qsl, urlsplit
 from fastapi import Depends, Request, Response
 
 from gainboard.api.bodies import parsed
-from gainboard.api.dependencies import WorkspaceDep
+from gainboard.api.dependencies import WorkspaceDep, let_ask_again
 from gainboard.errors import Forbidden, GainboardError, NotAuthenticated, TooLarge
 from gainboard.evaluation.principals import Principal, Sender
 from gainboard.evaluation.sessions import LIFETIME, Session, resume
+from gainboard.evaluation.workspace import Workspace
 
 SECURE, LOCAL = "__Host-gainboard", "gainboard"
 """The cookie's names: over https, and over http, which only this machine may use."""
 MOST_FIELDS = 200
+SESSION_ENDED = "The session has ended. Sign in again."
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -61,7 +64,18 @@ class Visitor:
 def _visitor(request: Request, workspace: WorkspaceDep) -> Visitor:
     secret = request.cookies.get(_cookie(request))
     visitor = request.state.visitor = Visitor(resume(workspace, secret) if secret else None)
+    let_ask_again(request, partial(_principal_again, workspace, visitor))
     return visitor
+
+
+def _principal_again(workspace: Workspace, visitor: Visitor) -> Principal:
+    """Return the visitor's principal as it is now. Raise NotAuthenticated if the session has ended."""
+    if visitor.session is None:
+        return visitor.principal
+    session = resume(workspace, visitor.session.secret)
+    if session is None:
+        raise NotAuthenticated(SESSION_ENDED)
+    return session.principal
 
 
 VisitorDep = Annotated[Visitor, Depends(_visitor)]
@@ -170,7 +184,7 @@ def _parse(body: bytes) -> Form:
 
 async def _own_form(request: Request, visitor: VisitorDep) -> Form:
     if not visitor.is_signed_in:
-        raise NotAuthenticated("The session has ended. Sign in again.")
+        raise NotAuthenticated(SESSION_ENDED)
     form = await read_form(request)
     require_csrf(visitor, form.get("csrf"))
     return form
@@ -184,7 +198,7 @@ OpenFormDep = Annotated[Form, Depends(read_form)]
 
 def _upload(request: Request, visitor: VisitorDep) -> Visitor:
     if not visitor.is_signed_in:
-        raise NotAuthenticated("The session has ended. Sign in again.")
+        raise NotAuthenticated(SESSION_ENDED)
     require_own_origin(request)
     require_csrf(visitor, request.headers.get("x-csrf-token", ""))
     return visitor

@@ -64,21 +64,27 @@ class Watch:
             pass
         return job
 
-    async def changes(self, job: W) -> AsyncIterator[W]:
-        """Yield the job or report as it is known, then at each new state or progress, until it is over."""
+    async def changes(self, job: W, pulse: float | None = None) -> AsyncIterator[W]:
+        """Yield the job or report as it is known, then at each new state or progress, until it is over.
+
+        With `pulse`, also yield it unchanged whenever it has not changed for so many seconds.
+        """
         yield job
         while not (job.is_over or self._is_closed):
-            known, job = job, await self._next(job)
-            if job != known:
+            known, job = job, await self._next(job, pulse)
+            if job != known or (pulse is not None and not self._is_closed):
                 yield job
 
-    async def _next(self, known: W) -> W:
+    async def _next(self, known: W, seconds: float | None) -> W:
         future: asyncio.Future[W] = asyncio.get_running_loop().create_future()
         self._waiting[future] = known
         if self._look is None or self._look.done():
             self._look = asyncio.create_task(self._keep_looking())
         try:
-            return await future
+            async with asyncio.timeout(seconds):
+                return await future
+        except TimeoutError:
+            return known
         finally:
             del self._waiting[future]
 

@@ -1,0 +1,238 @@
+"""Rights that end while an answer takes time: event streams, requests that wait, downloads, and uploads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+import httpx
+import pytest
+
+from gainboard.api.work import ASKED_AGAIN_SECONDS
+from gainboard.evaluation.sessions import LIFETIME
+from gainboard.evaluation.workspace import Workspace
+from gainboard.work.seen import find_work
+from tests.api.campaign import RUN, refused
+from tests.api.laboratory import Laboratory
+from tests.api.test_chores import work
+from tests.conftest import Service, new_settings, serving
+from tests.waiting import until
+
+pytestmark = pytest.mark.outer
+
+SOON = timedelta(hours=1)
+PATIENCE = 20
+"""Seconds within which a stream must end: the 5 that we promise, on a slow machine that does much else."""
+
+
+@dataclass
+class Reader:
+    """A reader of a released collection, with a job: over the API with a token, or on pages with a session."""
+
+    lab: Laboratory
+    workspace: Workspace
+    client: httpx.Client
+    token_id: str
+    job: str
+    monkeypatch: pytest.MonkeyPatch
+    csrf: str = ""
+
+    @property
+    def url(self) -> str:
+        """The address of the job."""
+        return f"/jobs/{self.job}" if self.csrf else f"/v1/jobs/{self.job}"
+
+    def revoke(self) -> None:
+        """Revokes the token."""
+        assert self.lab.organiser.delete(f"{self.lab.path}/tokens/{self.token_id}").status_code == 204
+
+    def rotate(self) -> None:
+        """Replaces the token."""
+        assert self.lab.organiser.post(f"{self.lab.path}/tokens/{self.token_id}/rotate").status_code == 201
+
+    def expire(self) -> None:
+        """Lets the token's time pass."""
+        self.pass_time(SOON)
+
+    def hide(self) -> None:
+        """Hides the judgments."""
+        assert self.lab.change(policy={"phase": "hidden"}).status_code == 200
+
+    def sign_out(self) -> None:
+        """Signs out, as another window of the same browser does."""
+        with httpx.Client(base_url=self.lab.service.url, cookies=self.client.cookies) as window:
+            answer = window.post("/signout", data={"csrf": self.csrf}, headers={"Origin": self.lab.service.url})
+        assert answer.status_code == 303
+
+    def outlive_session(self) -> None:
+        """Lets the session's time pass."""
+        self.pass_time(LIFETIME)
+
+    def pass_time(self, time: timedelta) -> None:
+        """Moves the server's clock."""
+        now = Workspace.now
+        self.monkeypatch.setattr(Workspace, "now", lambda workspace: now(workspace) + time)
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A server that runs no jobs, so that they change only when a test changes them."""
+    with serving(new_settings(tmp_path_factory.mktemp("data"), job_slots=0)) as service:
+        yield service
+
+
+def new_reader(service: Service, monkeypatch: pytest.MonkeyPatch, *, on_pages: bool, lives: timedelta) -> Reader:
+    """A reader of a new collection."""
+    lab = Laboratory(service)
+    lab.release()
+    workspace: Workspace = service.application.state.workspace
+    sent = {"role": "participant", "team": "own", "expires_at": (workspace.now() + lives).isoformat()}
+    made = lab.organiser.post(f"{lab.path}/tokens", json=sent).json()
+    client = service.client(None if on_pages else made["token"])
+    reader = Reader(lab, workspace, client, made["id"], lab.ask().json()["id"], monkeypatch)
+    if on_pages:
+        assert client.post("/signin", data={"token": made["token"]}, headers={"Origin": service.url}).status_code == 303
+        found = re.search(r'name="csrf" value="(\w+)"', client.get("/", headers={"Accept": "text/html"}).text)
+        assert found
+        reader.csrf = found[1]
+    return reader
+
+
+ENDS = (
+    *((way, end) for way in ("api", "pages") for end in (Reader.revoke, Reader.rotate, Reader.expire, Reader.hide)),
+    ("pages", Reader.sign_out),
+    ("pages", Reader.outlive_session),
+)
+over_both = pytest.mark.parametrize(
+    ("way", "end"), ENDS, ids=[f"{way}-{end.__name__.replace('_', '-')}" for way, end in ENDS]
+)
+
+
+def _reader(service: Service, monkeypatch: pytest.MonkeyPatch, way: str, end: Callable[[Reader], None]) -> Reader:
+    lives = timedelta(days=2) if end is Reader.outlive_session else SOON
+    return new_reader(service, monkeypatch, on_pages=way == "pages", lives=lives)
+
+
+@over_both
+def test_a_stream_of_a_quiet_job_ends_with_the_right_to_see_it(
+    still: Service, monkeypatch: pytest.MonkeyPatch, way: str, end: Callable[[Reader], None]
+) -> None:
+    reader = _reader(still, monkeypatch, way, end)
+    with reader.client.stream("GET", f"{reader.url}/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: job"
+        until(lambda: still.application.state.watch.waiting)
+        end(reader)
+        began = monotonic()
+        for line in lines:  # comments keep a stream open that does not end
+            assert not line.startswith("event:")
+            assert monotonic() - began < PATIENCE
+    assert ASKED_AGAIN_SECONDS <= 4  # of the 5 seconds in which a stream ends
+
+
+@over_both
+def test_no_event_is_sent_after_the_right_has_ended(
+    still: Service, monkeypatch: pytest.MonkeyPatch, way: str, end: Callable[[Reader], None]
+) -> None:
+    reader = _reader(still, monkeypatch, way, end)
+    monkeypatch.setattr("gainboard.api.work.ASKED_AGAIN_SECONDS", 60)  # only the event itself asks
+    with reader.client.stream("GET", f"{reader.url}/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: job"
+        until(lambda: still.application.state.watch.waiting)
+        end(reader)
+        reader.lab.organiser.delete(f"/v1/jobs/{reader.job}")
+        assert not any("cancelled" in line for line in lines)
+
+
+def test_a_stream_of_a_report_ends_too(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
+    url = reader.lab.report().headers["location"]
+    with reader.client.stream("GET", f"{url}/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: report"
+        reader.revoke()
+        began = monotonic()
+        for _ in lines:
+            assert monotonic() - began < PATIENCE
+
+
+def test_a_quiet_stream_stays_open_and_says_nothing_twice(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gainboard.api.work.ASKED_AGAIN_SECONDS", 0.01)
+    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
+    asked = 0
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return find_work(*arguments)
+
+    monkeypatch.setattr("gainboard.api.work.find_work", counted)
+    with reader.client.stream("GET", f"{reader.url}/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: job"
+        until(lambda: asked > 5)
+        reader.lab.organiser.delete(f"/v1/jobs/{reader.job}")
+        assert [line for line in lines if line.startswith("event:")] == ["event: job"]
+
+
+def in_background(ask: Callable[[], httpx.Response]) -> tuple[Thread, list[httpx.Response]]:
+    """A request that is under way, and the list where its answer will be."""
+    got: list[httpx.Response] = []
+    thread = Thread(target=lambda: got.append(ask()))
+    thread.start()
+    return thread, got
+
+
+def test_a_request_that_waits_asks_again_who_sent_it(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
+    thread, got = in_background(lambda: reader.client.get(reader.url, params={"wait": 30}))
+    until(lambda: still.application.state.watch.waiting)
+    reader.revoke()
+    reader.lab.organiser.delete(f"/v1/jobs/{reader.job}")
+    thread.join()
+    assert refused(got[0]) == (401, "not-authenticated")
+
+
+def test_a_download_that_waited_asks_again_who_sent_it(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
+    assert work(reader.workspace) > 0
+    url = reader.client.get(reader.url).json()["figures"][0]["svg"]
+    thread, got = in_background(lambda: reader.client.get(url))
+    until(lambda: still.application.state.watch.waiting)
+    reader.revoke()
+    assert work(reader.workspace) > 0
+    thread.join()
+    assert refused(got[0]) == (401, "not-authenticated")
+
+
+@pytest.mark.parametrize("end", [Reader.revoke, Reader.sign_out])
+def test_an_upload_whose_sender_lost_its_token_on_the_way_is_not_stored(
+    still: Service, monkeypatch: pytest.MonkeyPatch, end: Callable[[Reader], None]
+) -> None:
+    reader = new_reader(still, monkeypatch, on_pages=end is Reader.sign_out, lives=SOON)
+    assert reader.lab.change(policy={"phase": "released", "late": "open"}).status_code == 200
+
+    def body() -> Iterator[bytes]:
+        yield RUN[:10].encode()
+        until(lambda: uploads_under_way(reader))
+        end(reader)
+        yield RUN[10:].encode()
+
+    path = f"/c/{reader.lab.name}/runs" if reader.csrf else f"{reader.lab.path}/runs"
+    headers = {"X-CSRF-Token": reader.csrf, "Sec-Fetch-Site": "same-origin", "Accept": "application/json"}
+    answer = reader.client.post(path, content=body(), headers=headers)
+    assert refused(answer) == (401, "not-authenticated")
+    runs = reader.lab.get("/runs").json()["items"]
+    assert "own" not in {run["team"] for run in runs}
+
+
+def uploads_under_way(reader: Reader) -> int:
+    """The number of uploads that the server receives: the token has been looked at, and the body is awaited."""
+    readers = reader.lab.service.application.state.readers
+    return int(readers.busy)
