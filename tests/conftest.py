@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -146,6 +147,7 @@ class Service:
     def __init__(self, url: str) -> None:
         self.url = url
         self._clients: list[httpx.Client] = []
+        self._addresses = ip_network("198.18.0.0/15").hosts()
         self.organiser = self.client(ADMIN)
         self.anonymous = self.client(None)
 
@@ -157,6 +159,14 @@ class Service:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60)
         client = httpx.Client(base_url=self.url, headers=headers, timeout=60, limits=limits, verify=NO_AUTHORITIES)
         self._clients.append(client)
+        return client
+
+    def stranger(self) -> httpx.Client:
+        """A client with an invalid token, who sends each request from another address, so that no limit is reached."""
+        client = self.client("gainboard_unknown")
+        client.event_hooks["request"] = [
+            lambda sent: sent.headers.update({"X-Forwarded-For": str(next(self._addresses))})
+        ]
         return client
 
     def token(self, collection: str, role: str, team: str | None = None) -> httpx.Client:

@@ -30,6 +30,7 @@
     │   ├── TooManyUploads            more uploads at once than the server reads, or than a team may send
     │   ├── TooManyJobs               more open jobs than a token may have
     │   ├── TooManyDearRequests       more requests of much computing than wait at once
+    │   ├── TooManyFailures           another invalid token from an address that has sent many
     │   ├── NotFound                  missing, or not visible to this principal
     │   ├── MethodNotAllowed          the resource does not have this method
     │   └── Conflict                  in conflict with what is stored
@@ -264,6 +265,10 @@ class TooManyJobs(Refused):
 
 class TooManyDearRequests(Refused):
     slug, title = "too-many-dear-requests", "Too many dear requests at once"
+
+
+class TooManyFailures(Refused):
+    slug, title = "too-many-failures", "Too many invalid tokens"
 
 
 class NotFound(Refused):

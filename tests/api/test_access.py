@@ -209,7 +209,7 @@ class Scene:
         participant = self.campaign.client
         self.clients: dict[str, httpx.Client] = {
             "anonymous": self.service.anonymous,
-            "bad": self.service.client("gainboard_unknown"),
+            "bad": self.service.stranger(),
             "reader": participant("reader"),
             "own": participant("participant", "own"),
             "other": participant("participant", "other"),

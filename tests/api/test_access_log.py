@@ -11,6 +11,7 @@ import pytest
 
 from gainboard.api.access_log import AccessLog
 from gainboard.logs import ACCESS, JsonLines, TextLines
+from tests.api.campaign import judged
 from tests.conftest import ADMIN, new_settings, serving
 
 
@@ -81,3 +82,32 @@ def test_nothing_is_kept_for_a_log_that_takes_no_such_lines(caplog: pytest.LogCa
     caplog.set_level(logging.INFO, "gainboard")
     access.stop()
     assert _lines(caplog) == []
+
+
+def test_a_line_says_whose_token_asked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "gainboard")
+    with serving(new_settings(tmp_path)) as service:
+        campaign = judged(service)
+        campaign.release(public=True)
+        made = service.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()
+        reader, board = service.client(made["token"]), f"{campaign.path}/leaderboard?metric=AP"
+        for path in ("/v1/me", board, board):  # the second board is a kept answer
+            for method in ("GET", "HEAD"):
+                reader.request(method, path, headers={"X-Request-ID": "reader"})
+        reader.post(f"{campaign.path}/jobs", json={}, headers={"X-Request-ID": "reader"})
+        signed_in = service.client(None)
+        signed_in.headers["X-Request-ID"] = "reader"
+        data, origin = {"token": made["token"]}, {"Origin": service.url}
+        assert signed_in.post("/signin", data=data, headers=origin).status_code == 303
+        for path in ("/me", f"/c/{campaign.name}", f"/c/{campaign.name}/board.json"):
+            assert signed_in.get(path).status_code == 200
+        service.organiser.delete(f"{campaign.path}/tokens/{made['id']}")
+        assert reader.get("/v1/me", headers={"X-Request-ID": "reader"}).status_code == 401
+        assert reader.get(board, headers={"X-Request-ID": "reader"}).status_code == 401
+        for client in (service.anonymous, service.client("gainboard_guessed"), signed_in):
+            for path in ("/healthz", board, "/c/none"):
+                client.get(path, headers={"X-Request-ID": "nobody"})
+    lines = _lines(caplog)
+    assert {line["token"] for line in lines if line["request_id"] == "reader"} == {made["id"]}
+    assert {line["token"] for line in lines if line["request_id"] == "nobody"} == {None}
+    assert made["token"] not in caplog.text

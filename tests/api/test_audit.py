@@ -44,7 +44,7 @@ def test_a_change_leaves_one_entry_that_says_who_made_it_and_a_refused_one_none(
 ) -> None:
     lab = Laboratory(shared) if route.startswith("DELETE /v1/collections") else lab
     send = prepared(lab, route)
-    others = [lab.client("reader"), shared.client("gainboard_unknown"), Campaign(shared).client("organiser")]
+    others = [lab.client("reader"), shared.stranger(), Campaign(shared).client("organiser")]
     before = log(shared.organiser)
     assert {send(client).status_code for client in others} <= {401, 403, 404}
     assert log(shared.organiser) == before

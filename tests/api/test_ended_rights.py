@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from gainboard.api.work import ASKED_AGAIN_SECONDS
-from gainboard.evaluation.sessions import LIFETIME
+from gainboard.evaluation.sessions import IDLE, LIFETIME
 from gainboard.evaluation.workspace import Workspace
 from gainboard.work.seen import find_work
 from tests.api.campaign import RUN, refused
@@ -162,23 +162,47 @@ def test_a_stream_of_a_report_ends_too(still: Service, monkeypatch: pytest.Monke
             assert monotonic() - began < PATIENCE
 
 
-def test_a_quiet_stream_stays_open_and_says_nothing_twice(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gainboard.api.work.ASKED_AGAIN_SECONDS", 0.01)
-    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
-    asked = 0
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """A function that gives how often anybody was asked about; open streams ask all the time."""
+    count = 0
 
     def counted(*arguments: Any) -> Any:
-        nonlocal asked
-        asked += 1
+        nonlocal count
+        count += 1
         return find_work(*arguments)
 
+    monkeypatch.setattr("gainboard.api.work.ASKED_AGAIN_SECONDS", 0.01)
     monkeypatch.setattr("gainboard.api.work.find_work", counted)
+    return lambda: count
+
+
+def test_a_quiet_stream_stays_open_and_says_nothing_twice(
+    still: Service, monkeypatch: pytest.MonkeyPatch, asked: Callable[[], int]
+) -> None:
+    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
     with reader.client.stream("GET", f"{reader.url}/events") as answer:
         lines = answer.iter_lines()
         assert next(lines) == "event: job"
-        until(lambda: asked > 5)
+        until(lambda: asked() > 5)
         reader.lab.organiser.delete(f"/v1/jobs/{reader.job}")
         assert [line for line in lines if line.startswith("event:")] == ["event: job"]
+
+
+def test_an_open_stream_keeps_no_session_alive(
+    still: Service, monkeypatch: pytest.MonkeyPatch, asked: Callable[[], int]
+) -> None:
+    reader = new_reader(still, monkeypatch, on_pages=True, lives=timedelta(days=2))
+    with reader.client.stream("GET", f"{reader.url}/events") as answer:
+        lines = answer.iter_lines()
+        assert next(lines) == "event: job"
+        reader.pass_time(IDLE / 2)
+        before = asked()
+        until(lambda: asked() > before + 5)
+        reader.pass_time(IDLE / 2)
+        began = monotonic()
+        for _ in lines:
+            assert monotonic() - began < PATIENCE
 
 
 def in_background(ask: Callable[[], httpx.Response]) -> tuple[Thread, list[httpx.Response]]:

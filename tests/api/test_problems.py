@@ -58,7 +58,7 @@ PROMISED = {
         "team-required",
         "name-required",
     ],
-    429: ["too-many-dear-requests", "too-many-jobs", "too-many-uploads"],
+    429: ["too-many-dear-requests", "too-many-failures", "too-many-jobs", "too-many-uploads"],
     500: ["error", "internal-error"],
     503: [
         "unavailable",

@@ -24,6 +24,8 @@ class Answered(NamedTuple):
     path: str
     status: int
     seconds: float
+    token: str | None
+    """The id of the token that the request or its session has, valid or not; None without one."""
 
     def line(self) -> str:
         """Return the request's line."""
@@ -63,11 +65,13 @@ class AccessLog:
             thread.join()
         self._write()
 
-    def note(self, request_id: str, method: str, path: str, status: int, seconds: float) -> None:
+    def note(
+        self, request_id: str, method: str, path: str, status: int, seconds: float, token: str | None = None
+    ) -> None:
         """Add the request's line to the log."""
         if not access.isEnabledFor(logging.INFO):
             return
-        self._waiting.append(Answered(time.time(), request_id, method, path, status, round(seconds, 6)))
+        self._waiting.append(Answered(time.time(), request_id, method, path, status, round(seconds, 6), token))
         if self._thread is None or len(self._waiting) > self.MOST_WAITING:
             self._write()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -13,9 +14,10 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from gainboard.errors import InvalidRequest, UnknownParameter
-from gainboard.evaluation.principals import Principal, Sender, authenticate
+from gainboard.evaluation.principals import Caller, Principal, Sender, authenticate
 from gainboard.evaluation.workspace import Workspace
 from gainboard.work.engine import Engine
 from gainboard.work.watch import Watch
@@ -54,11 +56,19 @@ def as_sent(token: str) -> str:
     return token.encode("latin-1").decode("utf-8", "replace")
 
 
-def sender_of(headers: Headers) -> Sender:
+def caller_of(scope: Scope) -> Caller:
+    """Return what is known about the caller of a request. All layers of the application share it."""
+    client = scope.get("client")
+    found: Caller = scope.setdefault("gainboard.caller", Caller(client[0] if client else ""))
+    return found
+
+
+def sender_of(scope: Scope) -> Sender:
     """Return the sender of a request, from its headers."""
+    headers = Headers(scope=scope)
     scheme, token = get_authorization_scheme_param(headers.get("authorization"))
     if scheme.lower() == "bearer" and token:
-        return Sender.of(as_sent(token))
+        return Sender.of(as_sent(token), caller_of(scope))
     if "authorization" in headers:
         return Sender(
             why_anonymous="The Authorization header must be `Bearer TOKEN`, for example `Authorization: Bearer "
@@ -70,7 +80,7 @@ def sender_of(headers: Headers) -> Sender:
 async def _sender(
     request: Request, described: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
 ) -> Sender:
-    return sender_of(request.headers)  # `described` is there for OpenAPI
+    return sender_of(request.scope)  # `described` is there for OpenAPI
 
 
 SenderDep = Annotated[Sender, Depends(_sender)]
@@ -78,8 +88,8 @@ SenderDep = Annotated[Sender, Depends(_sender)]
 
 
 def _principal(request: Request, workspace: WorkspaceDep, sender: SenderDep) -> Principal:
-    let_ask_again(request, partial(authenticate, workspace, sender))
-    return ask_again(request)
+    let_ask_again(request, partial(authenticate, workspace, replace(sender, caller=None)))
+    return authenticate(workspace, sender)
 
 
 PrincipalDep = Annotated[Principal, Depends(_principal)]

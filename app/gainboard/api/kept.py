@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.api.answers import OF_THE_BODY, has_already, takes_gzip
-from gainboard.api.dependencies import as_sent
+from gainboard.api.dependencies import as_sent, caller_of
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import GainboardError
 from gainboard.evaluation.origins import Origin, is_current
@@ -118,7 +118,7 @@ class Remembering:
         request = Headers(scope=scope)
         key = _key(scope, request)
         kept = self._answers.find(key)
-        is_kept = kept is not None and await self._is_current(kept.origin, request)
+        is_kept = kept is not None and await self._is_current(kept.origin, scope, request)
         if self._telemetry:
             self._telemetry.note_kept(found=is_kept)
         if kept is not None and is_kept:
@@ -132,14 +132,17 @@ class Remembering:
             answer = KeptAnswer(note.origin, scope.get("route"), note.headers, note.body, note.etag, size)
             self._answers.keep(key, answer)
 
-    async def _is_current(self, origin: Origin, request: Headers) -> bool:
+    async def _is_current(self, origin: Origin, scope: Scope, request: Headers) -> bool:
         given = request.get("authorization")
         if given is not None and not given.startswith("Bearer "):
             return False
         sender = Sender.of(as_sent(given.removeprefix("Bearer ").strip())) if given is not None else Sender()
         try:
             now = await self._checks.find(Checked(origin.collection.name, sender.hash))
-            return is_current(self._workspace, origin, sender, now)
+            is_right = is_current(self._workspace, origin, sender, now)
+            if now is not None and now.token is not None:
+                caller_of(scope).token = now.token.id  # for the log; the normal way notes it itself
+            return is_right
         except GainboardError:
             return False  # the normal way finds the same error, and reports it
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gainboard.api.access_log import AccessLog
 from gainboard.api.answers import OF_THE_BODY, has_already, takes_gzip
 from gainboard.api.caching import is_of_api, set_caching
-from gainboard.api.dependencies import sender_of
+from gainboard.api.dependencies import caller_of, sender_of
 from gainboard.api.kept import RawHeaders, note_sent
 from gainboard.api.problems import problem
 from gainboard.api.telemetry import Telemetry
@@ -77,7 +77,7 @@ class Observed:
         given = Headers(scope=scope).get("x-request-id", "")
         # An id of the sender is used only if it is harmless, because it is written to the log.
         request_id = given if _SANE_ID.fullmatch(given) else token_hex(16)
-        began, status = time.perf_counter(), 0
+        began, status, caller = time.perf_counter(), 0, caller_of(scope)
 
         async def observed(message: Message) -> None:
             nonlocal status
@@ -110,7 +110,7 @@ class Observed:
                 # Only the path is logged: a query may hold what should not stay in a log, and tokens are only in
                 # headers.
                 seconds = time.perf_counter() - began
-                self._access.note(request_id, scope["method"], scope["path"], status, seconds)
+                self._access.note(request_id, scope["method"], scope["path"], status, seconds, caller.token)
 
 
 class Attentive:
@@ -205,7 +205,7 @@ class BoundedBody:
         await self.app(scope, bounded, send)
 
     def _require_token(self, scope: Scope) -> None:
-        authenticate(self._workspace, sender_of(Headers(scope=scope))).require_token()
+        authenticate(self._workspace, sender_of(scope)).require_token()
 
 
 class InTurn:
@@ -221,7 +221,7 @@ class InTurn:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        visit, was_dear = Visit(self._turns, lambda: _token_of(scope)), False
+        visit, was_dear = Visit(self._turns, lambda: caller_of(scope).token), False
 
         async def begun(message: Message) -> None:
             nonlocal was_dear
@@ -235,10 +235,6 @@ class InTurn:
             if visit.end() or was_dear:
                 # Such answers take hundreds of megabytes, which the allocator would keep for the next one.
                 asyncio.get_running_loop().run_in_executor(None, give_memory_back)
-
-
-def _token_of(scope: Scope) -> str | None:
-    return getattr(scope.get("gainboard.caller"), "token", None)
 
 
 class Conditional:

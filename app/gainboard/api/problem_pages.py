@@ -154,6 +154,12 @@ _PAGES: Mapping[type[GainboardError], str] = {
     visitors together, are done one at a time, and few of them wait. Send the request again after the seconds of
     `Retry-After`, or ask for fewer runs, metrics or baselines.
     """,
+    errors.TooManyFailures: """
+    The address has sent 20 invalid tokens within a minute, and this request has another invalid one.
+
+    Requests with a valid token, or without one, are answered as always. Check the token, and try again after
+    `Retry-After` seconds. Behind one address there may be many people: somebody else may have sent the other tokens.
+    """,
     errors.NotFound: """
     The resource does not exist, or this token may not see it.
     """,

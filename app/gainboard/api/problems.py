@@ -35,6 +35,7 @@ STATUS: Mapping[type[GainboardError], int] = {
     errors.TooManyUploads: 429,
     errors.TooManyJobs: 429,
     errors.TooManyDearRequests: 429,
+    errors.TooManyFailures: 429,
     errors.Conflict: 409,
     errors.Unavailable: 503,
     errors.Unexpected: 500,
@@ -49,6 +50,7 @@ HEADERS: Mapping[type[GainboardError], dict[str, str]] = {
     errors.TooManyUploads: {"Retry-After": "5"},
     errors.TooManyJobs: {"Retry-After": "30"},
     errors.TooManyDearRequests: {"Retry-After": "5"},
+    errors.TooManyFailures: {"Retry-After": "60"},
     errors.JobNotFinished: {"Retry-After": "1"},
 }
 
@@ -68,6 +70,7 @@ ANYWHERE: tuple[type[GainboardError], ...] = (
     errors.InvalidRequest,
     errors.UnknownParameter,
     errors.NotAuthenticated,
+    errors.TooManyFailures,
     errors.NotFound,
     errors.TooLarge,
     errors.BodyStalled,

@@ -98,6 +98,8 @@ def _pause(outcome: httpx.Response | httpx.RequestError, number: int) -> float |
         return own if isinstance(outcome, BROKEN) else None
     if outcome.status_code not in AGAIN and not (number and _is_under_way(outcome)):
         return None
+    if _type_of(outcome).endswith("/too-many-failures"):  # the token is invalid, and will be later
+        return None
     pause = max(own, _retry_after(outcome.headers.get("retry-after", "")))
     return pause if pause <= LONGEST_PAUSE else None
 
@@ -119,8 +121,11 @@ def _is_under_way(answer: httpx.Response) -> bool:
 
     An answer with the `id` of a created token is final.
     """
-    members = _members(answer) or {}
-    return str(members.get("type", "")).endswith("/idempotency-key-in-use") and "id" not in members
+    return _type_of(answer).endswith("/idempotency-key-in-use") and "id" not in (_members(answer) or {})
+
+
+def _type_of(answer: httpx.Response) -> str:
+    return str((_members(answer) or {}).get("type", ""))
 
 
 def _retry_after(sent: str) -> float:

@@ -13,6 +13,7 @@ from gainboard.dashboard import (
     errors,
     home,
     judgments,
+    me,
     metrics,
     pool,
     problems,
@@ -27,6 +28,7 @@ from gainboard.dashboard import (
 PAGES = (
     home,
     signing_in,
+    me,
     board,
     topics,
     compare,

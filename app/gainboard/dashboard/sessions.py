@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 from fastapi import Depends, Request, Response
 
 from gainboard.api.bodies import parsed
-from gainboard.api.dependencies import WorkspaceDep, let_ask_again
+from gainboard.api.dependencies import WorkspaceDep, caller_of, let_ask_again
 from gainboard.errors import Forbidden, GainboardError, NotAuthenticated, TooLarge
 from gainboard.evaluation.principals import Principal, Sender
 from gainboard.evaluation.sessions import LIFETIME, Session, resume
@@ -63,16 +63,32 @@ class Visitor:
 
 def _visitor(request: Request, workspace: WorkspaceDep) -> Visitor:
     secret = request.cookies.get(_cookie(request))
-    visitor = request.state.visitor = Visitor(resume(workspace, secret) if secret else None)
+    session = resume(workspace, secret, is_use=_is_use(request)) if secret else None
+    visitor = request.state.visitor = Visitor(session)
+    if visitor.principal.token is not None:
+        caller_of(request.scope).token = visitor.principal.token.id
     let_ask_again(request, partial(_principal_again, workspace, visitor))
     return visitor
+
+
+def _is_use(request: Request) -> bool:
+    """Return whether a person has sent the request: something that changes, or the browser has gone to an address.
+
+    The rest is what pages load by themselves: events, files and data, however often. It keeps no session alive.
+    """
+    if request.method not in ("GET", "HEAD"):
+        return True
+    destination = request.headers.get("sec-fetch-dest")
+    if destination is None:  # an old browser
+        return "text/html" in request.headers.get("accept", "")
+    return destination == "document"
 
 
 def _principal_again(workspace: Workspace, visitor: Visitor) -> Principal:
     """Return the visitor's principal as it is now. Raise NotAuthenticated if the session has ended."""
     if visitor.session is None:
         return visitor.principal
-    session = resume(workspace, visitor.session.secret)
+    session = resume(workspace, visitor.session.secret, is_use=False)
     if session is None:
         raise NotAuthenticated(SESSION_ENDED)
     return session.principal

@@ -6,7 +6,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from gainboard.api.answers import address
-from gainboard.api.dependencies import WorkspaceDep
+from gainboard.api.dependencies import WorkspaceDep, caller_of
 from gainboard.dashboard.rendering import Look, page, pages
 from gainboard.dashboard.sessions import (
     OpenFormDep,
@@ -18,6 +18,7 @@ from gainboard.dashboard.sessions import (
     take_cookie,
 )
 from gainboard.errors import NotAuthenticated
+from gainboard.evaluation.principals import Sender
 from gainboard.evaluation.sessions import sign_in, sign_out
 
 router = pages()
@@ -46,7 +47,7 @@ def begin(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: 
     require_safe_cookie(request)
     target = form.get("next")
     try:
-        session = sign_in(workspace, form.get("token"))
+        session = sign_in(workspace, Sender.of(form.get("token"), caller_of(request.scope)), visitor.session)
     except NotAuthenticated as error:
         return _form(request, visitor, target, error.message)
     answer = RedirectResponse(address(request, target if _is_here(target) else "/"), 303)
@@ -59,7 +60,7 @@ def end(request: Request, workspace: WorkspaceDep, visitor: VisitorDep, form: Op
     """End the session. One that has ended already is no fault."""
     if visitor.session is not None:
         require_csrf(visitor, form.get("csrf"))
-        sign_out(workspace, visitor.session.secret)
+        sign_out(workspace, visitor.session, [visitor.session.stored.id])
     answer = RedirectResponse(address(request, "/"), 303)
     take_cookie(request, answer)
     answer.headers["Clear-Site-Data"] = '"cache"'  # the next person at this browser finds nothing of this session

@@ -42,7 +42,7 @@ def is_current(workspace: Workspace, origin: Origin, sender: Sender, now: Standi
     collection = origin.collection
     if now is None or (now.collection_id, now.revision) != (collection.id, collection.revision):
         return False
-    principal = behind(sender, now.token, workspace.now())
+    principal = behind(workspace, sender, now.token)
     # Only the normal way notes the use of a token, so it must be taken from time to time.
     if principal.token is not None and not is_use_noted(workspace, principal.token):
         return False

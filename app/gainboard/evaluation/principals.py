@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
 from gainboard.errors import DatabaseBusy, Forbidden, NotAuthenticated
+from gainboard.evaluation.failures import note_failure
 from gainboard.evaluation.workspace import Cache, Workspace
 from gainboard.store import tokens
 from gainboard.store.records import Token
@@ -22,17 +23,29 @@ USES: Cache[str, datetime] = Cache(10_000)
 NO_TOKEN = "Send a token in the header `Authorization: Bearer gainboard_...`."
 
 
+@dataclass(slots=True)
+class Caller:
+    """The address that a request comes from, and the id of its token once that is found, valid or not."""
+
+    address: str
+    token: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The sender of a request: the hash of a token that is not looked up yet, or None with the reason."""
+    """The sender of a request: the hash of a token that is not looked up yet, or None with the reason.
+
+    With a caller, the token is one that the request itself has: its id is noted there, and a failure counts.
+    """
 
     hash: str | None = None
     why_anonymous: str = NO_TOKEN
+    caller: Caller | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, token: str) -> Sender:
+    def of(cls, token: str, caller: Caller | None = None) -> Sender:
         """Return the sender of a request with this token."""
-        return cls(tokens.digest(token))
+        return cls(tokens.digest(token), caller=caller)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +95,24 @@ def authenticate(workspace: Workspace, sender: Sender) -> Principal:
     if sender.hash is not None:
         with workspace.database.reading() as tx:
             found = tokens.find(tx, sender.hash)
-    principal = behind(sender, found, workspace.now())
+    principal = behind(workspace, sender, found)
     note_use(workspace, principal)
     return principal
 
 
-def behind(sender: Sender, found: Token | None, now: datetime) -> Principal:
+def behind(workspace: Workspace, sender: Sender, found: Token | None) -> Principal:
     """Return the principal that sends a request, from the record of its token; None if there is no record.
 
     Raise NotAuthenticated for a token that is not valid, also where no token is needed: whoever sends one should not
-    take what everybody sees for all that there is.
+    take what everybody sees for all that there is. Raise TooManyFailures after many such tokens.
     """
     if sender.hash is None:
         return Principal("anonymous", why_anonymous=sender.why_anonymous)
-    principal = holder(found, now)
+    principal = holder(found, workspace.now())
+    if sender.caller is not None:
+        sender.caller.token = found.id if found is not None else None
+        if principal.token is None:
+            note_failure(workspace, sender.caller.address)
     principal.require_token()
     return principal
 

@@ -61,7 +61,7 @@ def opened(
                 token = tokens.find(tx, sender.hash)
             else:
                 token = found.token if found else None
-            principal = behind(sender, token, workspace.now())
+            principal = behind(workspace, sender, token)
             view = view_of(principal, found.collection if found else None, name)
             require_set(tx, view, named.judgments)
             yield tx, view, found.qrels if found else None

@@ -119,8 +119,9 @@ sessions = Table(
     "sessions",
     metadata,
     Column("id", String(64), primary_key=True),  # the hash of the secret in the cookie
-    Column("token_hash", String(64), nullable=False),  # a rotated token has another one, which ends its sessions
-    Column("expires_at", UtcTime, nullable=False, index=True),
+    Column("token_hash", String(64), nullable=False, index=True),  # a rotated token has another: its sessions end
+    Column("began_at", UtcTime, nullable=False),
+    Column("used_at", UtcTime, nullable=False),
 )
 
 blobs = Table(

@@ -1,0 +1,147 @@
+"""Many invalid tokens from one address: further ones are refused with 429, and a valid one always passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import monotonic
+
+import httpx
+import pytest
+
+from gainboard.errors import TooManyFailures
+from gainboard.evaluation import failures
+from gainboard.evaluation.failures import FAILURES, MOST, SECONDS, note_failure
+from gainboard.evaluation.workspace import Workspace
+from gainboard.store.database import Database
+from tests.api.campaign import Campaign, judged, refused
+from tests.conftest import ADMIN, Service, new_settings, serving
+
+INVALID = (401, "not-authenticated")
+TOO_MANY = (429, "too-many-failures")
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
+    """A public, released collection on a server of its own."""
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
+        campaign = judged(service)
+        campaign.release(public=True)
+        yield campaign
+
+
+@pytest.fixture(autouse=True)
+def _no_failures(guarded: Campaign) -> None:
+    """Nobody has failed yet."""
+    guarded.service.application.state.workspace.kept.pop(FAILURES, None)
+
+
+def fail(service: Service, times: int = MOST, address: str = "192.0.2.1", path: str = "/v1/me") -> list[httpx.Response]:
+    """Sends invalid tokens from an address."""
+    client = service.client("gainboard_guessed")
+    return [client.get(path, headers={"X-Forwarded-For": address}) for _ in range(times)]
+
+
+def test_after_twenty_failures_a_further_one_is_429_and_says_when_to_come_back(guarded: Campaign) -> None:
+    assert [refused(answer) for answer in fail(guarded.service)] == [INVALID] * MOST
+    (further,) = fail(guarded.service, 1)
+    assert refused(further) == TOO_MANY
+    assert further.headers["retry-after"] == str(SECONDS)
+    assert "another one" in further.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/collections"),
+        ("GET", "{path}"),
+        ("GET", "{path}/scores?metric=AP"),
+        ("GET", "{path}/leaderboard?metric=AP"),
+        ("GET", "/v1/jobs/0"),
+        ("POST", "/v1/collections"),
+        ("POST", "{path}/runs"),
+        ("DELETE", "{path}"),
+    ],
+)
+def test_every_route_counts_each_failure_once(guarded: Campaign, method: str, path: str) -> None:
+    service, path = guarded.service, path.format(path=guarded.path)
+    if method == "GET":
+        service.anonymous.get(path)  # an answer that may be sent again
+    client = service.client("gainboard_guessed")
+    statuses = [
+        client.request(method, path, json={} if method == "POST" else None).status_code for _ in range(MOST + 1)
+    ]
+    assert statuses == [401] * MOST + [429]
+
+
+def test_a_valid_token_passes_and_so_does_nobody(guarded: Campaign) -> None:
+    fail(guarded.service, MOST + 1)
+    headers = {"X-Forwarded-For": "192.0.2.1"}
+    assert guarded.organiser.get("/v1/me", headers=headers).status_code == 200
+    assert guarded.service.anonymous.get(guarded.path, headers=headers).status_code == 200
+    answer = guarded.service.anonymous.post("/signin", data={"token": ADMIN}, headers={"Origin": guarded.service.url})
+    assert answer.status_code == 303
+
+
+def test_signing_in_counts_too(guarded: Campaign) -> None:
+    service, headers = guarded.service, {"Origin": guarded.service.url, "Accept": "text/html"}
+    sent = {"token": "gainboard_guessed"}
+    answers = [service.anonymous.post("/signin", data=sent, headers=headers) for _ in range(MOST + 1)]
+    assert [answer.status_code for answer in answers] == [401] * MOST + [429]
+    assert answers[-1].headers["retry-after"] == str(SECONDS)
+    assert "another one" in answers[-1].text
+
+
+def test_each_address_counts_alone_and_a_network_of_ipv6_as_one(guarded: Campaign) -> None:
+    fail(guarded.service, MOST, "2001:db8:0:1::1")
+    assert refused(fail(guarded.service, 1, "2001:db8:0:1:ffff::2")[0]) == TOO_MANY
+    assert refused(fail(guarded.service, 1, "2001:db8:0:2::1")[0]) == INVALID
+    assert refused(fail(guarded.service, 1, "192.0.2.2")[0]) == INVALID
+    fail(guarded.service, MOST, "192.0.2.3")
+    assert refused(fail(guarded.service, 1, "::ffff:192.0.2.3")[0]) == TOO_MANY
+    assert refused(fail(guarded.service, 1, "::ffff:192.0.2.4")[0]) == INVALID
+
+
+def test_after_a_minute_a_failure_is_a_failure_again(guarded: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail(guarded.service)
+    monkeypatch.setattr(failures, "monotonic", lambda: monotonic() + SECONDS)
+    assert [refused(answer) for answer in fail(guarded.service, 2)] == [INVALID] * 2
+
+
+def test_sessions_that_have_ended_are_no_failures(guarded: Campaign) -> None:
+    client = guarded.service.client(None)
+    client.cookies.set("gainboard", "ended")
+    for _ in range(MOST):
+        assert client.get("/me").status_code == 401
+    assert refused(guarded.service.client("gainboard_guessed").get("/v1/me")) == INVALID
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    """A workspace on an empty database, which counting never looks at."""
+    workspace = Workspace(Database(f"sqlite:///{tmp_path}/gainboard.db"))
+    yield workspace
+    workspace.database.close()
+
+
+def test_failures_at_once_are_all_counted(workspace: Workspace) -> None:
+    def note(_: int) -> bool:
+        try:
+            note_failure(workspace, "192.0.2.1")
+        except TooManyFailures:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(note, range(200))) == MOST
+
+
+def test_a_bounded_number_of_addresses_is_remembered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FAILURES, "_size", 3)
+    for number in range(10):
+        for _ in range(MOST):
+            note_failure(workspace, f"192.0.2.{number}")
+    with pytest.raises(TooManyFailures):
+        note_failure(workspace, "192.0.2.9")
+    note_failure(workspace, "192.0.2.0")  # forgotten

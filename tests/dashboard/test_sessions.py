@@ -1,0 +1,260 @@
+"""The life of sessions: how many a token has, what keeps one alive, what ends it, and what the audit log says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gainboard.evaluation.audit import verify
+from gainboard.evaluation.failures import MOST as MOST_FAILURES
+from gainboard.evaluation.sessions import IDLE, LIFETIME, MOST
+from gainboard.evaluation.workspace import Workspace
+from tests.api.campaign import Campaign, judged
+from tests.api.changes import log
+from tests.conftest import ADMIN, Service
+from tests.dashboard.test_signing_in import Person
+
+A_MINUTE = timedelta(minutes=1)
+BY_PAGES = {"Accept": "*/*", "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors"}
+"""What a browser says of a request that a page makes by itself."""
+BY_PEOPLE = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate"}
+
+
+class Clock:
+    """The server's clock, which can be moved."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.moved, now = timedelta(0), Workspace.now
+        monkeypatch.setattr(Workspace, "now", lambda workspace: now(workspace) + self.moved)
+
+    def move(self, time: timedelta) -> None:
+        """Lets time pass."""
+        self.moved += time
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def campaign(sqlite_service: Service) -> Campaign:
+    return judged(sqlite_service, name="web")
+
+
+@pytest.fixture
+def people(sqlite_service: Service) -> Iterator[Any]:
+    """A function that gives new people with browsers of their own."""
+    everybody: list[Person] = []
+
+    def new(token: str | None = None) -> Person:
+        person = Person(sqlite_service)
+        everybody.append(person)
+        if token is not None:
+            assert person.sign_in(token).status_code == 303
+        return person
+
+    yield new
+    for person in everybody:
+        person.client.close()
+
+
+def made(campaign: Campaign, role: str = "reader", **settings: Any) -> tuple[str, str]:
+    """The id of a new token, and the token."""
+    answer = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": role} | settings).json()
+    return answer["id"], answer["token"]
+
+
+def listed(person: Person) -> list[str]:
+    """The ids of the other sessions, as the page has them."""
+    return re.findall(r'name="session" value="(\w+)"', person.get("/me").text.partition("End all other")[0])[:-1]
+
+
+def rows(person: Person) -> int:
+    """The number of sessions that the page lists."""
+    return person.get("/me").text.count('<th scope="row">')
+
+
+def entries(campaign: Campaign, token_id: str) -> list[tuple[str, dict[str, Any]]]:
+    """What the audit log says about the sessions of a token."""
+    about = [each for each in log(campaign.organiser, campaign.path) if each["token"] == token_id]
+    assert {each["subject"] for each in about} <= {token_id}
+    return [(each["action"], each["details"]) for each in about]
+
+
+def test_the_eleventh_session_of_a_token_ends_the_oldest(people: Any, campaign: Campaign) -> None:
+    _, token = made(campaign)
+    bystander = people(ADMIN)
+    signed_in = [people(token) for _ in range(MOST + 1)]
+    assert [person.is_signed_in for person in signed_in] == [False] + [True] * MOST
+    assert bystander.is_signed_in
+
+
+def test_sign_ins_at_once_leave_ten(service: Service) -> None:
+    token = judged(service, name="web").client("reader").headers["Authorization"].removeprefix("Bearer ")
+    everybody = [Person(service) for _ in range(2 * MOST)]
+    with ThreadPoolExecutor(len(everybody)) as pool:
+        assert {answer.status_code for answer in pool.map(lambda each: each.sign_in(token), everybody)} == {303}
+    assert sum(person.is_signed_in for person in everybody) == MOST
+    for person in everybody:
+        person.client.close()
+
+
+@pytest.mark.parametrize("other_token", [False, True])
+def test_signing_in_again_ends_the_session_before(people: Any, campaign: Campaign, other_token: bool) -> None:
+    identity, token = made(campaign)
+    person, copy, elsewhere = people(token), people(), people(token)
+    copy.client.cookies.update(dict(person.client.cookies))
+    assert copy.is_signed_in
+    assert person.sign_in(ADMIN if other_token else token).status_code == 303
+    assert (person.is_signed_in, copy.is_signed_in, elsewhere.is_signed_in) == (True, False, True)
+    assert ("signed-out", {"sessions": 1}) in entries(campaign, identity)
+
+
+def test_two_hours_without_use_end_a_session(people: Any, clock: Clock) -> None:
+    person = people(ADMIN)
+    clock.move(IDLE - A_MINUTE)
+    assert person.is_signed_in  # which is a use
+    clock.move(IDLE - A_MINUTE)
+    assert person.is_signed_in
+    clock.move(IDLE)
+    assert not person.is_signed_in
+
+
+def test_use_does_not_prolong_a_session_beyond_its_life(people: Any, clock: Clock) -> None:
+    person = people(ADMIN)
+    for _ in range(int(LIFETIME / timedelta(hours=1)) - 1):
+        clock.move(timedelta(hours=1))
+        assert person.is_signed_in
+    clock.move(timedelta(hours=1))
+    assert not person.is_signed_in
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "is_use"),
+    [
+        ("GET", "/c/web", BY_PEOPLE, True),
+        ("GET", "/c/web/board.csv", BY_PEOPLE, True),
+        ("POST", "/c/web/settings", {"Sec-Fetch-Dest": "document"}, True),
+        ("POST", "/c/web/check", BY_PAGES, True),
+        ("GET", "/c/web", BY_PAGES, False),
+        ("GET", "/c/web/board.json", BY_PAGES, False),
+        ("GET", "/c/web/board.json", {"Accept": "*/*"}, False),
+        ("GET", "/jobs/none/events", {"Accept": "text/event-stream"}, False),
+        ("GET", "/c/web", {"Sec-Fetch-Dest": "iframe"}, False),
+    ],
+)
+def test_what_a_person_does_is_a_use_and_what_a_page_loads_is_none(
+    people: Any, campaign: Campaign, clock: Clock, method: str, path: str, headers: dict[str, str], is_use: bool
+) -> None:
+    person = people(ADMIN)
+    clock.move(IDLE / 2)
+    person.client.request(method, path, headers=headers)
+    clock.move(IDLE / 2)
+    assert person.is_signed_in == is_use
+
+
+def test_a_use_is_written_at_most_once_a_minute(people: Any, clock: Clock, sqlite_service: Service) -> None:
+    person, database = people(ADMIN), sqlite_service.application.state.workspace.database
+
+    def used() -> str:
+        with database.reading() as tx:
+            return str(tx.exec_driver_sql("SELECT used_at FROM sessions").scalar_one())
+
+    began = used()
+    person.get("/")
+    assert used() == began
+    clock.move(A_MINUTE)
+    person.get("/")
+    assert used() > began
+
+
+def test_a_page_lists_the_sessions_of_the_token_and_ends_one_or_all_others(people: Any, campaign: Campaign) -> None:
+    identity, token = made(campaign)
+    stranger, (person, *others) = people(ADMIN), [people(token) for _ in range(4)]
+    assert 'href="/me" title="Your sessions">reader<' in person.get("/").text
+    assert (rows(person), rows(stranger)) == (4, 1)
+    first, *rest = listed(person)
+    assert person.post("/me", csrf=person.csrf, session=first).status_code == 303
+    assert sorted(each.is_signed_in for each in others) == [False, True, True]
+    answer = person.client.post("/me", data={"csrf": person.csrf, "session": rest}, headers={"Origin": person.url})
+    assert answer.status_code == 303
+    assert [each.is_signed_in for each in (person, stranger, *others)] == [True, True, False, False, False]
+    assert entries(campaign, identity)[-2:] == [("signed-out", {"sessions": 1}), ("signed-out", {"sessions": 2})]
+
+
+def test_nobody_ends_sessions_of_another_token_or_without_the_text_of_the_session(
+    people: Any, campaign: Campaign
+) -> None:
+    _, token = made(campaign)
+    victim, attacker, _ = people(ADMIN), people(token), people(token)
+    # The address of the page is all that an attacker can guess; suppose that the id is known, too.
+    database = campaign.service.application.state.workspace.database
+    with database.reading() as tx:
+        every = list(tx.exec_driver_sql("SELECT id FROM sessions ORDER BY began_at").scalars())
+    fields = {"csrf": attacker.csrf, "session": every[0]}
+    assert attacker.post("/me", **fields).status_code == 303
+    assert victim.is_signed_in
+    assert attacker.post("/me", session=every[2]).status_code == 403
+    assert attacker.post("/me", origin="https://evil.example", csrf=attacker.csrf, session=every[2]).status_code == 403
+    assert rows(attacker) == 2
+
+
+def test_the_page_needs_a_session(people: Any) -> None:
+    person = people()
+    answer = person.get("/me")
+    assert (answer.status_code, 'href="/signin?next=%2Fme"' in answer.text) == (401, True)
+    assert person.post("/me", session="0").status_code == 401
+
+
+def test_sign_ins_and_sign_outs_are_in_the_audit_log_of_the_tokens_collection(people: Any, campaign: Campaign) -> None:
+    identity, token = made(campaign, "participant", team="lemur")
+    person = people(token)
+    csrf = person.csrf
+    for _ in range(2):  # the second ends nothing
+        person.post("/signout", csrf=csrf)
+    of_team = {"team": "lemur"}
+    assert entries(campaign, identity) == [("signed-in", of_team), ("signed-out", of_team | {"sessions": 1})]
+    people(ADMIN)
+    newest = log(campaign.organiser)[-1]
+    assert (newest["action"], newest["collection"], newest["role"]) == ("signed-in", None, "organiser")
+    assert verify(log(campaign.organiser)).fault is None
+    assert token not in str(log(campaign.organiser))
+
+
+def test_refused_sign_ins_are_in_the_audit_log_if_the_token_was_one(
+    people: Any, campaign: Campaign, clock: Clock
+) -> None:
+    soon = campaign.service.application.state.workspace.now() + timedelta(hours=1)
+    revoked, expired = made(campaign), made(campaign, expires_at=soon.isoformat())
+    campaign.organiser.delete(f"{campaign.path}/tokens/{revoked[0]}")
+    clock.move(timedelta(hours=1))
+    before = len(log(campaign.organiser))
+    for token in (revoked[1], expired[1], "gainboard_guessed", ""):
+        assert people().sign_in(token).status_code == 401
+    assert entries(campaign, revoked[0]) == [("sign-in-refused", {"why": "revoked"})]
+    assert entries(campaign, expired[0]) == [("sign-in-refused", {"why": "expired"})]
+    assert len(log(campaign.organiser)) == before + 2
+    assert verify(log(campaign.organiser)).fault is None
+
+
+def test_nobody_fills_the_audit_log_with_refused_sign_ins(people: Any, campaign: Campaign) -> None:
+    identity, token = made(campaign)
+    campaign.organiser.delete(f"{campaign.path}/tokens/{identity}")
+    person = people()
+    statuses = [person.sign_in(token).status_code for _ in range(2 * MOST_FAILURES)]
+    assert statuses == [401] * MOST_FAILURES + [429] * MOST_FAILURES
+    assert len(entries(campaign, identity)) == MOST_FAILURES
+
+
+def test_a_session_shows_nothing_that_its_page_could_leak(people: Any) -> None:
+    person = people(ADMIN)
+    people(ADMIN)
+    text = person.get("/me").text
+    secrets: list[str] = [ADMIN, *dict(person.client.cookies).values()]
+    assert [secret for secret in secrets if secret in text] == []
