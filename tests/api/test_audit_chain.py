@@ -14,7 +14,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from gainboard import cli
-from gainboard.evaluation.audit import FIELDS, verify
+from gainboard.evaluation.audit import FIELDS, read_line, verify
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.audit import NOTHING
@@ -140,6 +140,37 @@ def test_an_entry_that_is_missing_moved_or_no_entry_is_found(shared: Service) ->
     wrong += [[entries[0], entries[1] | {"subject": "\ud800"}], [entries[0], entries[1] | {"details": float("nan")}]]
     assert all(verify(each).fault for each in wrong)
     assert verify(entries[:2]).fault is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"action":', '"action":"run-withdrawn","action":'),
+        ('"action":', '"act\\u0069on":"run-withdrawn","action":'),
+        ('"details":{', '"details":{"name":"other","name":"other","of":{"deep":1,"deep":1},'),
+    ],
+)
+def test_a_line_that_says_two_things_is_not_intact(shared: Service, old: str, new: str) -> None:
+    judged(shared)
+    lines = shared.organiser.get("/v1/audit", params={"format": "ndjson"}).text.splitlines()[:2]
+    assert verify(map(read_line, lines)).fault is None
+    verdict = verify(map(read_line, [lines[0], lines[1].replace(old, new, 1)]))
+    assert verdict.entries == 1
+    assert "the line after entry 1 is not an entry of an audit log: it has the key" in str(verdict.fault)
+
+
+@pytest.mark.parametrize("new", ['{"name":1,', "{ ", '{"more":'])
+def test_stored_details_that_say_something_else_beside_the_same_are_found(
+    service: Service, database: Database, new: str
+) -> None:
+    judged(service)
+    unlock(database)
+    with database.writing() as tx:
+        old = tx.execute(text("SELECT details FROM audit WHERE number = 2")).scalar_one()
+        assert '"name":' not in new or '"name":' in old
+        tx.execute(text("UPDATE audit SET details = :new WHERE number = 2"), {"new": new + old[1:]})
+    verdict = verify(log(service.organiser))
+    assert (verdict.entries, verdict.fault) == (1, "entry 2 was changed: its hash does not match its fields")
 
 
 def test_a_collections_export_has_gaps_and_each_entry_is_still_bound(shared: Service) -> None:

@@ -21,6 +21,7 @@ from gainboard.errors import BadSetting, DatabaseNewer, DatabaseUnusable, Gainbo
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.backup import restore, take
+from gainboard.store.backup.revisions import known_revision
 from gainboard.store.database import Database
 from tests.operations.test_backup import quiet, restored, taken
 from tests.outside import outside
@@ -251,9 +252,91 @@ def test_a_file_that_is_no_whole_backup_of_ours_is_refused_before_anything_is_ma
         assert names(tmp_path) == before
 
 
+ENDLESS = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, i AS token_hash, i AS expires_at"
+)
+CRAFTED = {
+    "a view": f"DROP TABLE sessions; CREATE VIEW sessions AS {ENDLESS} FROM n",
+    "a view of versions": "DROP TABLE alembic_version; "
+    f"CREATE VIEW alembic_version AS {ENDLESS}, i AS version_num FROM n",
+    "another view": "CREATE VIEW diary AS SELECT * FROM tokens",
+    "a virtual table": "DROP TABLE sessions; CREATE VIRTUAL TABLE sessions USING fts5(id, token_hash, expires_at)",
+    "a generated column": "DROP TABLE sessions; CREATE TABLE sessions (id VARCHAR(64) NOT NULL, "
+    "token_hash VARCHAR(64) AS (hex(zeroblob(200000000))), expires_at DATETIME NOT NULL, "
+    "CONSTRAINT pk_sessions PRIMARY KEY (id)); "
+    "INSERT INTO sessions VALUES ('1', '2026-11-25')",
+    "a check": "DROP TABLE sessions; CREATE TABLE sessions (id VARCHAR(64) NOT NULL, token_hash VARCHAR(64) NOT NULL, "
+    "expires_at DATETIME NOT NULL CHECK (length(hex(zeroblob(200000000))) > 0))",
+    "a trigger": "CREATE TRIGGER more AFTER INSERT ON tokens BEGIN DELETE FROM runs; END",
+    "an index of an expression": "CREATE INDEX more ON tokens (hex(zeroblob(length(id) * 1000000)))",
+    "a table": "CREATE TABLE diary (day integer)",
+}
+"""What a crafted backup has, and the statements that make it so."""
+
+
+@pytest.mark.parametrize("statements", CRAFTED.values(), ids=list(CRAFTED))
+def test_a_file_with_anything_but_our_own_tables_is_refused_before_anything_is_read(
+    backup: Path, tmp_path: Path, statements: str
+) -> None:
+    before = names(tmp_path)
+    with closing(sqlite3.connect(backup)) as connection:
+        connection.executescript(statements)
+    with pytest.raises(
+        (DatabaseUnusable, BadSetting), match=r"has the .*Nothing was restored|has no tables of Gainboard"
+    ):
+        restored(f"sqlite:///{tmp_path / 'other.db'}", backup)
+    assert names(tmp_path) == before
+
+
+def test_a_table_with_more_rows_or_bytes_than_the_manifest_states_is_not_restored(
+    backup: Path, other_url: str, tmp_path: Path
+) -> None:
+    before, whole = names(tmp_path), backup.read_bytes()
+    for statement in (
+        "INSERT INTO sessions VALUES ('id', 'hash', '2026-11-25 10:00:00')",
+        f"UPDATE tokens SET holder = '{'x' * 10_000}'",
+        "UPDATE backup_manifest SET rows = 0",
+        "DELETE FROM backup_manifest",
+    ):
+        change(backup, statement)
+        with pytest.raises(DatabaseUnusable, match=r"more than the . rows and .* that it may have"):
+            restored(other_url, backup)
+        assert names(tmp_path) == before
+        backup.write_bytes(whole)
+    change(backup, "UPDATE backup_manifest SET rows = 'all'")
+    with pytest.raises(DatabaseUnusable, match="sizes that are no numbers"):
+        restored(other_url, backup)
+
+
+def test_what_is_endless_ends_at_the_bound_even_if_it_passes_for_a_table(
+    backup: Path, other_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gainboard.store.backup.restoring.require_own_schema", known_revision)
+    with closing(sqlite3.connect(backup)) as connection:
+        connection.executescript(CRAFTED["a view"])
+    for statement in ("SELECT 1", "DROP TABLE backup_manifest"):
+        change(backup, statement)
+        with pytest.raises(DatabaseUnusable, match="The table sessions of the backup has more than"):
+            restored(other_url, backup)
+
+
+def test_a_backup_without_a_manifest_is_of_an_earlier_version_and_restored(backup: Path, other_url: str) -> None:
+    change(backup, "DROP TABLE backup_manifest")
+    restored(other_url, backup)
+    with closing(Database(other_url)) as database, database.reading() as tx:
+        assert tx.execute(text("SELECT count(*) FROM tokens")).scalar() == 1
+
+
+def test_a_file_of_two_revisions_is_refused(backup: Path, other_url: str) -> None:
+    change(backup, "INSERT INTO alembic_version VALUES ('0001')")
+    with pytest.raises(DatabaseUnusable, match="of several schema revisions at once"):
+        restored(other_url, backup)
+
+
 def test_a_restore_that_the_target_refuses_leaves_it_empty(backup: Path, other_url: str) -> None:
     # SQLite does not count the letters of a text, and PostgreSQL does.
     change(backup, f"UPDATE tokens SET role = '{'x' * 17}'")
+    change(backup, "UPDATE backup_manifest SET bytes = bytes + 17")
     if other_url.startswith("sqlite"):
         pytest.skip("SQLite takes it")
     with pytest.raises(DatabaseUnusable, match="Cannot write the table tokens: value too long"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -131,6 +132,26 @@ def line(entry: Entry) -> str:
     return canonical(asdict(entry)) + "\n"
 
 
+def read_line(line: str) -> Any:
+    """Return what a line of an export says, or the ValueError that tells why it is no entry."""
+    try:
+        return json.loads(line, object_pairs_hook=_members)
+    except RecursionError:
+        return ValueError("it is nested too deeply")
+    except ValueError as error:
+        return error
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Of equal keys, readers of JSON take the first, the last, or both. An entry must mean one thing.
+    members: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in members:
+            raise ValueError(f"it has the key {key!r} twice")
+        members[key] = value
+    return members
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The verdict on a chain: the number of intact entries, the hash of the last one, and the first fault."""
@@ -154,6 +175,8 @@ def verify(entries: Iterable[Any], *, has_gaps: bool = False) -> Verdict:
 
 
 def _fault(entry: Any, number: int, last: str, has_gaps: bool) -> str | None:
+    if isinstance(entry, ValueError):
+        return f"the line after entry {number} is not an entry of an audit log: {entry}"
     if not isinstance(entry, dict) or set(entry) != set(FIELDS) or type(entry["number"]) is not int:
         return f"the line after entry {number} is not an entry of an audit log"
     own = f"entry {entry['number']}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -100,6 +101,16 @@ def _select(wanted: Wanted) -> Select[Any]:
     return query
 
 
+def _details(text: str) -> dict[str, Any]:
+    # Whoever changes a row may write a key twice, or another form of the same values: the hash would still match, and
+    # readers of the table would see something else. Such a text becomes a member, which no hash matches.
+    with suppress(ValueError, RecursionError):
+        details: dict[str, Any] = json.loads(text)
+        if canonical(details) == text:
+            return details
+    return {"changed": text}
+
+
 def _record(row: Row[Any]) -> Entry:
     return Entry(
         number=row.number,
@@ -110,7 +121,7 @@ def _record(row: Row[Any]) -> Entry:
         role=row.role,
         action=row.action,
         subject=row.subject,
-        details=json.loads(row.details),
+        details=_details(row.details),
         previous=row.previous,
         hash=row.hash,
     )

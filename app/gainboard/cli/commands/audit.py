@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from contextlib import nullcontext
@@ -50,7 +49,7 @@ def _verify(parsed: argparse.Namespace) -> int:
 
     try:
         with nullcontext(sys.stdin) if parsed.file == STANDARD_INPUT else open(parsed.file, encoding="utf-8") as lines:
-            verdict = audit.verify(map(_entry, filter(str.strip, lines)), has_gaps=parsed.gaps)
+            verdict = audit.verify(map(audit.read_line, filter(str.strip, lines)), has_gaps=parsed.gaps)
     except (OSError, UnicodeError) as error:
         raise BadSetting(f"Cannot read {parsed.file}: {getattr(error, 'strerror', None) or error}.") from error
     if verdict.fault is not None:
@@ -58,14 +57,6 @@ def _verify(parsed: argparse.Namespace) -> int:
         return 1
     print(f"intact: {verdict.entries} entries; the hash of the last is {verdict.last}")
     return 0
-
-
-def _entry(line: str) -> object:
-    try:
-        found: object = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return found
 
 
 def _exported(parser: argparse.ArgumentParser) -> None:

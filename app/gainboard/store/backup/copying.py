@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import (
@@ -20,11 +21,13 @@ from sqlalchemy import (
     cast,
     func,
     insert,
+    literal,
     select,
 )
 from sqlalchemy.exc import DBAPIError
 
 from gainboard.errors import DatabaseBusy, DatabaseUnusable
+from gainboard.store.backup.manifest import MANIFEST, Size
 
 Told = Callable[[str, int, int], None]
 """A function that is called after every batch: the table, its rows copied so far, and all its rows."""
@@ -48,28 +51,35 @@ class _Verbatim(TypeDecorator[str]):
         return cast(bindparam, JSON) if self.casts else bindparam
 
 
-def copy(source: Connection, target: Connection, told: Told) -> dict[str, int]:
+def copy(
+    source: Connection, target: Connection, told: Told, most: Callable[[str], Size] | None = None
+) -> dict[str, int]:
     """Copy every table of the target, which has the source's schema and no rows. Return each table's number of rows.
 
-    The source's transaction sees one state throughout. Raise DatabaseUnusable with the driver's message.
+    The source's transaction sees one state throughout. `most` bounds what is copied of a table. Raise DatabaseUnusable
+    if there is more, or with the driver's message.
     """
-    return {table.name: _copy_table(table, source, target, told) for table in tables(target)}
+    return {
+        table.name: _copy_table(table, source, target, told, most(table.name) if most else None)
+        for table in tables(target)
+    }
 
 
 def tables(connection: Connection) -> list[Table]:
     """Return the existing tables, whatever version they are of. Each comes after the tables that it refers to."""
     found = MetaData()
     found.reflect(connection)
-    ours = [table for table in found.sorted_tables if table.name != "alembic_version"]
+    ours = [table for table in found.sorted_tables if table.name not in ("alembic_version", MANIFEST.name)]
     for column in (column for table in ours for column in table.columns):
         generic = column.type.as_generic()
         column.type = _Verbatim(connection.dialect.name == "postgresql") if isinstance(generic, JSON) else generic
     return ours
 
 
-def counted(connection: Connection, table: Table) -> int:
-    """Return the number of rows."""
-    return connection.execute(select(func.count()).select_from(table)).scalar_one()
+def counted(connection: Connection, table: Table, most: int | None = None) -> int:
+    """Return the number of rows; `most` + 1 stands for every larger number."""
+    some = select(literal(1)).select_from(table).limit(None if most is None else most + 1)
+    return connection.execute(select(func.count()).select_from(some.subquery())).scalar_one()
 
 
 def set_sequences(connection: Connection) -> None:
@@ -99,16 +109,33 @@ def _words(error: BaseException) -> str:
     return str(getattr(error, "orig", error)).strip().rstrip(".")
 
 
-def _copy_table(table: Table, source: Connection, target: Connection, told: Told) -> int:
+def _copy_table(table: Table, source: Connection, target: Connection, told: Told, most: Size | None) -> int:
     with in_words(f"read the table {table.name}"):
-        expected, done = counted(source, table), 0
+        expected, done, size = counted(source, table, most.rows if most else None), 0, 0
+    _require_within(table, expected, size, most)
     told(table.name, done, expected)
     for batch in _batches(table, source):
+        size += sum(map(_bytes, chain.from_iterable(row.values() for row in batch)))
+        _require_within(table, expected, size, most)
         with in_words(f"write the table {table.name}"):
             target.execute(insert(table), batch)
         done += len(batch)
         told(table.name, done, expected)
     return done
+
+
+def _require_within(table: Table, rows: int, size: int, most: Size | None) -> None:
+    if most is not None and (rows > most.rows or size > most.bytes):
+        raise DatabaseUnusable(
+            f"The table {table.name} of the backup has more than the {most.rows:,} rows and {most.bytes:,} bytes that "
+            "it may have. The backup was changed after it was made. Restore another one."
+        )
+
+
+def _bytes(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value.encode(errors="surrogatepass"))
+    return len(value) if isinstance(value, bytes) else 0
 
 
 def _batches(table: Table, source: Connection) -> Iterator[list[dict[str, Any]]]:

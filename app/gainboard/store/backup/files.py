@@ -18,6 +18,9 @@ from gainboard.store.backup.copying import in_words
 _HASTE = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA locking_mode = EXCLUSIVE")
 """The settings of a new file. No other process reads it before it is complete and synced, so it needs no journal."""
 
+_DISTRUST = ("PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON")
+"""The settings for a file that somebody may have crafted: its schema calls no function that has an effect."""
+
 
 @contextmanager
 def placed(file: Path, *, force: bool) -> Iterator[Path]:
@@ -95,6 +98,8 @@ def reading(file: Path) -> Iterator[Connection]:
         )
     with _connected(_engine(f"{file.resolve().as_uri()}?mode=ro")) as connection:
         with in_words(f"read {file}"):
+            for pragma in _DISTRUST:
+                connection.exec_driver_sql(pragma)
             connection.exec_driver_sql("BEGIN")
             connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
         yield connection

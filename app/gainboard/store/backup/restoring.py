@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,10 @@ from sqlalchemy import Connection, inspect
 
 from gainboard.errors import BadSetting, DatabaseUnusable
 from gainboard.store import private
-from gainboard.store.backup import files
+from gainboard.store.backup import files, manifest
 from gainboard.store.backup.copying import Told, copy, counted, in_words, set_sequences, tables
-from gainboard.store.backup.revisions import NEWEST, known_revision, upgrade
+from gainboard.store.backup.manifest import Size
+from gainboard.store.backup.revisions import NEWEST, known_revision, require_own_schema, upgrade
 from gainboard.store.database import Database, exclude_others
 
 
@@ -34,18 +35,31 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
     empty, and DatabaseNewer or DatabaseUnusable.
     """
     with files.reading(file) as source:
-        revision = known_revision(source, str(file))
+        revision = require_own_schema(source, str(file))
         files.require_whole(source, str(file))
+        most = _bound(source, file)
         with _all_or_nothing(database), in_words("write the database"), database.writing() as target:
             exclude_others(target)
             _require_empty(target)
             upgrade(target, revision)
-            rows = copy(source, target, told)
+            rows = copy(source, target, told, most)
             upgrade(target, NEWEST)
             if target.dialect.name == "postgresql":
                 set_sequences(target)
             after = known_revision(target, "The database")
     return Restored(revision, after, rows)
+
+
+def _bound(source: Connection, file: Path) -> Callable[[str], Size]:
+    """Return the most that each table may have: what the manifest states.
+
+    A backup of a version without manifests may have a row for every byte of the file, and as many bytes as the file.
+    """
+    if not inspect(source).has_table(manifest.MANIFEST.name):
+        size = file.stat().st_size
+        return lambda table: Size(size, size)
+    stated = manifest.read(source, str(file))
+    return lambda table: stated.get(table, Size(0, 0))
 
 
 def _require_empty(target: Connection) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gainboard.errors import BadSetting, DatabaseUnusable
-from gainboard.store.backup import files
+from gainboard.store.backup import files, manifest
 from gainboard.store.backup.copying import Told, copy, counted, in_words, tables
 from gainboard.store.backup.revisions import known_revision, upgrade
 from gainboard.store.database import Database
@@ -39,6 +39,7 @@ def take(database: Database, file: Path, told: Told, *, force: bool = False) -> 
                 rows = copy(source, target, told)
                 if rows.get("objects"):
                     rows |= {"blob_parts": rows["blob_parts"] + include(database, target), "objects": 0}
+                manifest.write(target, tables(target))
         _require_copy(temporary, rows)
         return Taken(revision, rows, temporary.stat().st_size)
 
