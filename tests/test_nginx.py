@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gainboard.evaluation.failures import FAILURES, MOST
 from gainboard.settings import Settings
 from tests import nginx
 from tests.api.campaign import RUN, Campaign
@@ -132,6 +133,16 @@ def test_a_campaign_works_behind_nginx(proxy: Proxy) -> None:
     again = client.get(f"{campaign.path}/scores", headers={"If-None-Match": scores.headers["etag"]})
     assert again.status_code == 304
     assert scores.headers["strict-transport-security"]
+
+
+def test_nobody_chooses_the_address_by_which_invalid_tokens_are_counted(proxy: Proxy) -> None:
+    client = proxy.client(Authorization="Bearer gainboard_guessed")
+    own = ("X-Forwarded-For", "Forwarded", "X-Real-IP")
+    answers = [
+        client.get("/v1/me", headers=dict.fromkeys(own, f"192.0.2.{number}")).status_code for number in range(MOST + 1)
+    ]
+    proxy.service.application.state.workspace.kept.pop(FAILURES)
+    assert answers == [401] * MOST + [429]
 
 
 def test_pages_have_secure_sessions_behind_nginx(proxy: Proxy) -> None:
