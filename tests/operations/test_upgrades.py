@@ -67,9 +67,10 @@ def recorded(revision: str, tmp_path: Path) -> Path:
 
 
 def counts(file: Path) -> dict[str, int]:
-    """How many rows each table has."""
+    """How many rows each table has; the manifest of a backup is none of the database's."""
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'backup_manifest'"
     with closing(sqlite3.connect(file)) as connection:
-        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = [name for (name,) in connection.execute(tables)]
         return {name: connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
 
 
