@@ -89,8 +89,8 @@ class Visit:
         who = self.who()
         if who is None and is_chosen and self.seconds > MOST_ANONYMOUS_SECONDS:
             raise NotAuthenticated(
-                f"This takes about {self.seconds:.1f} seconds of computing. Without a token, a request may take at most "
-                f"{MOST_ANONYMOUS_SECONDS:g} second. Send a token, or ask for fewer runs, metrics or baselines."
+                f"This takes about {self.seconds:.1f} seconds of computing, and without a token a request may take at "
+                f"most {MOST_ANONYMOUS_SECONDS:g} second. Send a token, or ask for fewer runs, metrics or baselines."
             )
         if self.turn_of is None and self.seconds > DEAR_SECONDS:
             own = who or ANYBODY
