@@ -161,9 +161,107 @@ def test_pages_have_secure_sessions_behind_nginx(proxy: Proxy) -> None:
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
 
 
-def test_plain_http_is_sent_on_to_https(proxy: Proxy) -> None:
-    answer = httpx.get(f"http://127.0.0.1:{proxy.plain}/v1/me?a=b", headers={"Host": NAME})
-    assert (answer.status_code, answer.headers["location"]) == (301, f"https://{NAME}/v1/me?a=b")
+def test_people_are_led_to_https(proxy: Proxy) -> None:
+    answer = httpx.get(f"http://127.0.0.1:{proxy.plain}/c/web?a=b", headers={"Host": NAME})
+    assert (answer.status_code, answer.headers["location"]) == (301, f"https://{NAME}/c/web?a=b")
+
+
+@pytest.mark.parametrize("path", ["/v1/me", "/metrics"])
+def test_a_program_over_http_is_refused(proxy: Proxy, path: str) -> None:
+    answer = httpx.get(f"http://127.0.0.1:{proxy.plain}{path}", headers={"Host": NAME})
+    assert answer.status_code == answer.json()["status"] == 403
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def _spoken(proxy: Proxy, version: ssl.TLSVersion) -> str | None:
+    """The version of TLS that nginx agrees to if a client speaks only this one."""
+    context = ssl.create_default_context(cafile=str(proxy.folder / "fullchain.pem"))
+    context.minimum_version = context.maximum_version = version
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")  # so that the client would agree to any
+    opened = socket.create_connection(("127.0.0.1", proxy.port), timeout=60)
+    with opened, context.wrap_socket(opened, server_hostname=NAME) as secure:
+        return secure.version()
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion")  # the older versions are deprecated, and so they are refused
+def test_only_the_last_two_versions_of_tls_are_spoken(proxy: Proxy) -> None:
+    assert _directive("ssl_protocols") == "TLSv1.2 TLSv1.3"
+    assert _spoken(proxy, ssl.TLSVersion.TLSv1_2) == "TLSv1.2"
+    assert _spoken(proxy, ssl.TLSVersion.TLSv1_3) == "TLSv1.3"
+    for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1):
+        with pytest.raises(ssl.SSLError) as refused:
+            _spoken(proxy, version)
+        assert refused.value.reason == "TLSV1_ALERT_PROTOCOL_VERSION"  # nginx has said it
+
+
+PROTECTION = {
+    "strict-transport-security": "max-age=31536000; includeSubDomains",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "content-security-policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+}
+
+
+def _send(proxy: Proxy, head: str) -> httpx.Response:
+    """Send the lines of a header and nothing more, and return the answer."""
+    connection = proxy.connection()
+    connection.sendall(f"{head}\r\nHost: {NAME}\r\n\r\n".encode())
+    with connection.makefile("rb") as answer:
+        status = int(answer.readline().split()[1])
+        lines = iter(lambda: answer.readline().decode().strip(), "")
+        headers = httpx.Headers([(name, value) for name, _, value in (line.partition(": ") for line in lines)])
+        return httpx.Response(status, headers=headers, content=answer.read(int(headers["content-length"])))
+
+
+@pytest.mark.parametrize(
+    ("status", "head"),
+    [
+        (200, "GET /healthz HTTP/1.1"),
+        (404, "GET /nothing HTTP/1.1"),
+        (400, "GET /healthz HTTP/1.1\r\nno header"),
+        (405, "TRACE /healthz HTTP/1.1"),
+        (413, f"PUT /v1/collections/c/qrels HTTP/1.1\r\nContent-Length: {(256 << 20) + 1}"),
+        (414, f"GET /?{'x' * (70 << 10)} HTTP/1.1"),
+    ],
+)
+def test_every_answer_protects_its_reader_once(proxy: Proxy, status: int, head: str) -> None:
+    """Whether Gainboard or nginx has written it."""
+    answer = _send(proxy, head)
+    assert answer.status_code == status
+    assert {name: answer.headers.get_list(name) for name in PROTECTION} == {
+        name: [value] for name, value in PROTECTION.items()
+    }
+
+
+def test_a_request_of_two_lengths_is_refused(proxy: Proxy) -> None:
+    """Two servers could read it as two different requests."""
+    answer = _send(proxy, "POST /v1/collections HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked")
+    assert answer.status_code == 400
+
+
+def test_more_requests_a_second_than_one_address_may_send_are_refused(
+    certificate: Path, proxy: Proxy, tmp_path: Path
+) -> None:
+    assert _directive("limit_req") == "zone=gainboard_requests burst=400 nodelay"
+    fewer = {"rate=200r/s": "rate=1r/m", "burst=400": "burst=4"}
+    with Proxy(proxy.service, certificate, tmp_path, **fewer).running() as strict:
+        client = strict.client()
+        answers = [client.get("/healthz") for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [200] * 5 + [429]
+    refused = answers[-1]
+    assert (refused.headers["content-type"], refused.headers["retry-after"]) == ("application/problem+json", "5")
+    assert {name: refused.headers.get(name) for name in PROTECTION} == PROTECTION
+
+
+def test_an_idle_connection_is_closed(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
+    assert _directive("keepalive_timeout") == "30s"
+    with Proxy(proxy.service, certificate, tmp_path, **{"keepalive_timeout 30s": "keepalive_timeout 1s"}).running() as (
+        quick
+    ):
+        connection = quick.connection()
+        connection.sendall(f"HEAD /healthz HTTP/1.1\r\nHost: {NAME}\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))  # to its end, which only nginx makes
+    assert answer.startswith(b"HTTP/1.1 200")
 
 
 def test_a_header_that_comes_slowly_is_closed(certificate: Path, proxy: Proxy, tmp_path: Path) -> None:
@@ -220,13 +318,9 @@ def test_an_upload_streams_through(proxy: Proxy) -> None:
 
 
 def test_a_body_over_the_limit_is_a_problem_document(proxy: Proxy) -> None:
-    connection = proxy.connection()
-    connection.sendall(f"PUT /v1/collections/c/qrels HTTP/1.1\r\nHost: {NAME}\r\n".encode())
-    connection.sendall(f"Content-Length: {(256 << 20) + 1}\r\n\r\n".encode())
-    head, _, body = b"".join(iter(lambda: connection.recv(1 << 16), b"")).partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 413")
-    assert b"Content-Type: application/problem+json" in head
-    problem = json.loads(body)
+    answer = _send(proxy, f"PUT /v1/collections/c/qrels HTTP/1.1\r\nContent-Length: {(256 << 20) + 1}")
+    assert (answer.status_code, answer.headers["content-type"]) == (413, "application/problem+json")
+    problem = answer.json()
     page = proxy.service.anonymous.get(problem["type"]).json()
     assert {key: page[key] for key in ("type", "title", "status")} == {
         key: problem[key] for key in ("type", "title", "status")
@@ -236,11 +330,8 @@ def test_a_body_over_the_limit_is_a_problem_document(proxy: Proxy) -> None:
 @pytest.mark.parametrize("size", [61 << 10, 70 << 10])
 def test_an_address_that_is_too_long_is_a_problem_document(proxy: Proxy, size: int) -> None:
     """The first is refused by Gainboard, the second by nginx."""
-    connection = proxy.connection()
-    connection.sendall(b"GET /?%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % (b"x" * size))
-    answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-    assert answer.startswith(b"HTTP/1.1 414 ")
-    assert json.loads(answer.partition(b"\r\n\r\n")[2])["type"] == "/problems/address-too-long"
+    answer = _send(proxy, f"GET /?{'x' * size} HTTP/1.1")
+    assert (answer.status_code, answer.json()["type"]) == (414, "/problems/address-too-long")
 
 
 def test_events_come_as_they_happen(proxy: Proxy) -> None:
@@ -290,6 +381,7 @@ def test_without_the_service_the_answer_is_a_problem_document(certificate: Path,
         answer = to_nobody.client().get("/healthz")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert answer.headers["content-type"] == "application/problem+json"
+    assert {name: answer.headers.get(name) for name in PROTECTION} == PROTECTION
     assert answer.json()["status"] == 503
 
 

@@ -116,7 +116,9 @@ def test_a_large_result_comes_in_pieces_and_whole(shared: Service) -> None:
 
 def test_a_figure_that_is_opened_by_itself_loads_nothing(lab: Laboratory, job: Any) -> None:
     figure = lab.organiser.get(job["figures"][0]["svg"])
-    assert figure.headers["content-security-policy"].startswith("default-src 'none'")
+    policy = figure.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "base-uri 'none'; frame-ancestors 'none'" in policy
 
 
 def test_a_job_that_is_not_over_has_no_result_yet(still: tuple[Laboratory, Workspace]) -> None:

@@ -169,9 +169,9 @@ def test_every_answer_has_a_request_id_the_senders_own_where_it_is_a_sane_one(
 @pytest.mark.parametrize(
     ("method", "path", "policy"),
     [
-        ("GET", "/", "default-src 'none'; frame-ancestors 'none'"),
-        ("GET", "/nothing", "default-src 'none'; frame-ancestors 'none'"),
-        ("POST", "/v1/collections", "default-src 'none'; frame-ancestors 'none'"),
+        ("GET", "/", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
+        ("GET", "/nothing", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
+        ("POST", "/v1/collections", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
     ],
 )
 def test_every_answer_has_the_headers_that_protect_its_reader(

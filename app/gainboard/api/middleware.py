@@ -48,7 +48,7 @@ log = logging.getLogger("gainboard")
 _PROTECTION = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
 )
 """Headers that stop browsers from guessing the type of an answer, from telling other sites its address, and from
 running scripts in it."""

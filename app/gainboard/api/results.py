@@ -40,7 +40,11 @@ CSV = "text/csv"
 LATEX = "application/x-tex"
 SVG = "image/svg+xml"
 # A figure that is opened in a browser must run no script and load nothing, whatever its labels contain.
-SVG_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+SVG_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+    )
+}
 IN_ONE_PIECE = 1 << 18
 """The size up to which an answer is sent in one piece. Longer answers are streams, which need little memory."""
 QUICK = 1
