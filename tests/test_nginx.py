@@ -228,6 +228,7 @@ def test_every_answer_protects_its_reader_once(proxy: Proxy, status: int, head: 
     """Whether Gainboard or nginx has written it."""
     answer = _send(proxy, head)
     assert answer.status_code == status
+    assert re.fullmatch(r"application/(problem\+)?json|text/html; charset=utf-8", answer.headers["content-type"])
     assert {name: answer.headers.get_list(name) for name in PROTECTION} == {
         name: [value] for name, value in PROTECTION.items()
     }

@@ -55,9 +55,11 @@ def test_head_says_what_get_would_and_sends_no_body(open_campaign: Campaign, pat
 def test_files_come_back_byte_for_byte_under_the_hash_of_their_content(campaign: Campaign) -> None:
     campaign.put_qrels(gzip.compress(QRELS.encode()))
     campaign.submit(gzip.compress(RUN.encode()))
-    for path, text in (("/qrels/1", QRELS), ("/runs/tag", RUN)):
+    name = f"{campaign.name}-official-1"
+    for path, text, saved_as in (("/qrels/1", QRELS, name), ("/runs/tag", RUN, "tag")):
         answer = campaign.organiser.get(campaign.path + path, headers={"Accept": "text/plain"})
         assert answer.text == text
+        assert answer.headers["content-disposition"] == f'attachment; filename="{saved_as}.txt"'
         assert answer.headers["etag"] == f'"{hashlib.sha256(text.encode()).hexdigest()}"'
         again = {"Accept": "text/plain", "If-None-Match": answer.headers["etag"]}
         assert campaign.organiser.get(campaign.path + path, headers=again).status_code == 304

@@ -80,7 +80,9 @@ def test_figures_are_drawn_when_one_is_first_asked_for_and_once(still: tuple[Lab
         assert refused(answer) == (409, "job-not-finished")
         assert answer.headers["retry-after"] == "1"
     assert work(workspace) == 1
-    assert [lab.organiser.get(url).headers["content-type"] for url in urls] == ["image/svg+xml"] * len(urls)
+    assert [lab.organiser.get(url).headers["content-type"] for url in urls] == ["image/svg+xml; charset=utf-8"] * len(
+        urls
+    )
     assert work(workspace) == 0
 
 

@@ -81,7 +81,7 @@ def test_its_tables_are_csv_and_latex(lab: Laboratory, kind: JobKind[Any]) -> No
 def test_its_figures_are_svg(lab: Laboratory, kind: JobKind[Any]) -> None:
     for figure in _finished(lab, kind)["figures"]:
         answer = lab.organiser.get(figure["svg"])
-        assert answer.headers["content-type"] == "image/svg+xml"
+        assert answer.headers["content-type"] == "image/svg+xml; charset=utf-8"
         assert ElementTree.fromstring(answer.content).tag == "{http://www.w3.org/2000/svg}svg"
         assert figure["caption"]
 

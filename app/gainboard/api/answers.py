@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 from starlette.datastructures import Headers
 
@@ -23,6 +24,15 @@ def answer(content: Any, status: int = 200, **headers: str) -> Response:
     return Response(
         body, status, {name.replace("_", "-"): value for name, value in headers.items()}, "application/json"
     )
+
+
+def uploaded_file(pieces: Iterator[bytes], sha256: str, name: str) -> Response:
+    """Answer with a file as it was uploaded. Browsers save it, and show nothing of what anybody may have put into it.
+
+    `name` consists of names that were checked, and is not what the sender called the file.
+    """
+    headers = {"ETag": f'"{sha256}"', "Content-Disposition": f'attachment; filename="{name}.txt"'}
+    return StreamingResponse(begun(pieces), media_type="text/plain", headers=headers)
 
 
 def begun(pieces: Iterator[bytes]) -> Iterator[bytes]:

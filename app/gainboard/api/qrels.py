@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
-from gainboard.api.answers import address, answer, begun
+from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.models.answers import Page
 from gainboard.api.models.qrels import Columns, ShownQrels
@@ -164,8 +163,8 @@ def read_qrels(
     """Return one version; with `Accept: text/plain` the file as it was uploaded."""
     found = qrels.version(workspace, principal, collection, VersionName(judgments, version))
     if accepts(request, "text/plain"):
-        etag = {"ETag": f'"{found.qrels.sha256}"'}
-        return StreamingResponse(begun(qrels.file(workspace, found.qrels)), media_type="text/plain", headers=etag)
+        name = f"{collection}-{judgments}-{version}"
+        return uploaded_file(qrels.file(workspace, found.qrels), found.qrels.sha256, name)
     return answer(show(found.qrels, in_use=found.in_use))
 
 

@@ -95,6 +95,7 @@ def _json(request: Request, workspace: Workspace, work: StoredWork) -> Response:
 def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: str) -> Response:
     """Answer with a file, in its stored gzip form if the client accepts that."""
     headers = dict(SVG_HEADERS) if media_type == SVG else {}
+    media_type = f"{media_type}; charset=utf-8" if media_type == SVG else media_type
     if takes_gzip(request.headers):
         pieces, is_packed = packed_file(workspace, file), True
         headers |= {"ETag": f'"{file.sha256}-gzip"', "Content-Encoding": "gzip", "Content-Length": str(file.size)}

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
 from gainboard.api import uploads
-from gainboard.api.answers import address, answer, begun
+from gainboard.api.answers import address, answer, uploaded_file
 from gainboard.api.dependencies import CollectionName, PrincipalDep, WorkspaceDep, accepts
 from gainboard.api.idempotency import IdempotencyKey, once
 from gainboard.api.models.answers import Page, ShownWarning
@@ -179,8 +179,7 @@ def read_run(
     is_file = accepts(request, "text/plain")
     seen = runs.described(workspace, principal, collection, run, for_file=is_file)
     if is_file:
-        etag = {"ETag": f'"{seen.run.sha256}"'}
-        return StreamingResponse(begun(runs.file(workspace, seen.run)), media_type="text/plain", headers=etag)
+        return uploaded_file(runs.file(workspace, seen.run), seen.run.sha256, seen.run.name)
     return answer(show(seen))
 
 

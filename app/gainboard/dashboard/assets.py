@@ -43,7 +43,7 @@ def _assets() -> Mapping[str, Asset]:
 
 def _read(path: Path) -> Asset:
     plain = path.read_bytes()
-    media_type = mimetypes.types_map[path.suffix]
+    media_type = f"{mimetypes.types_map[path.suffix]}; charset=utf-8"
     packed = gzip.compress(plain, mtime=0)
     return Asset(path.relative_to(FOLDER).as_posix(), media_type, plain, packed, hashlib.sha256(plain).hexdigest()[:16])
 
