@@ -236,16 +236,3 @@ def test_the_limits_of_a_file_are_described_with_their_defaults() -> None:
     for name, field in Settings.model_fields.items():
         if name.startswith("max_"):
             assert re.search(rf"\| {field.default:,}\D.*`{PREFIX}{name.upper()}` \|", table), name
-
-
-def test_what_shows_a_promise_of_the_security_page_is_there() -> None:
-    shown = re.findall(r"`((?:app|deploy|docs|tests)/[^`]*)`", DOCS["security.md"])
-    assert len(shown) > 30
-    assert [path for path in shown if not (ROOT / path).exists()] == []
-
-
-def test_the_security_page_goes_through_every_chapter_of_the_standard() -> None:
-    table = DOCS["security.md"].partition("<!-- table: asvs -->")[2]
-    found = re.findall(r"^\| (V\d+) [^|]+\| ([^|]*)\| ([^|]*)\|$", table, re.MULTILINE)
-    assert [chapter for chapter, _, _ in found] == [f"V{number}" for number in range(1, 18)]
-    assert [chapter for chapter, holds, lacks in found if not holds.strip() and not lacks.strip()] == []

@@ -50,5 +50,12 @@ def test_no_file_of_ours_names_another_origin_or_has_inline_code(path: Path) -> 
         assert INLINE.findall(text) == []
 
 
+def test_nothing_keeps_data_in_the_browser() -> None:
+    """Swagger UI could keep tokens there. It does so only where a page asks for it, and ours does not."""
+    storage = re.compile(r"localStorage|sessionStorage|indexedDB|document\.cookie|persistAuthorization")
+    scripts = [*OWN, *(path for path in VENDOR.glob("*.js") if path.name != "swagger-ui-bundle.js")]
+    assert [path.name for path in scripts if storage.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_our_scripts_stay_small() -> None:
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in OWN if path.suffix == ".js") < MOST_LINES
