@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gainboard import children
 from gainboard.cli.progress import interruptible
 from gainboard.errors import Conflict
 from gainboard.main import open_workspace
@@ -228,3 +229,13 @@ def test_scripts_of_allowed_origins_may_read_the_headers_that_the_interface_uses
         answer = httpx.get(f"{service.url}/v1/metrics", headers={"Origin": "https://board.example"})
     assert answer.headers["access-control-allow-origin"] == "https://board.example"
     assert "ETag" in answer.headers["access-control-expose-headers"]
+
+
+def test_processes_of_a_server_do_not_inherit_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that run jobs are told the database's address, and those that read uploads need none."""
+    monkeypatch.setenv("GAINBOARD_ADMIN_TOKEN", "secret-1")
+    monkeypatch.setenv("GAINBOARD_DATABASE_URL", "postgresql://somebody:secret-2@127.0.0.1/x")
+    shown = [sys.executable, "-c", "import os; print(dict(os.environ))"]
+    inherited = subprocess.run(shown, env=children.environment(), capture_output=True, text=True, check=True).stdout
+    assert "secret-" not in inherited
+    assert "PYTHONPATH" in inherited

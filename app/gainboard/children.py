@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "VECLIB_MAXIMUM")}
+_SECRETS = ("GAINBOARD_ADMIN_TOKEN", "GAINBOARD_DATABASE_URL")
 
 
 def command(module: str, *arguments: str) -> list[str]:
@@ -15,9 +16,14 @@ def command(module: str, *arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of the command: it finds our modules, and libraries use one thread each."""
+    """Return the environment of the command: it finds our modules, and libraries use one thread each.
+
+    It has neither the organiser's token nor the address of the database, which has a password. Who needs the address is
+    told it.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _SECRETS}
     paths = filter(None, (str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH")))
-    return {**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
+    return {**kept, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def ending(code: int) -> str:
