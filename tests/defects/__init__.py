@@ -1,0 +1,1 @@
+"""Defects planted in the product, to see whether the tests find them."""

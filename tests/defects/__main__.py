@@ -1,0 +1,170 @@
+"""Plants defects in the product, one at a time, and tells which of them the tests find.
+
+    pytest -n 2 --cov=gainboard --cov-context=test --cov-report= --junitxml=times.xml
+    python -m tests.defects choose --coverage .coverage --seed 33 --count 220 > tests/defects/list.txt
+    python -m tests.defects try --coverage .coverage --times times.xml tests/defects/list.txt > found.txt
+    python -m tests.defects whole found.txt
+
+`choose` draws defects at lines that tests reach. `try` runs the tests that reach a defect's line, the quickest first,
+until one fails or 60 seconds are over; as many are tried at once as there are cores. `whole` gives what survived the
+whole suite. A line of `list.txt` is a defect's name; one of `found.txt` has also `caught` or `survived`, the seconds,
+and by what. Coverage comes with pytest-cov, which is not among the project's dependencies: install it for this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from tests.defects.planting import VARIABLE, functions, places
+
+HERE, ROOT = Path(__file__).parent, Path(__file__).parent.parent.parent
+SOURCE = ROOT / "app"
+SECONDS = 60
+NOT_COMPILED = re.compile(r"gainboard\.(trec|metrics)\.(kernels|compiled_pass)$|gainboard\.compiled$")
+"""Modules whose compiled code is kept by their source: a defect would not reach it."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A place in a function, and its line."""
+
+    name: str
+    path: Path
+    line: int
+
+
+def every_defect() -> Iterator[Defect]:
+    """All places of all modules that can be changed."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+        if NOT_COMPILED.search(module):
+            continue
+        for function, node in functions(ast.parse(path.read_text(encoding="utf-8"))):
+            for number, place in enumerate(places(node)):
+                yield Defect(f"{module}:{function}:{number}", path, getattr(place, "lineno", 0))
+
+
+def reached(file: str) -> Any:
+    """A function that returns the tests that reach a line of a file."""
+    data = import_module("coverage").CoverageData(file)  # not among the project's dependencies
+    data.read()
+    by_file: dict[Path, Mapping[int, list[str]]] = {}
+
+    def tests(defect: Defect) -> list[str]:
+        if defect.path not in by_file:
+            by_file[defect.path] = data.contexts_by_lineno(str(defect.path))
+        contexts = by_file[defect.path].get(defect.line, [])
+        return sorted({context.partition("|")[0] for context in contexts if context})
+
+    return tests
+
+
+def seconds_of(file: str) -> dict[str, float]:
+    """The seconds of each test, by its name without the parameters."""
+    found: dict[str, float] = {}
+    for case in ElementTree.parse(file).iter("testcase"):
+        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name', '').partition('[')[0]}"
+        found[name] = max(found.get(name, 0.0), float(case.get("time", 0)))
+    return found
+
+
+def run_tests(defect: str, tests: Iterable[str], seconds: float) -> tuple[bool, str]:
+    """Whether a test fails with this defect, and which; a run that does not end in time has found nothing."""
+    environment = {**os.environ, VARIABLE: defect, "PYTHONPATH": os.pathsep.join((str(HERE), str(ROOT)))}
+    with tempfile.TemporaryDirectory() as folder:
+        names = Path(folder, "tests")
+        names.write_text("\n".join(tests), encoding="utf-8")
+        environment |= {"NUMBA_CACHE_DIR": folder}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/t"]
+        with subprocess.Popen(
+            [*command, f"@{names}"],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            try:
+                said = process.communicate(timeout=seconds)[0]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return False, "time"
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)|(ImportError|rror while loading)", said, re.MULTILINE)
+    return process.returncode not in (0, 5), (failed[1] or failed[2]) if failed else f"exit {process.returncode}"
+
+
+def _choose(given: argparse.Namespace) -> int:
+    tests, drawn = reached(given.coverage), list(every_defect())
+    random.Random(given.seed).shuffle(drawn)
+    chosen: list[str] = []
+    for defect in drawn:
+        if len(chosen) < given.count and tests(defect):
+            chosen.append(defect.name)
+    print("\n".join(sorted(chosen)))
+    return 0
+
+
+def _try(given: argparse.Namespace) -> int:
+    tests, seconds = reached(given.coverage), seconds_of(given.times)
+    known = {defect.name: defect for defect in every_defect()}
+
+    def try_one(name: str) -> str:
+        began = time.monotonic()
+        if name not in known:
+            return f"{name}\tgone\t0\t"
+        quickest = sorted(tests(known[name]), key=lambda test: seconds.get(test.partition("[")[0], 1.0))
+        is_caught, by = run_tests(name, quickest, SECONDS) if quickest else (False, "no test reaches it")
+        return f"{name}\t{'caught' if is_caught else 'survived'}\t{time.monotonic() - began:.1f}\t{by}"
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for line in pool.map(try_one, Path(given.list).read_text(encoding="utf-8").split()):
+            print(line, flush=True)
+    return 0
+
+
+def _whole(given: argparse.Namespace) -> int:
+    survived = [line.split("\t")[0] for line in Path(given.found).read_text().splitlines() if "\tsurvived\t" in line]
+    for name in survived:
+        is_caught, by = run_tests(name, ["tests"], 3600)
+        print(f"{name}\t{'caught' if is_caught else 'survived'}\t{by}", flush=True)
+    return 0
+
+
+def main() -> int:
+    """Runs one of the three commands."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    choose = commands.add_parser("choose")
+    choose.add_argument("--coverage", required=True)
+    choose.add_argument("--seed", type=int, default=33)
+    choose.add_argument("--count", type=int, default=220)
+    choose.set_defaults(run=_choose)
+    tried = commands.add_parser("try")
+    tried.add_argument("--coverage", required=True)
+    tried.add_argument("--times", required=True)
+    tried.add_argument("list")
+    tried.set_defaults(run=_try)
+    whole = commands.add_parser("whole")
+    whole.add_argument("found")
+    whole.set_defaults(run=_whole)
+    given = parser.parse_args()
+    return int(given.run(given))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
