@@ -253,20 +253,22 @@ def test_a_file_that_is_no_whole_backup_of_ours_is_refused_before_anything_is_ma
 
 
 ENDLESS = (
-    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, i AS token_hash, i AS expires_at"
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+    "SELECT i AS id, i AS token_hash, i AS began_at, i AS used_at"
 )
 CRAFTED = {
     "a view": f"DROP TABLE sessions; CREATE VIEW sessions AS {ENDLESS} FROM n",
     "a view of versions": "DROP TABLE alembic_version; "
     f"CREATE VIEW alembic_version AS {ENDLESS}, i AS version_num FROM n",
     "another view": "CREATE VIEW diary AS SELECT * FROM tokens",
-    "a virtual table": "DROP TABLE sessions; CREATE VIRTUAL TABLE sessions USING fts5(id, token_hash, expires_at)",
+    "a virtual table": "DROP TABLE sessions; "
+    "CREATE VIRTUAL TABLE sessions USING fts5(id, token_hash, began_at, used_at)",
     "a generated column": "DROP TABLE sessions; CREATE TABLE sessions (id VARCHAR(64) NOT NULL, "
-    "token_hash VARCHAR(64) AS (hex(zeroblob(200000000))), expires_at DATETIME NOT NULL, "
+    "token_hash VARCHAR(64) AS (hex(zeroblob(200000000))), began_at DATETIME NOT NULL, used_at DATETIME NOT NULL, "
     "CONSTRAINT pk_sessions PRIMARY KEY (id)); "
-    "INSERT INTO sessions VALUES ('1', '2026-11-25')",
+    "INSERT INTO sessions VALUES ('1', '2026-11-25', '2026-11-25')",
     "a check": "DROP TABLE sessions; CREATE TABLE sessions (id VARCHAR(64) NOT NULL, token_hash VARCHAR(64) NOT NULL, "
-    "expires_at DATETIME NOT NULL CHECK (length(hex(zeroblob(200000000))) > 0))",
+    "began_at DATETIME NOT NULL, used_at DATETIME NOT NULL CHECK (length(hex(zeroblob(200000000))) > 0))",
     "a trigger": "CREATE TRIGGER more AFTER INSERT ON tokens BEGIN DELETE FROM runs; END",
     "an index of an expression": "CREATE INDEX more ON tokens (hex(zeroblob(length(id) * 1000000)))",
     "a table": "CREATE TABLE diary (day integer)",
@@ -293,7 +295,7 @@ def test_a_table_with_more_rows_or_bytes_than_the_manifest_states_is_not_restore
 ) -> None:
     before, whole = names(tmp_path), backup.read_bytes()
     for statement in (
-        "INSERT INTO sessions VALUES ('id', 'hash', '2026-11-25 10:00:00')",
+        "INSERT INTO sessions VALUES ('id', 'hash', '2026-11-25 10:00:00', '2026-11-25 10:00:00')",
         f"UPDATE tokens SET holder = '{'x' * 10_000}'",
         "UPDATE backup_manifest SET rows = 0",
         "DELETE FROM backup_manifest",

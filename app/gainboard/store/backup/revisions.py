@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from threading import Lock
 from typing import NamedTuple
 
 from alembic import command
@@ -16,6 +17,8 @@ from gainboard.store.backup.copying import in_words
 from gainboard.store.backup.manifest import MANIFEST
 from gainboard.store.schema import configuration, revision_of
 
+_upgrading = Lock()
+"""Alembic's operations belong to the process, and not to a thread."""
 NEWEST = "head"
 NOT_OURS = "{} has no tables of Gainboard. Name a file that `gainboard backup` wrote."
 
@@ -86,4 +89,5 @@ def upgrade(connection: Connection, revision: str) -> None:
     """Bring a database to a revision, in the transaction that the connection is in."""
     config = configuration()
     config.attributes["connection"] = connection
-    command.upgrade(config, revision)
+    with _upgrading:
+        command.upgrade(config, revision)
