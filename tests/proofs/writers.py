@@ -302,8 +302,10 @@ class Tokens(Writer):
         return done
 
     def check(self) -> None:
-        for secret, is_valid in self.valid.items():
-            status = self._client.get("/v1/me", headers={"Authorization": f"Bearer {secret}"}).status_code
+        for number, (secret, is_valid) in enumerate(self.valid.items()):
+            # Each from another address: one that has sent many invalid tokens is answered otherwise.
+            sender = {"X-Forwarded-For": f"10.0.{number >> 8}.{number & 255}"}
+            status = self._client.get("/v1/me", headers={"Authorization": f"Bearer {secret}", **sender}).status_code
             self.valid[secret] = is_valid = (status == 200) if is_valid is None else is_valid
             self.want("status of a token", status, 200 if is_valid else 401)
         listed = {each["id"] for each in self.items(f"{self.path}/tokens")}
