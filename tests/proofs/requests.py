@@ -93,6 +93,7 @@ def world(folder: Path) -> Iterator[World]:
     names = {
         "collection": lab.name,
         "version": "1",
+        "judgments": "official",
         "run": "run-0",
         "team": "team-0",
         "token": token,
