@@ -51,7 +51,7 @@ from gainboard.api.telemetry import IS_INSTALLED, Telemetry
 from gainboard.dashboard import installing as dashboard
 from gainboard.errors import BadSetting, Unavailable
 from gainboard.evaluation.organisers import ensure_organiser
-from gainboard.evaluation.turns import MOST_WAITING, Turns, keep_little_memory
+from gainboard.evaluation.turns import MOST_WAITING, DearRequests, keep_little_memory
 from gainboard.evaluation.workspace import Workspace
 from gainboard.settings import Settings
 from gainboard.statistics.means import load_distributions
@@ -216,7 +216,7 @@ def create_app(workspace: Workspace, settings: Settings | None = None) -> FastAP
     application.state.watch = watch
     application.state.readers = Readers(settings.most_readers)
     application.state.query_names = {}
-    application.state.turns = Turns()
+    application.state.turns = DearRequests()
     application.state.one_parser = CapacityLimiter(1)
     application.state.telemetry = measured
     application.state.telemetry_is_public = settings.metrics == "public"

@@ -11,7 +11,7 @@ import pytest
 from gainboard.errors import TooManyDearRequests
 from gainboard.evaluation import compare, scored_runs, tied_runs, turns
 from gainboard.evaluation.pair_statistics import ScoredPairs
-from gainboard.evaluation.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, Turns
+from gainboard.evaluation.turns import MOST_AT_ONCE, MOST_WAITING, MOST_WAITING_OF_ONE, DearRequests
 from tests.api.campaign import WORSE, Campaign, judged, refused
 from tests.conftest import Service
 from tests.waiting import until
@@ -28,9 +28,9 @@ def released(shared: Service) -> Campaign:
 
 
 @pytest.fixture
-def own_turns(shared: Service) -> Turns:
+def own_turns(shared: Service) -> DearRequests:
     """The turns of the server."""
-    found: Turns = shared.application.state.turns
+    found: DearRequests = shared.application.state.turns
     return found
 
 
@@ -40,7 +40,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def _await(turns: Turns, number: int) -> None:
+def _await(turns: DearRequests, number: int) -> None:
     """Wait until so many requests wait for their turn."""
     until(lambda: turns._waiting.total() == number)
 
@@ -77,7 +77,7 @@ def test_the_board_itself_is_open_to_everybody(shared: Service, monkeypatch: pyt
 def test_anonymous_visitors_take_turns_and_others_go_on(
     released: Campaign,
     threads: ThreadPoolExecutor,
-    own_turns: Turns,
+    own_turns: DearRequests,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compare, "PAIR_SECONDS", turns.DEAR_SECONDS)
@@ -115,7 +115,7 @@ def test_a_request_that_fails_gives_its_turn_back(released: Campaign, monkeypatc
 
 
 def test_few_principals_work_at_once_and_few_requests_wait(threads: ThreadPoolExecutor) -> None:
-    own = Turns()
+    own = DearRequests()
     for number in range(MOST_AT_ONCE):
         own.take(f"at work {number}")
     asked = []
@@ -136,7 +136,7 @@ def test_few_principals_work_at_once_and_few_requests_wait(threads: ThreadPoolEx
 
 def test_a_turn_that_does_not_come_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "LONGEST_WAIT", 0.01)
-    own = Turns()
+    own = DearRequests()
     own.take("one")
     with pytest.raises(TooManyDearRequests):
         own.take("one")

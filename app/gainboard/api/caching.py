@@ -16,10 +16,11 @@ _ASSET = re.compile(r"/static/.*")
 
 def is_of_api(scope: Scope) -> bool:
     """Return whether the address is one of the API, which reads tokens and no cookies. Pages read cookies only."""
-    return _API.fullmatch(_path(scope)) is not None
+    return _API.fullmatch(path_of(scope)) is not None
 
 
-def _path(scope: Scope) -> str:
+def path_of(scope: Scope) -> str:
+    """Return the path of a request below the root path, under which a proxy may put the service."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
 
@@ -31,7 +32,7 @@ def set_caching(scope: Scope, start: Message) -> None:
     have headers of their own.
     """
     headers, status = MutableHeaders(scope=start), start["status"]
-    if _ASSET.fullmatch(_path(scope)) and status < 400:
+    if _ASSET.fullmatch(path_of(scope)) and status < 400:
         return
     by_api = is_of_api(scope)
     for name in ("Accept", "Accept-Encoding", "Authorization" if by_api else "Cookie"):

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.api.answers import OF_THE_BODY, has_already, takes_gzip
+from gainboard.api.caching import path_of
 from gainboard.api.dependencies import as_sent, caller_of
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import GainboardError
@@ -162,7 +163,7 @@ def note_sent(scope: Scope, message: Message, body: bytes, etag: str) -> None:
 def _may_be_kept(scope: Scope) -> bool:
     if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
         return False
-    return _KEPT_PATHS.fullmatch(scope["path"].removeprefix(scope.get("root_path", ""))) is not None
+    return _KEPT_PATHS.fullmatch(path_of(scope)) is not None
 
 
 def _key(scope: Scope, request: Headers) -> Key:

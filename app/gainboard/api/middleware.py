@@ -17,14 +17,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gainboard.api.access_log import AccessLog
 from gainboard.api.answers import OF_THE_BODY, has_already, takes_gzip
-from gainboard.api.caching import is_of_api, set_caching
+from gainboard.api.caching import is_of_api, path_of, set_caching
 from gainboard.api.dependencies import caller_of, sender_of
 from gainboard.api.kept import RawHeaders, note_sent
 from gainboard.api.problems import problem
 from gainboard.api.telemetry import Telemetry
 from gainboard.errors import AddressTooLong, BodyStalled, TooLarge, Unexpected
 from gainboard.evaluation.principals import authenticate
-from gainboard.evaluation.turns import Turns, Visit, give_memory_back, visiting
+from gainboard.evaluation.turns import DearRequests, Visit, give_memory_back, visiting
 from gainboard.evaluation.workspace import Workspace
 
 JSON_BYTES = 1 << 20
@@ -176,7 +176,7 @@ class BoundedBody:
         self.app, self._workspace = app, workspace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _UPLOAD.fullmatch(scope["path"].removeprefix(scope.get("root_path", ""))):
+        if scope["type"] != "http" or _UPLOAD.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
             return
         is_form = not is_of_api(scope)
@@ -214,7 +214,7 @@ class InTurn:
     The turn ends when the answer begins: a client that reads slowly keeps nobody waiting.
     """
 
-    def __init__(self, app: ASGIApp, turns: Turns) -> None:
+    def __init__(self, app: ASGIApp, turns: DearRequests) -> None:
         self.app, self._turns = app, turns
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

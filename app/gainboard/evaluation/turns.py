@@ -34,7 +34,7 @@ ANYBODY: Final = ""
 """All anonymous visitors, who share their turns."""
 
 
-class Turns:
+class DearRequests:
     """The turns of one process."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ def _busy() -> TooManyDearRequests:
 class Visit:
     """A request on its way: who asks, what it has cost so far by estimate, and whether it has its turn."""
 
-    turns: Turns
+    turns: DearRequests
     who: Callable[[], str | None]
     """A function that returns the id of the token; None for an anonymous visitor."""
     seconds: float = 0.0

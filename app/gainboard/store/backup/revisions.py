@@ -60,7 +60,7 @@ def require_own_schema(connection: Connection, what: str) -> str:
 
 
 @cache
-def schema_of(revision: str) -> frozenset[Entry]:
+def schema_of(revision: str) -> frozenset[SchemaItem]:
     """Return everything that a backup of this revision may have."""
     engine = create_engine("sqlite://")
     with engine.connect() as connection:
@@ -69,7 +69,7 @@ def schema_of(revision: str) -> frozenset[Entry]:
         return _schema(connection)
 
 
-class Entry(NamedTuple):
+class SchemaItem(NamedTuple):
     """A table, index, trigger or view of a SQLite database, with its SQL on one line."""
 
     kind: str
@@ -78,11 +78,11 @@ class Entry(NamedTuple):
     sql: str
 
 
-def _schema(connection: Connection) -> frozenset[Entry]:
+def _schema(connection: Connection) -> frozenset[SchemaItem]:
     query = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master LIMIT 1000"
     with in_words("read the file"):
         found = connection.exec_driver_sql(query).all()
-    return frozenset(Entry(kind, name, table, " ".join(str(sql).split())) for kind, name, table, sql in found)
+    return frozenset(SchemaItem(kind, name, table, " ".join(str(sql).split())) for kind, name, table, sql in found)
 
 
 def upgrade(connection: Connection, revision: str) -> None:
