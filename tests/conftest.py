@@ -38,7 +38,7 @@ from tests import (
 INNER_LOOP = "not outer"
 HERE = Path(__file__).parent
 OUTER = ("client", "dashboard", "jobs", "operations", "proofs", "reports", "trust")
-ON_BOTH_DATABASES = {"database_url", "postgres_url", "on_both"}
+ON_BOTH_DATABASES = {"database_url", "migrated_url", "postgres_url", "on_both"}
 ADMIN = "the-admin-token-of-the-tests"
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Tests speak plain HTTP. Reading the certificates of the usual authorities takes a client longer than many tests."""
@@ -57,11 +57,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses among the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as `outer` what runs on two databases, and the folders in which most tests are slow or start processes."""
+    """Mark what runs on PostgreSQL, the proofs, and the folders in which most tests are slow or start processes."""
     for item in items:
         fixtures: list[str] = getattr(item, "fixturenames", [])
-        if ON_BOTH_DATABASES.intersection(fixtures) or item.path.relative_to(HERE).parts[0] in OUTER:
+        folder = item.path.relative_to(HERE).parts[0]
+        if ON_BOTH_DATABASES.intersection(fixtures) or folder in OUTER:
             item.add_marker(pytest.mark.outer)
+        if "postgres_url" in fixtures:
+            item.add_marker(pytest.mark.postgresql)
+        if folder == "proofs":
+            item.add_marker(pytest.mark.proof)
 
 
 def pytest_collection_finish() -> None:
@@ -101,6 +106,7 @@ def postgres_url() -> Iterator[str]:
     """A PostgreSQL to test on: the one that is configured, else a private one, else none and that is said."""
     if url := os.environ.get("GAINBOARD_TEST_POSTGRES"):
         yield url
+        _drop_template(url)
         return
     if not private_postgres.is_installed():
         pytest.skip("no PostgreSQL: set GAINBOARD_TEST_POSTGRES or install its server")
@@ -109,32 +115,59 @@ def postgres_url() -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+BOTH = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
+"""The databases of tests where the two can differ."""
+
+
+@pytest.fixture(params=BOTH)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An empty database of each kind."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'gainboard.db'}"
         return
-    yield request.getfixturevalue("postgres_schema_url")
+    with new_database(request.getfixturevalue("postgres_url")) as url:
+        yield url
 
 
 @pytest.fixture
-def postgres_schema_url(postgres_url: str) -> Iterator[str]:
-    """An empty PostgreSQL database."""
-    with new_schema(postgres_url) as url:
+def empty_postgres(postgres_url: str) -> Iterator[str]:
+    """An empty database on PostgreSQL."""
+    with new_database(postgres_url) as url:
         yield url
 
 
 @contextmanager
-def new_schema(url: str) -> Iterator[str]:
-    """A new schema of a PostgreSQL database, which serves as a database of its own."""
-    schema = f"test_{uuid4().hex}"
+def new_database(url: str, is_migrated: bool = False) -> Iterator[str]:
+    """A new database of a PostgreSQL server, empty or with Gainboard's tables."""
+    name = f"test_{uuid4().hex}"
+    _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE {_template(url) if is_migrated else 'template0'}")
+    try:
+        yield make_url(url).set(database=name).render_as_string(False)
+    finally:
+        _ask_postgres(url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@cache
+def _template(url: str) -> str:
+    """The name of a migrated database, which takes ten times as long to make as to copy."""
+    name = f"test_{uuid4().hex}"
+    _ask_postgres(url, f"CREATE DATABASE {name} TEMPLATE template0")
+    database = Database(make_url(url).set(database=name).render_as_string(False))
+    migrate(database)
+    database.close()
+    return name
+
+
+def _drop_template(url: str) -> None:
+    if _template.cache_info().currsize:
+        _ask_postgres(url, f"DROP DATABASE {_template(url)} WITH (FORCE)")
+        _template.cache_clear()
+
+
+def _ask_postgres(url: str, statement: str) -> None:
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    yield make_url(url).update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(False)
-    with engine.connect() as connection:
-        connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
+        connection.execute(text(statement))
     engine.dispose()
 
 
@@ -259,12 +292,29 @@ def new_settings(folder: Path, **given: Any) -> Settings:
     return Settings.read({}, data=folder, admin_token=ADMIN, **given)
 
 
+@pytest.fixture(params=BOTH)
+def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database of each kind with Gainboard's tables and no rows."""
+    with migrated_database(request.param, request, tmp_path) as url:
+        yield url
+
+
+@contextmanager
+def migrated_database(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """A database with Gainboard's tables and no rows, `sqlite` in this folder or `postgresql`."""
+    if kind == "sqlite":
+        file = folder / "gainboard.db"
+        file.write_bytes(migrated())
+        yield f"sqlite:///{file}"
+        return
+    with new_database(request.getfixturevalue("postgres_url"), is_migrated=True) as url:
+        yield url
+
+
 @pytest.fixture
-def service(database_url: str) -> Iterator[Service]:
+def service(migrated_url: str) -> Iterator[Service]:
     """Gainboard on each kind of database."""
-    if file := make_url(database_url).database if database_url.startswith("sqlite") else None:
-        Path(file).write_bytes(migrated())
-    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service:
+    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN)) as service:
         yield service
 
 

@@ -82,15 +82,15 @@ def test_what_is_composed_are_commands_and_settings() -> None:
 
 @pytest.mark.outer
 @pytest.mark.skipif(NGINX is None or OPENSSL is None, reason="no nginx or no openssl: install them")
-def test_the_composed_service_works_as_processes(postgres_schema_url: str, certificate: Path, tmp_path: Path) -> None:
-    with closing(Database(postgres_schema_url)) as database:
+def test_the_composed_service_works_as_processes(empty_postgres: str, certificate: Path, tmp_path: Path) -> None:
+    with closing(Database(empty_postgres)) as database:
         migrate(database)
     with ExitStack() as stack:
         first, second = (
-            stack.enter_context(server(postgres_schema_url, slots=0, host=host)) for host in ("127.0.0.2", "127.0.0.3")
+            stack.enter_context(server(empty_postgres, slots=0, host=host)) for host in ("127.0.0.2", "127.0.0.3")
         )
         for _ in range(COMPOSE["services"]["worker"]["deploy"]["replicas"]):
-            stack.enter_context(fleet_worker(postgres_schema_url))
+            stack.enter_context(fleet_worker(empty_postgres))
         both = Service("; server ".join(server.url.removeprefix("http://") for server in (first, second)))
         stack.callback(both.close)
         client = stack.enter_context(Proxy(both, certificate, tmp_path).running()).client()

@@ -36,9 +36,9 @@ NEW_QRELS = "1 0 good 1\n2 0 zebra 1\n"
 
 
 @pytest.fixture
-def lab(database_url: str) -> Iterator[Laboratory]:
+def lab(migrated_url: str) -> Iterator[Laboratory]:
     """Two runs, joined with qrels in the order of double precision."""
-    workspace, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
+    workspace, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     with closing(workspace.database):
         laboratory = Laboratory(workspace, authenticate(workspace, Sender.of(ADMIN)))
         create(workspace, laboratory.principal, SETTINGS)
@@ -173,15 +173,15 @@ def test_whoever_asked_must_still_be_an_organiser_when_it_publishes(lab: Laborat
     assert versions(lab) == [(1, "score")]
 
 
-def test_a_run_that_was_read_in_the_old_order_is_read_again(database_url: str) -> None:
-    workspace, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
+def test_a_run_that_was_read_in_the_old_order_is_read_again(migrated_url: str) -> None:
+    workspace, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     lab = Laboratory(workspace, authenticate(workspace, Sender.of(ADMIN)))
     create(workspace, lab.principal, SETTINGS)
 
     def reorder() -> None:
         assert change_unpublished(workspace, lab.principal, NAME, "rank")
 
-    with closing(Overtaken(database_url, reorder)) as database:
+    with closing(Overtaken(migrated_url, reorder)) as database:
         send(lab, "one", Workspace(database))
     qrels.publish(workspace, lab.principal, NAME, body(QRELS))
     assert rank_joined(lab) == {"one": [0.5, 1.0]}

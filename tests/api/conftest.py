@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
 from gainboard.settings import Settings
 from tests.api.campaign import Campaign
-from tests.conftest import ADMIN, Service, new_schema, new_settings, serving
+from tests.conftest import ADMIN, BOTH, Service, migrated_database, new_settings, serving
 
 
 @pytest.fixture(scope="module")
@@ -19,15 +18,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=BOTH)
 def on_both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Gainboard on each kind of database, one server for all tests of a file."""
-    with ExitStack() as stack:
-        settings = new_settings(tmp_path_factory.mktemp("data"))
-        if request.param == "postgresql":
-            url = stack.enter_context(new_schema(request.getfixturevalue("postgres_url")))
-            settings = Settings.read({}, database_url=url, admin_token=ADMIN)
-        yield stack.enter_context(serving(settings))
+    with (
+        migrated_database(request.param, request, tmp_path_factory.mktemp("data")) as url,
+        serving(Settings.read({}, database_url=url, admin_token=ADMIN)) as running,
+    ):
+        yield running
 
 
 @pytest.fixture

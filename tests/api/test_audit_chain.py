@@ -34,9 +34,9 @@ COLUMNS = ("collection_id", "at", "token_id", "role", "action", "subject", "deta
 
 
 @pytest.fixture
-def database(service: Service, database_url: str) -> Iterator[Database]:
+def database(service: Service, migrated_url: str) -> Iterator[Database]:
     """The database of the service, which is running on it."""
-    found = Database(database_url)
+    found = Database(migrated_url)
     yield found
     found.close()
 

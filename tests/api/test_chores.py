@@ -205,9 +205,9 @@ def cancelled(lab: Laboratory, location: str) -> int:
 
 @pytest.mark.parametrize("meanwhile", [asked_again, cancelled])
 def test_a_report_is_cancelled_or_asked_for_while_one_of_its_jobs_ends(
-    database_url: str, meanwhile: Callable[[Laboratory, str], int]
+    migrated_url: str, meanwhile: Callable[[Laboratory, str], int]
 ) -> None:
-    settings = Settings.read({}, database_url=database_url, admin_token=ADMIN, job_slots=0)
+    settings = Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as service, ThreadPoolExecutor(1) as aside:
         lab = Laboratory(service)
@@ -217,7 +217,7 @@ def test_a_report_is_cancelled_or_asked_for_while_one_of_its_jobs_ends(
         with workspace.database.writing() as tx:
             assert claims.holds(tx, ending)
             answer = aside.submit(meanwhile, lab, location)
-            if database_url.startswith("postgresql"):
+            if migrated_url.startswith("postgresql"):
                 until(lambda: answer.done() or _somebody_waits(workspace))
             stored_reports.needing(tx, ending.job_number)
         assert answer.result() in (200, 202)

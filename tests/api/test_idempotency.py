@@ -91,10 +91,10 @@ def test_a_key_that_is_no_key_is_refused(campaign: Campaign) -> None:
         assert refused(answer) == (422, "invalid-request")
 
 
-def test_a_key_whose_request_is_under_way_is_in_use_until_it_is_abandoned(service: Service, database_url: str) -> None:
+def test_a_key_whose_request_is_under_way_is_in_use_until_it_is_abandoned(service: Service, migrated_url: str) -> None:
     campaign = Campaign(service)
     _submit(campaign, RUN)
-    database = Database(database_url)
+    database = Database(migrated_url)
     with database.writing() as tx:
         tx.execute(text("UPDATE idempotency_keys SET status = NULL"))
     assert refused(_submit(campaign, RUN)) == (409, "idempotency-key-in-use")
@@ -105,9 +105,9 @@ def test_a_key_whose_request_is_under_way_is_in_use_until_it_is_abandoned(servic
     database.close()
 
 
-def test_an_answer_is_kept_for_a_day(database_url: str, service: Service) -> None:
+def test_an_answer_is_kept_for_a_day(migrated_url: str, service: Service) -> None:
     scope, now = Scope("who", "where", "key"), datetime.now(UTC)
-    database = Database(database_url)
+    database = Database(migrated_url)
     with database.writing() as tx:
         assert idempotency.claim(tx, scope, "print", now) is None
         idempotency.keep(tx, scope, 201, {}, b"answer")

@@ -70,18 +70,18 @@ class Servers:
 
 
 @pytest.fixture
-def servers(database_url: str) -> Iterator[Servers]:
+def servers(migrated_url: str) -> Iterator[Servers]:
     """On each kind of database."""
-    settings = Settings.read({}, database_url=database_url, admin_token=ADMIN)
+    settings = Settings.read({}, database_url=migrated_url, admin_token=ADMIN)
     with ExitStack() as stack:
         workspaces = [open_workspace(settings)[0] for _ in range(2)]
         one, other = (stack.enter_context(running(create_app(each, settings))) for each in workspaces)
         yield Servers(one, other, workspaces[0])
 
 
-def test_what_was_asked_takes_room_as_well_as_the_answer(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_asked_takes_room_as_well_as_the_answer(migrated_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gainboard.api.kept.MOST_BYTES", 50_000)
-    settings = Settings.read({}, database_url=database_url, admin_token=ADMIN)
+    settings = Settings.read({}, database_url=migrated_url, admin_token=ADMIN)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as one:
         servers = Servers(one, one, workspace)

@@ -17,9 +17,9 @@ from tests.conftest import ADMIN, Service, running, serving
 
 
 @pytest.fixture
-def first(database_url: str) -> Iterator[Service]:
+def first(migrated_url: str) -> Iterator[Service]:
     """A service whose only organiser is that of the first start."""
-    workspace, token = open_workspace(Settings.read({}, database_url=database_url))
+    workspace, token = open_workspace(Settings.read({}, database_url=migrated_url))
     with running(create_app(workspace)) as service:
         service.organiser = service.client(token)
         yield service

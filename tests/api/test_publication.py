@@ -78,9 +78,9 @@ class Stopped(Workspace):
 
 
 @pytest.fixture
-def stopped(database_url: str) -> Iterator[tuple[Workspace, Principal, str]]:
+def stopped(migrated_url: str) -> Iterator[tuple[Workspace, Principal, str]]:
     """Such a workspace, its organiser, and a collection."""
-    opened, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
+    opened, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     with closing(opened.database):
         workspace = Stopped(opened.database)
         principal, name = authenticate(workspace, Sender.of(ADMIN)), f"c-{uuid4().hex}"

@@ -84,8 +84,8 @@ def test_a_locked_database_refuses_writers_for_now_and_still_answers_readers(tmp
         assert campaign.change(title="new").status_code == 200
 
 
-def test_a_writer_waits_for_another_and_does_not_fail(service: Service, database_url: str) -> None:
-    campaign, other = Campaign(service), Database(database_url)
+def test_a_writer_waits_for_another_and_does_not_fail(service: Service, migrated_url: str) -> None:
+    campaign, other = Campaign(service), Database(migrated_url)
     answers: list[httpx.Response] = []
     with other.writing() as tx:
         tx.execute(text("UPDATE collections SET title = 'theirs'"))

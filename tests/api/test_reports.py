@@ -25,9 +25,9 @@ DRAWN = "controlling-late-arrival-penalty"
 
 
 @pytest.fixture
-def idle(database_url: str) -> Iterator[Service]:
+def idle(migrated_url: str) -> Iterator[Service]:
     """Gainboard where nobody works jobs, on each kind of database."""
-    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN, job_slots=0)) as service:
+    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
         yield service
 
 

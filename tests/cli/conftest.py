@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-from tests.conftest import new_schema
 
 TOPICS = [str(number) for number in range(1, 13)]
 DOCUMENTS = [f"d{number:02}" for number in range(40)]
@@ -51,13 +48,6 @@ def folder(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The prepared folder, as the working one."""
     monkeypatch.chdir(prepared)
     return prepared
-
-
-@pytest.fixture
-def empty_postgres(postgres_url: str) -> Iterator[str]:
-    """The address of an empty database on PostgreSQL."""
-    with new_schema(postgres_url) as url:
-        yield url
 
 
 def _judged(topic: str, levels: NDArray[Any]) -> str:

@@ -45,7 +45,8 @@ class Bench:
 
     def __init__(self, url: str) -> None:
         # A name of its own, by which its connections are known to PostgreSQL.
-        self.url = url if url.startswith("sqlite") else f"{url}&application_name={uuid4().hex}"
+        named = make_url(url).update_query_dict({"application_name": uuid4().hex})
+        self.url = url if url.startswith("sqlite") else named.render_as_string(hide_password=False)
         self.owner: int | None = None  # the process whose children compute; this one by default
         self.workspace, _ = open_workspace(Settings.read({}, database_url=self.url, admin_token=ADMIN))
         self.organiser = authenticate(self.workspace, Sender.of(ADMIN))

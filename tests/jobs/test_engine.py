@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import groupby
 
 import pytest
 
 from gainboard.work.job_kinds import find_kind
+from tests.conftest import BOTH, migrated_database
 from tests.jobs.bench import Bench, is_there, is_zombie, undisturbed
-from tests.jobs.conftest import bench_of
 from tests.jobs.servers import fleet_worker, kill, working
 from tests.waiting import until
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql", "fleet"])
+@pytest.fixture(scope="module", params=[*BOTH, pytest.param("fleet", marks=pytest.mark.postgresql)])
 def busy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """A database for the tests of this file, whose jobs are worked in one slot: by an engine here, or by a worker."""
     kind = "sqlite" if request.param == "sqlite" else "postgresql"
-    with bench_of(kind, request, tmp_path_factory.mktemp("data")) as bench:
+    with migrated_database(kind, request, tmp_path_factory.mktemp("data")) as url, closing(Bench(url)) as bench:
         if request.param == "fleet":
             with fleet_worker(bench.url) as worker:
                 bench.owner = worker.process.pid

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,9 +24,8 @@ from gainboard.store import fleet
 from gainboard.store.job_records import StoredJob
 from gainboard.store.job_tables import job_chunks
 from tests import private_postgres
-from tests.conftest import ADMIN, serving
+from tests.conftest import ADMIN, new_database, serving
 from tests.jobs.bench import Bench, is_there, undisturbed
-from tests.jobs.conftest import bench_of
 from tests.jobs.servers import FleetWorker, all_end, fleet_worker, working
 from tests.outside import outside
 from tests.waiting import until
@@ -37,9 +36,9 @@ LONG: dict[str, Any] = {"metrics": [f"P@{cutoff}" for cutoff in range(1, 41)], "
 
 
 @pytest.fixture
-def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+def bench(postgres_url: str) -> Iterator[Bench]:
     """A PostgreSQL database of its own."""
-    with bench_of("postgresql", request, tmp_path) as made:
+    with new_database(postgres_url, is_migrated=True) as url, closing(Bench(url)) as made:
         yield made
 
 

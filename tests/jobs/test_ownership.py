@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from gainboard.errors import DatabaseBusy
@@ -33,9 +34,9 @@ def another_process(url: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
+def database(migrated_url: str) -> Iterator[Database]:
     """An empty database."""
-    made = Database(database_url)
+    made = Database(migrated_url)
     yield made
     made.close()
 
@@ -48,9 +49,9 @@ def test_one_of_two_owns_the_jobs_even_within_a_process(database: Database) -> N
     second.release()
 
 
-def test_an_owner_that_is_killed_is_followed_by_whoever_asks(database: Database, database_url: str) -> None:
+def test_an_owner_that_is_killed_is_followed_by_whoever_asks(database: Database, migrated_url: str) -> None:
     ownership = Ownership(database)
-    with another_process(database_url) as (process, said):
+    with another_process(migrated_url) as (process, said):
         assert said == "owns"
         assert not ownership.acquire()
         process.kill()
@@ -58,10 +59,10 @@ def test_an_owner_that_is_killed_is_followed_by_whoever_asks(database: Database,
     ownership.release()
 
 
-def test_another_process_gets_nothing_while_this_one_owns(database: Database, database_url: str) -> None:
+def test_another_process_gets_nothing_while_this_one_owns(database: Database, migrated_url: str) -> None:
     ownership = Ownership(database)
     assert ownership.acquire()
-    with another_process(database_url) as (_, said):
+    with another_process(migrated_url) as (_, said):
         assert said == "waits"
     assert ownership.holds()
     ownership.release()
@@ -93,8 +94,12 @@ def test_a_lost_connection_is_noticed_and_another_may_own_then(postgres_url: str
     database.close()
 
 
-def test_schemas_of_one_database_have_owners_of_their_own(database_url: str, postgres_url: str) -> None:
-    databases = [Database(database_url), Database(postgres_url)]
+def test_schemas_of_one_database_have_owners_of_their_own(empty_postgres: str) -> None:
+    databases = [Database(empty_postgres)]
+    with databases[0].engine.begin() as connection:
+        connection.execute(text("CREATE SCHEMA other"))
+    other = make_url(empty_postgres).update_query_dict({"options": "-csearch_path=other"})
+    databases.append(Database(other.render_as_string(hide_password=False)))
     owners = [Ownership(database) for database in databases]
     assert [owner.acquire() for owner in owners] == [True, True]
     for owner, database in zip(owners, databases, strict=True):

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import new_schema
+from tests.conftest import BOTH, new_database
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=BOTH)
 def other_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Another empty database; that of SQLite is not even a file yet."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'other' / 'gainboard.db'}"
         return
-    with new_schema(request.getfixturevalue("postgres_url")) as url:
+    with new_database(request.getfixturevalue("postgres_url")) as url:
         yield url

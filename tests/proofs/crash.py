@@ -30,13 +30,11 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
-from sqlalchemy import create_engine, text
-from sqlalchemy.engine import make_url
 
 from gainboard.evaluation.audit import verify
 from tests.api.changes import log
 from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN, Service, new_database
 from tests.jobs.servers import Server, all_end, kill
 from tests.outside import outside
 from tests.proofs.writers import PRESETS, QRELS, TIMES, TOPICS, Jobs, Judgments, Runs, Tokens, Writer
@@ -286,16 +284,8 @@ def _databases(folder: Path) -> Iterator[dict[str, str]]:
     if not (url := os.environ.get("GAINBOARD_TEST_POSTGRES")):
         yield urls
         return
-    schema, engine = f"proof_{uuid4().hex}", create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    own = make_url(url).update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(False)
-    try:
+    with new_database(url) as own:
         yield urls | {"postgresql": own}
-    finally:
-        with engine.connect() as connection:
-            connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
-        engine.dispose()
 
 
 def main() -> int:

@@ -8,5 +8,5 @@ from tests.proofs.coherence import check
 
 
 @pytest.mark.outer
-def test_no_server_gives_an_answer_that_is_out_of_date(database_url: str) -> None:
-    assert check(database_url, changes=40, checks=3, servers=2) == []
+def test_no_server_gives_an_answer_that_is_out_of_date(migrated_url: str) -> None:
+    assert check(migrated_url, changes=40, checks=3, servers=2) == []

@@ -105,10 +105,10 @@ def test_judgments_that_are_hidden_again_stay_known(shared: Service) -> None:
     assert campaign.submit(IDEAL, own).json()["late"] is True
 
 
-def test_a_release_by_its_time_counts_from_that_time(service: Service, database_url: str) -> None:
+def test_a_release_by_its_time_counts_from_that_time(service: Service, migrated_url: str) -> None:
     campaign, own = hidden(service, releases_at=(datetime.now(UTC) + timedelta(hours=1)).isoformat())
     released = datetime.now(UTC) - timedelta(minutes=1)
-    with closing(Database(database_url)) as database, database.writing() as tx:
+    with closing(Database(migrated_url)) as database, database.writing() as tx:
         # An hour has passed.
         before = {"created_at": released - timedelta(hours=1)}
         tx.execute(update(runs).values(before))

@@ -31,9 +31,9 @@ BODY = "1 Q0 the beginning of a file"
 
 
 @contextmanager
-def served(database_url: str) -> Iterator[tuple[Server, Service]]:
+def served(migrated_url: str) -> Iterator[tuple[Server, Service]]:
     """A server in a process of its own, and clients of it."""
-    with server(database_url, slots=0) as process:
+    with server(migrated_url, slots=0) as process:
         service = Service(process.url)
         until(lambda: _answers(service))
         try:
@@ -71,9 +71,9 @@ def _limited(service: Service) -> tuple[Campaign, str]:
 
 @pytest.mark.parametrize("end", [Server.kill, Server.terminate])
 def test_another_server_counts_an_upload_until_its_server_ends(
-    database_url: str, end: Callable[[Server], object]
+    migrated_url: str, end: Callable[[Server], object]
 ) -> None:
-    with served(database_url) as (process, first), served(database_url) as (_, second):
+    with served(migrated_url) as (process, first), served(migrated_url) as (_, second):
         campaign, token = _limited(first)
         own = second.client(token)
         with upload(first, campaign, token):
@@ -84,21 +84,21 @@ def test_another_server_counts_an_upload_until_its_server_ends(
         assert campaign.submit(WORSE, own).status_code == 201
 
 
-def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(database_url: str, tmp_path: Path) -> None:
-    with served(database_url) as (process, first):
+def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(migrated_url: str, tmp_path: Path) -> None:
+    with served(migrated_url) as (process, first):
         campaign, token = _limited(first)
         with upload(first, campaign, token):
             process.kill()
-    with served(database_url) as (_, second):
+    with served(migrated_url) as (_, second):
         until(lambda: _used(second, token) == 0, FREE_WITHIN)
         assert list(tmp_path.glob("*-server-*")) == []
         assert campaign.submit(WORSE, second.client(token)).status_code == 201
 
 
 @pytest.fixture
-def workspace(database_url: str) -> Iterator[Workspace]:
+def workspace(migrated_url: str) -> Iterator[Workspace]:
     """A workspace over an empty database of each kind."""
-    made, _ = open_workspace(Settings.read({}, database_url=database_url, admin_token=ADMIN))
+    made, _ = open_workspace(Settings.read({}, database_url=migrated_url, admin_token=ADMIN))
     yield made
     made.upload_slots.close()
     made.database.close()
@@ -133,14 +133,14 @@ def test_a_slot_that_is_given_back_is_free_even_if_its_row_cannot_be_deleted_yet
 
 
 def test_a_lease_is_renewed_while_the_upload_lasts(
-    workspace: Workspace, database_url: str, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, migrated_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(uploads, "RENEW_SECONDS", 0.05)
     team_id = _team(workspace)
     with workspace.database.writing() as tx:
         workspace.upload_slots.take(tx, team_id)
     before = _rows(workspace.database)
-    if database_url.startswith("sqlite"):
+    if migrated_url.startswith("sqlite"):
         assert before == [None]  # its server holds a lock instead
     else:
         until(lambda: _rows(workspace.database) > before)

@@ -49,9 +49,9 @@ def stored(client: httpx.Client) -> Any:
 
 
 @pytest.fixture
-def database(service: Service, database_url: str) -> Iterator[Database]:
+def database(service: Service, migrated_url: str) -> Iterator[Database]:
     """The database behind the service."""
-    with closing(Database(database_url)) as found:
+    with closing(Database(migrated_url)) as found:
         yield found
 
 
@@ -206,26 +206,26 @@ def test_new_collections_have_two_gibibytes_a_team_and_organisers_are_not_bound(
     assert stored(own) == {"limit": None, "used": len(RUN), "left": None, "resets_at": None}
 
 
-def test_nothing_is_deleted_while_the_collection_has_open_jobs(database_url: str) -> None:
-    with serving(Settings.read({}, database_url=database_url, admin_token=ADMIN, job_slots=0)) as service:
+def test_nothing_is_deleted_while_the_collection_has_open_jobs(migrated_url: str) -> None:
+    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
         campaign, own = team(service)
         for text in (RUN, WORSE, run_text({"1": ["good"], "2": ["good"]}, "third")):
             assert campaign.submit(text, own).status_code == 201
         job = {"kind": "rank-correlation", "params": {"metrics": ["AP", "Q"]}}
         location = campaign.organiser.post(f"{campaign.path}/jobs", json=job).headers["location"]
         assert own.delete(f"{campaign.path}/runs/tag").status_code == 204
-        with closing(Database(database_url)) as database:
+        with closing(Database(migrated_url)) as database:
             assert prune(Workspace(database), 0) == find_prunable(Workspace(database), 0) == Pruned(0, 0)
             assert campaign.organiser.delete(location).status_code == 202
             assert prune(Workspace(database), 0) == Pruned(1, len(RUN))
 
 
-def test_a_server_prunes_by_itself(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_prunes_by_itself(migrated_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pruner, "FIRST_SECONDS", 0.0)
     monkeypatch.setattr(pruner, "EVERY_SECONDS", 0.05)
     with (
-        serving(Settings.read({}, database_url=database_url, admin_token=ADMIN)) as service,
-        closing(Database(database_url)) as database,
+        serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN)) as service,
+        closing(Database(migrated_url)) as database,
     ):
         campaign, own = team(service)
         campaign.submit(RUN, own)

@@ -107,8 +107,8 @@ def test_faulty_repeated_and_withdrawn_files_cost_nothing(shared: Service) -> No
     assert campaign.submit(run_text({"1": ["c"]}, "c"), team="own").status_code == 201  # organisers are not bound
 
 
-def test_a_day_ends_at_midnight_of_utc(database_url: str) -> None:
-    database = Database(database_url)
+def test_a_day_ends_at_midnight_of_utc(migrated_url: str) -> None:
+    database = Database(migrated_url)
     migrate(database)
     workspace, evening = Workspace(database), datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)
     with database.writing() as tx:
