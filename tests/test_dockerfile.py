@@ -117,12 +117,14 @@ def output(*command: str | Path, folder: Path) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.proof
 def test_the_image_runs_the_command_that_it_starts(image: Path) -> None:
     program, subcommand, *_ = json.loads(the_last("CMD"))
     assert subcommand in output(image / "bin" / program, "--help", folder=image)
     assert "--host" in output(image / "bin" / program, subcommand, "--help", folder=image)
 
 
+@pytest.mark.proof
 def test_the_image_holds_the_package_and_its_migrations(image: Path) -> None:
     (package,) = image.glob("lib/python*/site-packages/gainboard")
     modules = {path.relative_to(package).as_posix() for path in package.rglob("*.py")}
@@ -130,11 +132,13 @@ def test_the_image_holds_the_package_and_its_migrations(image: Path) -> None:
     assert modules == expected | {path for path in tracked("migrations") if path.endswith(".py")}
 
 
+@pytest.mark.proof
 def test_the_image_has_compiled_what_a_server_loads(image: Path) -> None:
     entries = {path.name.split("-")[0] for path in image.parents[1].glob("data/compiled/*/*.nbc")}
     assert {"kernels.tokenise", "kernels.join", "kernels.group", "kernels.score"} <= entries
 
 
+@pytest.mark.proof
 def test_the_image_has_the_locked_versions_and_no_tools(image: Path) -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
     tools = project["build-system"]["requires"] + project["project"]["optional-dependencies"]["dev"]

@@ -33,6 +33,7 @@ NAME = "gainboard.example"
 
 pytestmark = [
     pytest.mark.outer,
+    pytest.mark.proof,
     pytest.mark.skipif(NGINX is None or OPENSSL is None, reason="no nginx or no openssl: install them"),
 ]
 

@@ -14,7 +14,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 from gainboard import demo
 from gainboard.evaluation.principals import Sender, authenticate
 from gainboard.main import create_app, open_workspace
+from tests.api.conftest import shared
 from tests.conftest import ADMIN, Service, new_settings, running
+
+__all__ = ["shared"]
 
 # Playwright's 5 s are few where the server computes on two busy cores.
 expect.set_options(timeout=30_000)
@@ -57,7 +60,7 @@ class Watched:
 
     def visit(self, path: str) -> int:
         """Opens an address of the server, and waits until everything has been loaded. Returns the status."""
-        answer = self.page.goto(self.url + path, wait_until="networkidle")
+        answer = self.page.goto(self.url + path)
         assert answer is not None
         return answer.status
 
@@ -76,8 +79,8 @@ class Watched:
         """Signs in as people do."""
         self.visit("/signin")
         self.page.get_by_label("Token").fill(token)
-        self.page.locator("main").get_by_role("button", name="Sign in").click()
-        self.page.wait_for_load_state("networkidle")
+        with self.page.expect_navigation():
+            self.page.locator("main").get_by_role("button", name="Sign in").click()
 
 
 @pytest.fixture

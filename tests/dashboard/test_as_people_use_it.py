@@ -295,13 +295,13 @@ def other_site(address: str) -> Iterator[str]:
 
 def test_another_site_frames_the_board_of_a_public_collection(browser_page: Watched) -> None:
     with other_site(f"{browser_page.url}/embed/c/demo-small?top=3") as site:
-        browser_page.page.goto(site, wait_until="networkidle")
+        browser_page.page.goto(site)
         frame = browser_page.page.frame_locator("iframe")
         expect(frame.locator("tbody tr")).to_have_count(3)
 
 
 def test_no_other_site_frames_anything_else(browser_page: Watched) -> None:
     with other_site(f"{browser_page.url}/c/demo-small") as site:
-        browser_page.page.goto(site, wait_until="networkidle")
+        browser_page.page.goto(site)
         assert browser_page.page.frame_locator("iframe").locator("tbody tr").count() == 0
     assert any("frame-ancestors" in error for error in browser_page.errors)

@@ -59,7 +59,7 @@ def test_the_address_follows_the_sliders(browser_page: Watched) -> None:
     move(browser_page, "Beta", 1)
     browser_page.page.wait_for_url("**beta=2**")
     before = shown(browser_page)
-    browser_page.page.reload(wait_until="networkidle")
+    browser_page.page.reload()
     assert shown(browser_page) == before
 
 

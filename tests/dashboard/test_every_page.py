@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from tests.dashboard.conftest import Watched
 from tests.dashboard.every_page import VALUES, addresses, filled
 from tests.waiting import over
 
+SCHEMES = ("light", "dark")
 WIDTHS = (360, 768, 1440)
+"""The last is the one at which the keyboard is tried."""
 SERIOUS = {"serious", "critical"}
 
 
@@ -30,65 +33,50 @@ def pages(demo_service: Service) -> list[str]:
     return [*(filled(address, {**VALUES, "job": job, "report": report}) for address in addresses()), beside_baselines]
 
 
-@pytest.fixture
-def organiser(open_page: Any, demo_service: Service) -> Watched:
-    """A page of an organiser, who may see every page."""
-    watched: Watched = open_page(demo_service)
-    watched.sign_in(ADMIN)
-    return watched
-
-
 def test_pages_are_found() -> None:
     assert {"/", "/c/{collection}"} <= set(addresses())
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_has_a_serious_fault_of_accessibility(organiser: Watched, pages: list[str], scheme: Any) -> None:
-    organiser.page.emulate_media(color_scheme=scheme)
-    found = []
+def test_every_page_loads_is_read_and_reached_by_everybody(
+    open_page: Any, demo_service: Service, pages: list[str]
+) -> None:
+    watched: Watched = open_page(demo_service)
+    watched.sign_in(ADMIN)  # organisers may see every page
+    wrong: list[tuple[Any, ...]] = []
     for address in pages:
-        organiser.visit(address)
-        for width in WIDTHS:
-            organiser.page.set_viewport_size({"width": width, "height": 900})
-            violations = Axe().run(organiser.page).response["violations"]
-            found += [
-                (address, width, each["id"], each["nodes"][0]["html"][:160])
-                for each in violations
-                if each["impact"] in SERIOUS
-            ]
-    assert found == []
-
-
-def test_no_page_violates_its_policy_or_loads_from_elsewhere(organiser: Watched, pages: list[str]) -> None:
-    statuses = {address: organiser.visit(address) for address in pages}
-    assert {address: status for address, status in statuses.items() if status != 200} == {}
-    assert (organiser.errors, organiser.elsewhere) == ([], [])
-
-
-def test_no_page_is_wider_than_a_phone(organiser: Watched, pages: list[str]) -> None:
-    organiser.page.set_viewport_size({"width": 360, "height": 800})
-    wide = []
-    for address in pages:
-        organiser.visit(address)
-        if organiser.page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            wide.append(address)
-    assert wide == []
-
-
-def test_every_control_is_reached_by_the_keyboard_and_shows_its_focus(organiser: Watched, pages: list[str]) -> None:
-    wrong = []
-    for address in pages:
-        organiser.visit(address)
-        wanted: int = organiser.page.evaluate(CONTROLS)
-        for _ in range(min(wanted, 60)):
-            organiser.page.keyboard.press("Tab")
-            if problem := organiser.page.evaluate(UNSEEN):
-                wrong.append((address, problem))
-                break
-        reached: int = organiser.page.evaluate("() => window.reached.size")
-        if reached < min(wanted, 60) - 1:
-            wrong.append((address, f"{reached} of {wanted} controls"))
+        if (status := watched.visit(address)) != 200:
+            wrong.append((address, status))
+        wrong += ((address, scheme, *fault) for scheme in SCHEMES for fault in faults_of_accessibility(watched, scheme))
+        wrong += ((address, width, "too wide") for width in WIDTHS if is_wider(watched, width))
+        wrong += ((address, fault) for fault in faults_of_the_keyboard(watched))
     assert wrong == []
+    # No page violates its policy, or loads from elsewhere.
+    assert (watched.errors, watched.elsewhere) == ([], [])
+
+
+def faults_of_accessibility(watched: Watched, scheme: Any) -> Iterator[tuple[str, str]]:
+    watched.page.emulate_media(color_scheme=scheme)
+    for each in Axe().run(watched.page).response["violations"]:
+        if each["impact"] in SERIOUS:
+            yield each["id"], each["nodes"][0]["html"][:160]
+
+
+def is_wider(watched: Watched, width: int) -> bool:
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    return bool(watched.page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+
+
+def faults_of_the_keyboard(watched: Watched) -> Iterator[str]:
+    """Every control is reached, and shows its focus."""
+    wanted: int = watched.page.evaluate(CONTROLS)
+    for _ in range(min(wanted, 60)):
+        watched.page.keyboard.press("Tab")
+        if problem := watched.page.evaluate(UNSEEN):
+            yield problem
+            return
+    reached: int = watched.page.evaluate("() => window.reached.size")
+    if reached < min(wanted, 60) - 1:
+        yield f"{reached} of {wanted} controls"
 
 
 CONTROLS = """() => {

@@ -21,10 +21,10 @@ TOPICS = (
 TITLE = "<b onmouseover=alert(1)>Campaign</b> {{ 7 * 7 }}"
 
 
-@pytest.fixture
-def campaign(sqlite_service: Service) -> Campaign:
+@pytest.fixture(scope="module")
+def campaign(shared: Service) -> Campaign:
     """A public campaign with topics that want to be markup."""
-    campaign = Campaign(sqlite_service, name="web", title=TITLE)
+    campaign = Campaign(shared, name="web", title=TITLE)
     qrels = "".join(f"{topic} 0 good 2\n{topic} 0 bad 0\n" for topic in TOPICS)
     assert campaign.put_qrels(qrels).status_code == 201
     for name, order in (("one", ["good", "bad"]), ("two", ["bad", "good"])):

@@ -12,12 +12,12 @@ from tests.conftest import ADMIN, Service
 from tests.dashboard.test_signing_in import Person
 
 
-@pytest.fixture
-def organiser(sqlite_service: Service) -> Iterator[Person]:
-    campaign = Campaign(sqlite_service, intents=True, name="diverse")
+@pytest.fixture(scope="module")
+def organiser(shared: Service) -> Iterator[Person]:
+    campaign = Campaign(shared, intents=True, name="diverse")
     assert campaign.put_qrels(QRELS).status_code == 201
     assert campaign.submit(RUN).status_code == 201
-    person = Person(sqlite_service)
+    person = Person(shared)
     assert person.sign_in(ADMIN).status_code == 303
     yield person
     person.client.close()

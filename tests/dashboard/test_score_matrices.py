@@ -12,15 +12,15 @@ from tests.conftest import ADMIN, Service
 from tests.dashboard.test_signing_in import Person
 
 
-@pytest.fixture
-def lab(sqlite_service: Service) -> Laboratory:
-    lab = Laboratory(sqlite_service, name="web")
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    lab = Laboratory(shared, name="web")
     assert put(lab, table(), low=0, high=1).status_code == 201
     assert put(lab, table(), "seconds", direction="down").status_code == 201
     return lab
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def organiser(lab: Laboratory) -> Iterator[Person]:
     person = Person(lab.service)
     assert person.sign_in(ADMIN).status_code == 303

@@ -23,8 +23,8 @@ def page_of(campaign: Campaign, run: str, token: str) -> str:
 
 
 @pytest.fixture
-def campaign(sqlite_service: Service) -> Campaign:
-    campaign = Campaign(sqlite_service)
+def campaign(shared: Service) -> Campaign:
+    campaign = Campaign(shared)
     campaign.put_qrels(QRELS)
     campaign.submit(TIED)
     campaign.submit(CLEAR)

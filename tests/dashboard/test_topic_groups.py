@@ -15,15 +15,15 @@ from tests.dashboard.test_signing_in import Person
 HARD = ["2", "4", "5", "99"]
 
 
-@pytest.fixture
-def lab(sqlite_service: Service) -> Laboratory:
-    lab = Laboratory(sqlite_service, name="web")
+@pytest.fixture(scope="module")
+def lab(shared: Service) -> Laboratory:
+    lab = Laboratory(shared, name="web")
     for name, topics in (("hard", HARD), ("easy", ["1", "6"])):
         assert lab.organiser.put(f"{lab.path}/topic-groups/{name}", json=topics).status_code == 201
     return lab
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def organiser(lab: Laboratory) -> Iterator[Person]:
     person = Person(lab.service)
     assert person.sign_in(ADMIN).status_code == 303

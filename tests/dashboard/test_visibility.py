@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.api.campaign import WORSE, Campaign, judged
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.dashboard.every_page import addresses
 from tests.dashboard.test_signing_in import Person
 
@@ -40,17 +40,18 @@ OF_API = {
 ROLES = ("organiser", "participant", "other team", "reader", "anonymous")
 
 
-@pytest.fixture(params=["hidden", "released", "public"])
-def campaign(request: pytest.FixtureRequest, sqlite_service: Service) -> Campaign:
+@pytest.fixture(scope="module", params=["hidden", "released", "public"])
+def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
     """A campaign of two runs of the team `lemur`, in each phase."""
-    campaign = judged(sqlite_service, name="web")
-    campaign.submit(WORSE)
-    if request.param != "hidden":
-        campaign.release(public=request.param == "public")
-    return campaign
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
+        campaign = judged(service, name="web")
+        campaign.submit(WORSE)
+        if request.param != "hidden":
+            campaign.release(public=request.param == "public")
+        yield campaign
 
 
-@pytest.fixture(params=ROLES)
+@pytest.fixture(scope="module", params=ROLES)
 def visitor(request: pytest.FixtureRequest, campaign: Campaign) -> Iterator[tuple[Person, httpx.Client]]:
     """Somebody with a browser, and the same person with a program."""
     person = Person(campaign.service)
@@ -96,9 +97,9 @@ def test_every_page_of_a_collection_is_in_the_table() -> None:
     assert filled - {page.partition("?")[0] for page in OF_API} == {"/c/web/submissions"}  # test_submissions.py has it
 
 
-def test_an_embedded_board_is_for_what_everybody_may_see(campaign: Campaign, sqlite_service: Service) -> None:
-    answer = sqlite_service.anonymous.get("/embed/c/web", headers={"Accept": "text/html"})
-    is_public = sqlite_service.anonymous.get(f"{campaign.path}/leaderboard").status_code == 200
+def test_an_embedded_board_is_for_what_everybody_may_see(campaign: Campaign) -> None:
+    answer = campaign.service.anonymous.get("/embed/c/web", headers={"Accept": "text/html"})
+    is_public = campaign.service.anonymous.get(f"{campaign.path}/leaderboard").status_code == 200
     assert answer.status_code == (200 if is_public else 401)
     frames = "frame-ancestors *" if is_public else "frame-ancestors 'none'"
     assert frames in answer.headers["content-security-policy"]

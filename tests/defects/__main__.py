@@ -90,7 +90,7 @@ def run_tests(defect: str, tests: Iterable[str], seconds: float) -> tuple[bool, 
         names = Path(folder, "tests")
         names.write_text("\n".join(tests), encoding="utf-8")
         environment |= {"NUMBA_CACHE_DIR": folder}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/t"]
+        command = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", f"--basetemp={folder}/t", "-m", ""]
         with subprocess.Popen(
             [*command, f"@{names}"],
             cwd=ROOT,
