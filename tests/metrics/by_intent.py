@@ -49,14 +49,15 @@ def judged(index: QrelsIndex, *runs: Run) -> JudgedRuns:
 
 
 def scores(
-    expression: str,
-    qrels: ByIntent,
-    run: Run,
-    probabilities: Probabilities | None = None,
-    h: int = 3,
-    **query: str,
+    expression: str, qrels: ByIntent, run: Run, probabilities: Probabilities | None = None
 ) -> NDArray[np.float64]:
     """The scores of a run by topic, in byte order of the topics."""
-    runs = judged(index_of(qrels, probabilities, h), run)
-    metric = resolve(expression, Scale(h, intents=True), query=query)
-    return np.asarray(score_all([metric], runs)[0, 0])
+    return np.asarray(all_scores([expression], qrels, run, probabilities)[0])
+
+
+def all_scores(
+    expressions: Sequence[str], qrels: ByIntent, run: Run, probabilities: Probabilities | None = None
+) -> NDArray[np.float64]:
+    """The scores of a run: [expressions, topics]."""
+    metrics = [resolve(expression, Scale(3, intents=True)) for expression in expressions]
+    return np.asarray(score_all(metrics, judged(index_of(qrels, probabilities), run))[:, 0])

@@ -46,8 +46,9 @@ def judgments(qrels: Qrels, highest_level: int = 3) -> Judgments:
 def one_intent(qrels: Qrels) -> Intents:
     """Each topic with a single intent, so that metrics of diversified rankings can score everything, too."""
     relevant = [
-        (topic, numbered(levels)[document], level)
+        (topic, numbers[document], level)
         for topic, levels in enumerate(qrels.values())
+        for numbers in [numbered(levels)]
         for document, level in levels.items()
         if level > 0
     ]
@@ -73,6 +74,11 @@ def scores_of(metric: BoundMetric, runs: JudgedRuns) -> NDArray[np.float64]:
     return np.asarray(score_all([metric], runs)[0, 0])
 
 
+def table_of(metrics: Sequence[BoundMetric], runs: JudgedRuns) -> NDArray[np.float64]:
+    """The scores of the first run: [metrics, topics]."""
+    return np.asarray(score_all(metrics, runs)[:, 0])
+
+
 def joined(qrels: Qrels, run: Mapping[str, Ranking]) -> JudgedRun:
     """The run joined with the qrels, document by document."""
     ranks, levels, starts, documents = [], [], [0], []
@@ -80,7 +86,8 @@ def joined(qrels: Qrels, run: Mapping[str, Ranking]) -> JudgedRun:
     for ranking, known in zip(rankings, qrels.values(), strict=True):
         found = [(rank, known[document]) for rank, document in enumerate(ranking, 1) if document in known]
         ranks += [rank for rank, _ in found]
-        documents += [numbered(known)[document] for document in ranking if document in known]
+        numbers = numbered(known)
+        documents += [numbers[document] for document in ranking if document in known]
         levels += [level for _, level in found]
         starts.append(len(ranks))
     return JudgedRun(

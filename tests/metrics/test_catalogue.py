@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,26 +17,27 @@ from hypothesis import strategies as st
 from gainboard.errors import BadExpression
 from gainboard.metrics import BoundMetric, JudgedRuns, Metric, Scale, every_metric, mean_of, query_parameters, resolve
 
-from .judged import joined, judged, judgments, scores_of
+from .judged import joined, judged, judgments, scores_of, table_of
 
 SCALE = Scale(3, depth=20, intents=True)
 QRELS = {"a": {"d": 1}}
 RATIO = {"gains": "3:2:1"}
-EVERY = pytest.mark.parametrize("metric", every_metric(), ids=lambda metric: metric.name)
 BOUNDED = [metric for metric in every_metric() if metric.bounded]
 STOPPING = {"ERR", "nERR", "iRBU", "EBR"}
 """To these metrics, gains are probabilities of stopping."""
 NORMALISED = [metric for metric in BOUNDED if metric.graded and metric.name not in {*STOPPING, "G"}]
 """G compares gains with 1, the least cost of a rank."""
-CONDENSED = pytest.mark.parametrize(
-    "metric", [metric for metric in every_metric() if metric.name != "RBPresidual"], ids=lambda metric: metric.name
-)
 
 
 def bound(metric: Metric, **defaults: str) -> BoundMetric:
     """The metric as it is by default, cut at the depth if it must be cut."""
     cutoff = f"@{SCALE.depth}" if metric.needs_cutoff else ""
     return resolve(f"{metric.name}{cutoff}", SCALE, query={**RATIO, **defaults})
+
+
+def bound_every(metrics: Sequence[Metric] | None = None, **defaults: str) -> list[BoundMetric]:
+    """These metrics, or all of them."""
+    return [bound(metric, **defaults) for metric in metrics or every_metric()]
 
 
 SPANNED: list[dict[str, str]] = [
@@ -62,139 +65,141 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, dict[str, int]], dict[str, list[st
 Case = tuple[dict[str, dict[str, int]], dict[str, list[str]]]
 
 
-@EVERY
-def test_a_metric_is_the_same_in_another_process(metric: Metric) -> None:
-    again = pickle.loads(pickle.dumps(bound(metric, gains="adjust(3:2:1)")))
-    assert (again.label, again.metric) == (bound(metric, gains="adjust(3:2:1)").label, metric)
+def test_metrics_are_the_same_in_another_process() -> None:
+    metrics = bound_every(gains="adjust(3:2:1)")
+    again = pickle.loads(pickle.dumps(metrics))
+    assert [(each.label, each.metric) for each in again] == [(each.label, each.metric) for each in metrics]
 
 
-@EVERY
-def test_judgments_are_the_same_in_another_process_once_they_were_used(metric: Metric) -> None:
+def test_judgments_are_the_same_in_another_process_once_they_were_used() -> None:
     run, own = joined(QRELS, {"a": ["u", "d"]}), judgments(QRELS)
-    expected = scores_of(bound(metric), JudgedRuns.of([run], own))
-    again = pickle.loads(pickle.dumps(own))
-    assert scores_of(bound(metric), JudgedRuns.of([run], again)).tolist() == expected.tolist()
+    for metric in bound_every():
+        expected = scores_of(metric, JudgedRuns.of([run], own))
+        again = pickle.loads(pickle.dumps(own))
+        assert scores_of(metric, JudgedRuns.of([run], again)).tolist() == expected.tolist(), metric.label
 
 
-@EVERY
 @given(case=cases())
-def test_there_is_one_score_a_topic(metric: Metric, case: Case) -> None:
-    scores = scores_of(bound(metric), judged(*case))
-    assert scores.shape == (len(case[0]),)
-    assert scores.dtype == np.float64
-    assert np.isfinite(scores).all()
+def test_there_is_one_score_a_topic(case: Case) -> None:
+    table = table_of(bound_every(), judged(*case))
+    assert table.shape == (len(every_metric()), len(case[0]))
+    assert table.dtype == np.float64
+    assert np.isfinite(table).all()
 
 
-@pytest.mark.parametrize("metric", BOUNDED, ids=lambda metric: metric.name)
-@given(case=cases(), gains=st.sampled_from(["3:2:1", "1:1:1", "9:0:0", "exp", "adjust(10:5:1)"]))
-def test_bounded_scores_lie_between_0_and_1(metric: Metric, case: Case, gains: str) -> None:
-    scores = scores_of(bound(metric, gains=gains), judged(*case))
-    defined = scores[~np.isnan(scores)]
-    assert (defined >= -1e-12).all()
-    assert (defined <= 1 + 1e-12).all()
+@given(case=cases())
+def test_bounded_scores_lie_between_0_and_1(case: Case) -> None:
+    runs = judged(*case)
+    for gains in ("3:2:1", "1:1:1", "9:0:0", "exp", "adjust(10:5:1)"):
+        table = table_of(bound_every(BOUNDED, gains=gains), runs)
+        for metric, scores in zip(BOUNDED, table, strict=True):
+            defined = scores[~np.isnan(scores)]
+            assert (defined >= -1e-12).all(), f"{metric.name}, {gains}: {defined}"
+            assert (defined <= 1 + 1e-12).all(), f"{metric.name}, {gains}: {defined}"
 
 
-@EVERY
 @given(case=cases(), data=st.data(), query=st.sampled_from(SPANNED))
-def test_judgments_move_a_score_by_its_span_at_most(
-    metric: Metric, case: Case, data: st.DataObject, query: dict[str, str]
-) -> None:
+def test_judgments_move_a_score_by_its_span_at_most(case: Case, data: st.DataObject, query: dict[str, str]) -> None:
     qrels, run = case
     other = {
         topic: {doc: data.draw(st.integers(0, 3)) for doc in [*levels, "u0", "u1"] if data.draw(st.booleans())}
         for topic, levels in qrels.items()
     }
-    several = bound(metric, **query)
-    scores = [scores_of(several, judged(each, run)) for each in (qrels, other)]
-    moved = abs(scores[0] - scores[1])
-    assert (moved[~np.isnan(moved)] <= several.span * (1 + 1e-12)).all()
-    assert several.span >= 1 if metric.bounded else several.span != 1
+    metrics = bound_every(**query)
+    before, after = (table_of(metrics, judged(each, run)) for each in (qrels, other))
+    for metric, moved in zip(metrics, abs(before - after), strict=True):
+        assert (moved[~np.isnan(moved)] <= metric.span * (1 + 1e-12)).all(), f"{metric.label}: {moved}"
 
 
-@EVERY
-def test_a_topic_without_relevant_documents_is_undefined(metric: Metric) -> None:
-    scores = scores_of(bound(metric), judged({"a": {"n": 0}, "b": {}, "c": {"d": 1}}, {"a": ["n"], "c": ["d"]}))
-    is_undefined = metric.name != "Judged"
-    assert np.isnan(scores).tolist() == [is_undefined, is_undefined, False]
-    assert metric.on_every_topic == (not is_undefined)
+def test_a_span_is_1_or_more_unless_scores_have_no_bounds() -> None:
+    for query in SPANNED:
+        for metric in bound_every(**query):
+            assert metric.span >= 1 if metric.metric.bounded else metric.span != 1, metric.label
 
 
-@EVERY
-def test_a_topic_with_nothing_above_the_threshold_is_undefined(metric: Metric) -> None:
-    scores = scores_of(bound(metric, rel="2"), judged({"a": {"d": 1}, "b": {"d": 2}}, {"a": ["d"], "b": ["d"]}))
-    assert np.isnan(scores).tolist() == [not metric.on_every_topic, False]
+def test_topics_without_relevant_documents_are_undefined() -> None:
+    nothing = judged({"a": {"n": 0}, "b": {}, "c": {"d": 1}}, {"a": ["n"], "c": ["d"]})
+    below = judged({"a": {"d": 1}, "b": {"d": 2}}, {"a": ["d"], "b": ["d"]})
+    no_gain = judged({"a": {"d": 2}}, {"a": ["d"]})
+    for metric in every_metric():
+        is_undefined = metric.name != "Judged"
+        assert metric.on_every_topic == (not is_undefined), metric.name
+        scores = scores_of(bound(metric), nothing)
+        assert np.isnan(scores).tolist() == [is_undefined, is_undefined, False], metric.name
+        assert np.isnan(scores_of(bound(metric, rel="2"), below)).tolist() == [is_undefined, False], metric.name
+        # Gains that are all 0 leave only binary metrics defined.
+        assert np.isnan(scores_of(bound(metric, gains="3:0:0"), no_gain)[0]) == metric.graded, metric.name
 
 
-@EVERY
-def test_gains_that_are_all_nothing_leave_only_binary_metrics_defined(metric: Metric) -> None:
-    scores = scores_of(bound(metric, gains="3:0:0"), judged({"a": {"d": 2}}, {"a": ["d"]}))
-    assert np.isnan(scores[0]) == metric.graded
-
-
-@EVERY
-def test_a_topic_that_the_run_lacks_scores_nothing(metric: Metric) -> None:
+def test_a_topic_that_the_run_lacks_scores_nothing() -> None:
     for run in ({"a": ["d"]}, {}):
-        scores = scores_of(bound(metric), judged({"a": {"d": 1}, "b": {"d": 1}}, run))
-        assert scores[1] == metric.score_of_missing == (metric.name == "RBPresidual")
+        table = table_of(bound_every(), judged({"a": {"d": 1}, "b": {"d": 1}}, run))
+        for metric, scores in zip(every_metric(), table, strict=True):
+            assert scores[1] == metric.score_of_missing == (metric.name == "RBPresidual"), metric.name
 
 
-@EVERY
-def test_no_topics_have_no_scores(metric: Metric) -> None:
-    scores = scores_of(bound(metric), judged({}, {}))
-    assert scores.shape == (0,)
-    assert math.isnan(mean_of(bound(metric), scores))
+def test_no_topics_have_no_scores() -> None:
+    for metric in bound_every():
+        scores = scores_of(metric, judged({}, {}))
+        assert scores.shape == (0,)
+        assert math.isnan(mean_of(metric, scores)), metric.label
 
 
-@EVERY
 @given(case=cases())
-def test_topics_do_not_influence_each_other(metric: Metric, case: Case) -> None:
+def test_topics_do_not_influence_each_other(case: Case) -> None:
     qrels, run = case
-    together = scores_of(bound(metric), judged(qrels, run))
-    alone = [scores_of(bound(metric), judged({topic: qrels[topic]}, run))[0] for topic in qrels]
-    np.testing.assert_array_almost_equal_nulp(together, np.array(alone), nulp=64)
+    together = table_of(bound_every(), judged(qrels, run))
+    for place, topic in enumerate(qrels):
+        alone = table_of(bound_every(), judged({topic: qrels[topic]}, run))[:, 0]
+        np.testing.assert_array_almost_equal_nulp(together[:, place], alone, nulp=64)
 
 
 @given(case=cases())
 def test_scoring_twice_or_after_others_changes_nothing(case: Case) -> None:
     qrels, run = case
     qrels |= {"undefined": {"d0": 0}, "missing": {"d0": 1}}
-    shared, metrics = judged(qrels, run), [bound(metric) for metric in every_metric()]
+    shared, metrics = judged(qrels, run), bound_every()
     alone = [scores_of(metric, judged(qrels, run)) for metric in metrics]
     for _ in range(2):
         np.testing.assert_array_equal([scores_of(metric, shared) for metric in metrics], alone)
 
 
-@EVERY
 @given(case=cases())
-def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(metric: Metric, case: Case) -> None:
+def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(case: Case) -> None:
     qrels, run = case
     longer = {topic: [*ranking, "u8", "u9"] for topic, ranking in run.items()}
-    before, after = (scores_of(bound(metric), judged(qrels, each)) for each in (run, longer))
-    unchanged = np.allclose(before, after, rtol=1e-14)
-    assert unchanged or metric.needs_retrieval_scores
+    before, after = (table_of(bound_every(), judged(qrels, each)) for each in (run, longer))
+    changed = [
+        metric.name
+        for metric, *both in zip(every_metric(), before, after, strict=True)
+        if not np.allclose(*both, rtol=1e-14) and not metric.needs_retrieval_scores
+    ]
+    assert changed == []
 
 
-@CONDENSED
 @given(case=cases())
-def test_condensed_lists_do_not_see_the_unjudged(metric: Metric, case: Case) -> None:
+def test_condensed_lists_do_not_see_the_unjudged(case: Case) -> None:
     qrels, run = case
     scores = {topic: dict(zip(ranking, range(99, 0, -1), strict=False)) for topic, ranking in run.items()}
     kept = {topic: {doc: scores[topic][doc] for doc in run[topic] if doc in qrels[topic]} for topic in run}
-    condensed = scores_of(bound(metric, condensed="true"), judged(qrels, scores))
-    removed = scores_of(bound(metric), judged(qrels, kept))
+    metrics = [metric for metric in every_metric() if metric.name != "RBPresidual"]
+    condensed = table_of(bound_every(metrics, condensed="true"), judged(qrels, scores))
+    removed = table_of(bound_every(metrics), judged(qrels, kept))
     # A ranking of nothing but unjudged documents is condensed to an empty one, which is not a missing topic.
     left = np.array([bool(kept[topic]) for topic in qrels])
-    np.testing.assert_allclose(condensed[left], removed[left], rtol=1e-14)
+    for metric, one, other in zip(metrics, condensed, removed, strict=True):
+        np.testing.assert_allclose(one[left], other[left], rtol=1e-14, err_msg=metric.name)
 
 
-@pytest.mark.parametrize("metric", NORMALISED, ids=lambda metric: metric.name)
 @given(case=cases())
-def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(metric: Metric, case: Case) -> None:
-    small, large = {"gains": "3:2:1", "beta": "4"}, {"gains": "12:8:4", "beta": "1"}
+def test_the_unit_of_gains_does_not_matter_if_beta_is_in_it_too(case: Case) -> None:
+    runs = judged(*case)
     in_small, in_large = (
-        scores_of(resolve(metric.name, SCALE, query=query), judged(*case)) for query in (small, large)
+        table_of([resolve(metric.name, SCALE, query=query) for metric in NORMALISED], runs)
+        for query in ({"gains": "3:2:1", "beta": "4"}, {"gains": "12:8:4", "beta": "1"})
     )
-    np.testing.assert_allclose(in_small, in_large, rtol=1e-12)
+    for metric, small, large in zip(NORMALISED, in_small, in_large, strict=True):
+        np.testing.assert_allclose(small, large, rtol=1e-12, err_msg=metric.name)
 
 
 RISES = [
@@ -203,17 +208,16 @@ RISES = [
 """ADM looks at scores. A residual and Unjudged fall when a judged document moves up."""
 
 
-@pytest.mark.parametrize("metric", RISES, ids=lambda metric: metric.name)
-@given(case=cases(), data=st.data())
-def test_a_better_document_that_moves_up_never_costs(metric: Metric, case: Case, data: st.DataObject) -> None:
+@given(case=cases())
+def test_a_better_document_that_moves_up_never_costs(case: Case) -> None:
     qrels, run = case
     levels, ranking = qrels["a"], list(run["a"])
-    place = data.draw(st.integers(0, len(ranking) - 1))
-    moved = ranking.copy()
-    if place and levels.get(ranking[place - 1], 0) < levels.get(ranking[place], 0):
-        moved[place - 1 : place + 1] = reversed(moved[place - 1 : place + 1])
-    before, after = (scores_of(bound(metric), judged({"a": levels}, {"a": each}))[0] for each in (ranking, moved))
-    assert after >= before - 1e-12
+    before = table_of(bound_every(RISES), judged({"a": levels}, {"a": ranking}))[:, 0]
+    for place, (one, other) in enumerate(pairwise(ranking)):
+        if levels.get(one, 0) < levels.get(other, 0):
+            moved = [*ranking[:place], other, one, *ranking[place + 2 :]]
+            after = table_of(bound_every(RISES), judged({"a": levels}, {"a": moved}))[:, 0]
+            assert [RISES[lost].name for lost in np.flatnonzero(after < before - 1e-12)] == []
 
 
 LESS_THAN_ONE = (
@@ -226,32 +230,34 @@ and an ideal list has no unjudged document."""
 PROMISES = [metric for metric in BOUNDED if metric.name not in LESS_THAN_ONE]
 
 
-@pytest.mark.parametrize("metric", PROMISES, ids=lambda metric: metric.name)
 @given(case=cases())
-def test_an_ideal_list_scores_one(metric: Metric, case: Case) -> None:
+def test_an_ideal_list_scores_one(case: Case) -> None:
     qrels, _ = case
     run = {topic: sorted(levels, key=lambda doc: -levels[doc]) for topic, levels in qrels.items()}
-    np.testing.assert_allclose(scores_of(bound(metric), judged(qrels, run)), 1.0, rtol=1e-12)
+    table = table_of(bound_every(PROMISES), judged(qrels, run))
+    for metric, scores in zip(PROMISES, table, strict=True):
+        np.testing.assert_allclose(scores, 1.0, rtol=1e-12, err_msg=metric.name)
 
 
-@EVERY
-def test_an_entry_explains_itself(metric: Metric) -> None:
-    assert metric.title
-    assert metric.reference
-    assert metric.definition == inspect.getdoc(metric.kernel)
-    assert metric.definition.endswith(".")
-    for parameter in metric.parameters:
-        assert parameter.description.endswith(".")
-        assert parameter.limits
-        assert parameter.schema
+def test_every_entry_explains_itself() -> None:
+    for metric in every_metric():
+        assert metric.title, metric.name
+        assert metric.reference, metric.name
+        assert metric.definition == inspect.getdoc(metric.kernel), metric.name
+        assert metric.definition.endswith("."), metric.name
+        for parameter in metric.parameters:
+            assert parameter.description.endswith("."), (metric.name, parameter.name)
+            assert parameter.limits, (metric.name, parameter.name)
+            assert parameter.schema, (metric.name, parameter.name)
 
 
-@EVERY
-def test_every_metric_takes_the_parameters_that_say_how_a_run_is_read(metric: Metric) -> None:
-    names = [parameter.name for parameter in metric.parameters]
-    assert {"rel", "condensed", "mean"} <= set(names)
-    assert ("gains" in names) == (metric.graded or metric.name == "ERRIA")  # which has gains in one of its forms
-    assert len(names) == len(set(names))
+def test_every_metric_takes_the_parameters_that_say_how_a_run_is_read() -> None:
+    for metric in every_metric():
+        names = [parameter.name for parameter in metric.parameters]
+        assert {"rel", "condensed", "mean"} <= set(names), metric.name
+        # ERRIA has gains in one of its forms.
+        assert ("gains" in names) == (metric.graded or metric.name == "ERRIA"), metric.name
+        assert len(names) == len(set(names)), metric.name
 
 
 def test_a_whole_request_may_give_any_parameter_a_default() -> None:

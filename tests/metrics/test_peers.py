@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,10 @@ from pyNTCIREVAL import metrics as ntcireval
 
 from gainboard.metrics import Scale, resolve
 
-from .judged import Qrels, judged, scores_of
+from .judged import Qrels, judged, table_of
 
 H = 3
+SCALE = Scale(H)
 SEEDS = range(6)
 Run = dict[str, dict[str, float]]
 
@@ -57,38 +60,41 @@ TREC_EVAL = [
 ]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("theirs", "ours"), TREC_EVAL)
-def test_scores_are_those_of_trec_eval(theirs: str, ours: str, seed: int) -> None:
-    compare_with_trec_eval(theirs, ours, seed)
+def test_scores_are_those_of_trec_eval() -> None:
+    compare_with_trec_eval(TREC_EVAL)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("theirs", "ours"), [row for row in TREC_EVAL if "ndcg" not in row[0]])
-def test_a_relevance_threshold_is_that_of_trec_eval(theirs: str, ours: str, seed: int) -> None:
+def test_a_relevance_threshold_is_that_of_trec_eval() -> None:
     # Not for nDCG: trec_eval's threshold does not touch gains, ours does (metrics.md, notation).
-    compare_with_trec_eval(theirs, f"{ours}(rel=2)", seed, relevance_level=2)
+    compare_with_trec_eval([row for row in TREC_EVAL if "ndcg" not in row[0]], "rel=2", relevance_level=2)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("theirs", "ours"), TREC_EVAL)
-def test_condensed_lists_are_those_of_trec_eval(theirs: str, ours: str, seed: int) -> None:
-    condensed = f"{ours[:-1]},condensed=true)" if ours.endswith(")") else f"{ours}(condensed=true)"
+def test_condensed_lists_are_those_of_trec_eval() -> None:
     # Without negative levels: trec_eval drops them with the unjudged, here they stay, as nonrelevant
     # (definitions, "Condensed lists").
-    compare_with_trec_eval(theirs, condensed, seed, lowest_level=0, judged_docs_only_flag=True)
+    compare_with_trec_eval(TREC_EVAL, "condensed=true", lowest_level=0, judged_docs_only_flag=True)
 
 
-def compare_with_trec_eval(theirs: str, ours: str, seed: int, lowest_level: int = -2, **options: Any) -> None:
-    qrels, run = random_case(seed, lowest_level=lowest_level)
-    measure = theirs.rpartition("_")[0] + "." + theirs.rpartition("_")[2] if theirs[-1].isdigit() else theirs
-    peer = pytrec_eval.RelevanceEvaluator(qrels, {measure}, **options).evaluate(run)
-    scores = scores_of(resolve(ours, Scale(H)), judged(qrels, ordered(run)))
-    for topic, value in zip(qrels, scores, strict=True):
-        # trec_eval scores a topic without relevant documents 0; here it is undefined (metrics.md, edge cases).
-        # pytrec_eval leaves topics out that the run lacks; trec_eval -c and we give them 0.
-        expected = peer.get(topic, {theirs: 0.0})[theirs]
-        assert value == pytest.approx(expected, abs=1e-12) or (math.isnan(value) and expected == 0)
+def compare_with_trec_eval(
+    rows: Sequence[tuple[str, str]], argument: str = "", lowest_level: int = -2, **options: Any
+) -> None:
+    inside = f"({argument})" if argument else ""
+    metrics = [
+        resolve(f"{ours[:-1]},{argument})" if ours[-1] + inside[:1] == ")(" else ours + inside, SCALE)
+        for _, ours in rows
+    ]
+    measures = {re.sub(r"_(\d+)$", r".\1", theirs) for theirs, _ in rows}
+    for seed in SEEDS:
+        qrels, run = random_case(seed, lowest_level=lowest_level)
+        peer = pytrec_eval.RelevanceEvaluator(qrels, measures, **options).evaluate(run)
+        found = table_of(metrics, judged(qrels, ordered(run)))
+        for (theirs, _), metric, scores in zip(rows, metrics, found.tolist(), strict=True):
+            for topic, value in zip(qrels, scores, strict=True):
+                # trec_eval scores a topic without relevant documents 0; here it is undefined (metrics.md, edge cases).
+                # pytrec_eval leaves topics out that the run lacks; trec_eval -c and we give them 0.
+                expected = peer.get(topic, {theirs: 0.0})[theirs]
+                is_same = value == pytest.approx(expected, abs=1e-12) or (math.isnan(value) and expected == 0)
+                assert is_same, f"{metric.label}, seed {seed}, topic {topic}: {value}, {theirs}: {expected}"
 
 
 def test_the_peers_are_compared_on_what_is_hard() -> None:
@@ -100,7 +106,7 @@ def test_the_peers_are_compared_on_what_is_hard() -> None:
 
 
 GRADES = [1, 5, 10]
-NTCIREVAL = [
+NTCIREVAL: list[tuple[Callable[[list[int]], Any], str]] = [
     (lambda counts: ntcireval.RR(), "RR"),
     (lambda counts: ntcireval.Precision(10), "P@10"),
     (lambda counts: ntcireval.AP(counts, GRADES), "AP"),
@@ -135,16 +141,17 @@ NTCIREVAL = [
 
 
 @pytest.mark.parametrize("condensed", ["false", "true"])
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("theirs", "ours"), NTCIREVAL, ids=[row[1] for row in NTCIREVAL])
-def test_scores_are_those_of_ntcireval(theirs: Any, ours: str, seed: int, condensed: str) -> None:
-    # NTCIREVAL knows no level below 0.
-    qrels, run = random_case(seed, lowest_level=0)
-    run = ordered(run)
-    metric = resolve(ours, Scale(H), query={"gains": "10:5:1", "condensed": condensed})
-    for topic, value in zip(qrels, scores_of(metric, judged(qrels, run)), strict=True):
-        levels = [(document, qrels[topic].get(document)) for document in run.get(topic, ())]
-        kept = [pair for pair in levels if pair[1] is not None or condensed == "false"]
-        counts = np.bincount(list(qrels[topic].values()), minlength=H + 1).tolist()
-        # It cannot look for the highest level of an empty list.
-        assert value == pytest.approx(theirs(counts).compute(kept) if kept else 0.0, abs=1e-12)
+def test_scores_are_those_of_ntcireval(condensed: str) -> None:
+    metrics = [resolve(ours, SCALE, query={"gains": "10:5:1", "condensed": condensed}) for _, ours in NTCIREVAL]
+    for seed in SEEDS:
+        qrels, run = random_case(seed, lowest_level=0)  # NTCIREVAL knows no level below 0
+        run = ordered(run)
+        found = table_of(metrics, judged(qrels, run))
+        for topic, scores in zip(qrels, found.T.tolist(), strict=True):
+            levels = [(document, qrels[topic].get(document)) for document in run.get(topic, ())]
+            kept = [pair for pair in levels if pair[1] is not None or condensed == "false"]
+            counts = np.bincount(list(qrels[topic].values()), minlength=H + 1).tolist()
+            for (theirs, ours), value in zip(NTCIREVAL, scores, strict=True):
+                # It cannot look for the highest level of an empty list.
+                expected = theirs(counts).compute(kept) if kept else 0.0
+                assert value == pytest.approx(expected, abs=1e-12), f"{ours}, seed {seed}, topic {topic}"

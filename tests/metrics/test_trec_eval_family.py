@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from gainboard.metrics import Scale, resolve, trec_eval_name
 from gainboard.trec_eval.measures import MEASURES
 from tests.trec_eval.test_peer import random_case, topics_of
 
-from .judged import judged, score, scores_of
+from .judged import judged, score, scores_of, table_of
 from .test_peers import ordered
 
 SCALE = Scale(4)
@@ -27,6 +28,8 @@ SAME = [
 GRADED = ["G", "ndcg_rel", "Rndcg"]
 """trec_eval's threshold does not touch gains, ours does. So these are compared at level 1."""
 
+UNJUDGED = [f"unj_{cutoff}" for cutoff in (1, 5, 20, 100)]
+
 
 def completed(qrels: Any, run: Any) -> dict[str, dict[str, float]]:
     """The run with all judged documents: those that it lacks come last, in the order of the judgments."""
@@ -35,68 +38,65 @@ def completed(qrels: Any, run: Any) -> dict[str, dict[str, float]]:
 
 
 def compare(
-    name: str, qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = False, gains: str | None = None
+    names: Sequence[str],
+    qrels: Any,
+    run: Any,
+    said: str,
+    threshold: int = 1,
+    *,
+    judged_only: bool = False,
+    gains: str | None = None,
 ) -> None:
     """Asserts that the scores of all topics are those of the program, for the names that it prints."""
-    stem, _, number = name.rpartition("_")
-    measure = MEASURES[name if name in MEASURES else stem]
     arguments = [f"rel={threshold}", f"condensed={str(judged_only).lower()}", *([f"gains={gains}"] if gains else [])]
-    metric = resolve(f"{name}({','.join(arguments)})", SCALE)
-    given = None if name in MEASURES else number
-    if gains:
-        given = ",".join(f"{level}={gain}" for level, gain in enumerate(metric.parameters["gains"].values, 1))
-    parameters = measure.read(measure.name, given)
-    scores = scores_of(metric, judged(qrels, ordered(run), SCALE.highest_level))
+    metrics = [resolve(f"{name}({','.join(arguments)})", SCALE) for name in names]
     topics = topics_of(qrels, run, threshold, judged_only=judged_only)
-    for value, topic in zip(scores.tolist(), topics.values(), strict=True):
-        found: Any = measure.compute(topic, parameters.values)
-        expected = found[0] if isinstance(found, list) else found
-        if topic.relevant == 0:
-            assert math.isnan(value), "trec_eval gives 0 to a topic without relevant documents"
-        elif topic.retrieved:
-            assert value == pytest.approx(expected, abs=1e-12), topic.levels.tolist()
-        else:
-            assert value == 0, "a condensed ranking of unjudged documents alone is empty"
+    table = table_of(metrics, judged(qrels, ordered(run), SCALE.highest_level))
+    for name, metric, scores in zip(names, metrics, table.tolist(), strict=True):
+        stem, _, number = name.rpartition("_")
+        measure, given = MEASURES[name if name in MEASURES else stem], None if name in MEASURES else number
+        if gains:
+            given = ",".join(f"{level}={gain}" for level, gain in enumerate(metric.parameters["gains"].values, 1))
+        parameters = measure.read(measure.name, given)
+        for value, (place, topic) in zip(scores, topics.items(), strict=True):
+            found: Any = measure.compute(topic, parameters.values)
+            expected = found[0] if isinstance(found, list) else found
+            where = f"{metric.label}, {said}, topic {place}, {topic.levels.tolist()}"
+            if topic.relevant == 0:
+                assert math.isnan(value), f"{where}: trec_eval gives 0 to a topic without relevant documents"
+            elif topic.retrieved:
+                assert value == pytest.approx(expected, abs=1e-12), where
+            else:
+                assert value == 0, f"{where}: a condensed ranking of unjudged documents alone is empty"
 
 
-@pytest.mark.parametrize("name", [*SAME, *GRADED, "unj_1", "unj_100"])
-def test_the_cases_find_something_and_miss_something(name: str) -> None:
-    metric, found = resolve(name, SCALE), []
+def test_the_cases_find_something_and_miss_something() -> None:
+    names = [*SAME, *GRADED, "unj_1", "unj_100"]
+    metrics, found = [resolve(name, SCALE) for name in names], []
     for seed in SEEDS:
         qrels, run = random_case(seed)
-        for each in (run, completed(qrels, run)):
-            found += scores_of(metric, judged(qrels, ordered(each), SCALE.highest_level)).tolist()
-    assert sum(value > 0 for value in found) >= 3
-    assert len({value for value in found if not math.isnan(value)}) > 1
+        both = (judged(qrels, ordered(each), SCALE.highest_level) for each in (run, completed(qrels, run)))
+        found += [table_of(metrics, each) for each in both]
+    for name, values in zip(names, np.concatenate(found, axis=1), strict=True):
+        assert (values > 0).sum() >= 3, name
+        assert len({value for value in values.tolist() if not math.isnan(value)}) > 1, name
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", SAME)
-def test_scores_are_those_of_the_program(name: str, seed: int) -> None:
-    qrels, run = random_case(seed)
-    compare(name, qrels, run)
-    compare(name, qrels, run, threshold=2)
-    compare(name, qrels, completed(qrels, run))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", GRADED)
-def test_graded_scores_are_those_of_the_program(name: str, seed: int) -> None:
-    qrels, run = random_case(seed)
-    compare(name, qrels, run)
-    compare(name, qrels, completed(qrels, run))
-    # trec_eval does not sort gains that differ by less than 1.
-    for gains in ("7:5:3:1", "4:4:2:2", "20:9.5:2.5:1", "exp"):
-        compare(name, qrels, run, gains=gains)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [*SAME, *GRADED])
-def test_condensed_rankings_are_those_of_the_program(name: str, seed: int) -> None:
-    qrels, run = random_case(seed)
-    # trec_eval's -J drops negative levels, too. Here they stay, as nonrelevant.
-    whole = {topic: {doc: max(level, 0) for doc, level in levels.items()} for topic, levels in qrels.items()}
-    compare(name, whole, run, judged_only=True)
+def test_scores_are_those_of_the_program() -> None:
+    for seed in SEEDS:
+        (qrels, run), said = random_case(seed), f"seed {seed}"
+        compare([*SAME, *GRADED], qrels, run, said)
+        compare(SAME, qrels, run, said, threshold=2)
+        compare([*SAME, *GRADED], qrels, completed(qrels, run), f"{said}, completed")
+        # trec_eval does not sort gains that differ by less than 1.
+        for gains in ("7:5:3:1", "4:4:2:2", "20:9.5:2.5:1", "exp"):
+            compare(GRADED, qrels, run, said, gains=gains)
+        # trec_eval's -J drops negative levels, too. Here they stay, as nonrelevant.
+        whole = {topic: {doc: max(level, 0) for doc, level in levels.items()} for topic, levels in qrels.items()}
+        compare([*SAME, *GRADED], whole, run, f"{said}, condensed", judged_only=True)
+        # trec_eval takes documents of a negative level as unjudged. Here they are judged, as in Judged.
+        kept = {topic: {doc: level for doc, level in levels.items() if level >= 0} for topic, levels in qrels.items()}
+        compare(UNJUDGED, {topic: levels for topic, levels in kept.items() if levels}, run, said)
 
 
 def test_points_of_recall_are_rounded_up_where_trec_eval_rounds_to_the_nearest() -> None:
@@ -111,15 +111,8 @@ def test_points_of_recall_are_rounded_up_where_trec_eval_rounds_to_the_nearest()
     assert MEASURES["iprec_at_recall"].compute(topic, [0.3]) == [1.0]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("cutoff", [1, 5, 20, 100])
-def test_unjudged_shares_are_those_of_the_program_but_for_negative_levels(cutoff: int, seed: int) -> None:
-    qrels, run = random_case(seed)
-    # trec_eval takes documents of a negative level as unjudged. Here they are judged, as in Judged.
-    kept = {topic: {doc: level for doc, level in levels.items() if level >= 0} for topic, levels in qrels.items()}
-    compare(f"unj_{cutoff}", {topic: levels for topic, levels in kept.items() if levels}, run)
-    spam = {"t": {"a": 1, "s": -2}}
-    assert scores_of(resolve("Unjudged@4", SCALE), judged(spam, {"t": ["s", "u", "a"]}, 4)).tolist() == [0.25]
+def test_documents_of_a_negative_level_are_not_unjudged() -> None:
+    assert score("Unjudged@4", {"a": 1, "s": -2}, ["s", "u", "a"]) == 0.25
 
 
 def test_values_by_hand() -> None:

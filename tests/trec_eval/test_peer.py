@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -57,41 +58,31 @@ def topics_of(qrels: Any, run: Any, threshold: int = 1, *, judged_only: bool = F
     return found
 
 
-def compare(name: str, qrels: Any, run: Any, **options: Any) -> None:
+def compare(names: Iterable[str], seed: int, relevant: int | None = None, **options: Any) -> None:
     """Asserts that the values of all topics are those of pytrec_eval."""
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, {name}, **options).evaluate(run)
-    measure = MEASURES[name]
-    parameters = measure.read(name, None)
+    qrels, run = random_case(seed, relevant=relevant)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {*names}, **options).evaluate(run)
     threshold, judged_only = options.get("relevance_level", 1), options.get("judged_docs_only_flag", False)
-    for topic, each in topics_of(qrels, run, threshold, judged_only=judged_only).items():
-        found = measure.compute(each, parameters.values)
-        values = found if isinstance(found, list) else [found]
-        expected = [theirs[topic][label] for label in parameters.names]
-        assert values == pytest.approx(expected, abs=1e-9, nan_ok=True), (topic, each.levels.tolist())
+    topics = topics_of(qrels, run, threshold, judged_only=judged_only)
+    for name in names:
+        parameters = MEASURES[name].read(name, None)
+        for topic, each in topics.items():
+            found = MEASURES[name].compute(each, parameters.values)
+            values = found if isinstance(found, list) else [found]
+            expected = [theirs[topic][label] for label in parameters.names]
+            said = f"{name}, seed {seed}, topic {topic}, {options}, {each.levels.tolist()}"
+            assert values == pytest.approx(expected, abs=1e-9, nan_ok=True), said
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [name for name in BY_TOPIC if name not in INTERPOLATED])
-def test_values_are_those_of_trec_eval(name: str, seed: int) -> None:
-    compare(name, *random_case(seed))
+def test_interpolated_precision_is_that_of_trec_eval() -> None:
+    for seed in SEEDS:
+        compare(INTERPOLATED, seed, relevant=10 * (1 + seed % 3))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", INTERPOLATED)
-def test_interpolated_precision_is_that_of_trec_eval(name: str, seed: int) -> None:
-    compare(name, *random_case(seed, relevant=10 * (1 + seed % 3)))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [name for name in BY_TOPIC if name not in INTERPOLATED])
-def test_a_relevance_level_is_that_of_trec_eval(name: str, seed: int) -> None:
-    compare(name, *random_case(seed), relevance_level=2)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [name for name in BY_TOPIC if name not in INTERPOLATED])
-def test_judged_documents_alone_are_those_of_trec_eval(name: str, seed: int) -> None:
-    compare(name, *random_case(seed), judged_docs_only_flag=True)
+@pytest.mark.parametrize("options", [{}, {"relevance_level": 2}, {"judged_docs_only_flag": True}], ids=str)
+def test_values_are_those_of_trec_eval(options: dict[str, Any]) -> None:
+    for seed in SEEDS:
+        compare([name for name in BY_TOPIC if name not in INTERPOLATED], seed, **options)
 
 
 def test_measures_that_version_9_lacks_are_those_of_their_definitions() -> None:
