@@ -35,7 +35,7 @@ def bound(metric: Metric, **defaults: str) -> BoundMetric:
     return resolve(f"{metric.name}{cutoff}", SCALE, query={**RATIO, **defaults})
 
 
-def bound_every(metrics: Sequence[Metric] | None = None, **defaults: str) -> list[BoundMetric]:
+def bound_every(metrics: Sequence[Metric] | None = None, /, **defaults: str) -> list[BoundMetric]:
     """These metrics, or all of them."""
     return [bound(metric, **defaults) for metric in metrics or every_metric()]
 
@@ -171,8 +171,8 @@ def test_unjudged_documents_at_the_end_change_no_metric_of_ranks(case: Case) -> 
     before, after = (table_of(bound_every(), judged(qrels, each)) for each in (run, longer))
     changed = [
         metric.name
-        for metric, *both in zip(every_metric(), before, after, strict=True)
-        if not np.allclose(*both, rtol=1e-14) and not metric.needs_retrieval_scores
+        for metric, one, other in zip(every_metric(), before, after, strict=True)
+        if not np.allclose(one, other, rtol=1e-14) and not metric.needs_retrieval_scores
     ]
     assert changed == []
 
