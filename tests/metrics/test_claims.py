@@ -19,6 +19,7 @@ from tests.outside import ROOT
 
 from .judged import Qrels, Ranking, joined, judgments
 
+pytestmark = pytest.mark.outer  # 37 runs are read and joined by plain loops
 RUNS, TOPICS = 37, 43
 Levels = list[int]
 """The level at each rank, 0 for unjudged documents."""
