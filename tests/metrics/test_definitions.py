@@ -86,7 +86,7 @@ def plain(metric: BoundMetric, qrels: dict[str, int], ranking: dict[str, float])
 
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
-def test_scores_are_what_the_definitions_say(data: st.DataObject) -> None:
+def test_a_score_is_what_the_definition_says(data: st.DataObject) -> None:
     cases = data.draw(st.lists(topics(), min_size=1, max_size=4))
     metrics = [data.draw(expressions(metric)) for metric in ordinary_metrics()]
     qrels = {f"t{number}": case[0] for number, case in enumerate(cases)}
