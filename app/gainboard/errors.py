@@ -49,6 +49,7 @@
         ├── ObjectsUnreachable        the store of the files outside of the database does not answer
         ├── DatabaseUnusable          the database in the settings is invalid or cannot be opened
         ├── DatabaseNewer             the database was written by a later Gainboard
+        ├── DatabaseOlder             the database has a schema from before the first release
         └── Unexpected                an error inside Gainboard
 
 Each class carries a stable `slug`, which becomes the `type` of the problem document that a client sees
@@ -337,6 +338,10 @@ class DatabaseUnusable(Unavailable):
 
 class DatabaseNewer(Unavailable):
     slug, title = "database-newer", "Database newer than the program"
+
+
+class DatabaseOlder(Unavailable):
+    slug, title = "database-older", "Database too old for the program"
 
 
 class Unexpected(Unavailable):

@@ -68,6 +68,7 @@ PROMISED = {
         "objects-unreachable",
         "database-unusable",
         "database-newer",
+        "database-older",
     ],
 }
 """The types of problems by their status, which programs rely on."""

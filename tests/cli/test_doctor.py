@@ -19,6 +19,7 @@ from gainboard.cli.doctor.installation import file_system, without_secrets
 from gainboard.main import open_workspace
 from gainboard.settings import PREFIX, Settings
 from gainboard.store.database import Database
+from gainboard.store.schema import LAST_COMMIT
 from tests.api.laboratory import LONG, Laboratory
 from tests.conftest import ADMIN, new_settings, serving
 from tests.operations.record import RECORDED
@@ -111,22 +112,23 @@ def test_jobs_that_nobody_works_are_a_problem(address: str, doctor: Doctor) -> N
         assert doctor.found()["jobs"][1] == ("problem", "jobs are waiting, and no server runs them")
 
 
-def test_a_newer_schema_is_a_problem_and_an_older_one_a_note(address: str, doctor: Doctor) -> None:
-    for revision, verdict in (("9999", "problem"), ("0004", "note")):
+def test_a_newer_schema_and_one_from_before_the_first_release_are_problems(address: str, doctor: Doctor) -> None:
+    for revision, advice in (("9999", "Install that version"), ("0004", LAST_COMMIT)):
         database = Database(address)
         with database.writing() as tx:
             tx.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
         database.close()
         (found,) = doctor.found()["schema"]
-        assert found[0] == verdict
+        assert found[0] == "problem"
         assert found[1].startswith(revision)
+        assert advice in doctor.said("--json")
 
 
 def test_a_database_of_an_earlier_version_is_looked_at_and_not_upgraded(tmp_path: Path, doctor: Doctor) -> None:
     with closing(sqlite3.connect(tmp_path / "gainboard.db")) as connection:
-        connection.executescript((RECORDED / "0001.sql").read_text(encoding="utf-8"))
+        connection.executescript((RECORDED / "0018.sql").read_text(encoding="utf-8"))
     before = looked_at(tmp_path)
-    assert doctor.found("--data", str(tmp_path), "--thorough")["schema"][0][0] == "note"
+    assert doctor.found("--data", str(tmp_path), "--thorough")["schema"][0][0] == "ok"
     assert doctor.code == 0
     assert looked_at(tmp_path) == before
 

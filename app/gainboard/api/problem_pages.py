@@ -217,6 +217,10 @@ _PAGES: Mapping[type[GainboardError], str] = {
     errors.DatabaseNewer: """
     A later version of Gainboard has written the database. Install that version or a later one.
     """,
+    errors.DatabaseOlder: """
+    The database has a schema from before the first release, which this version cannot upgrade. The message names the
+    last commit that can. This is reported only when the service starts.
+    """,
     errors.Unexpected: """
     This is an error inside Gainboard. The server's log has the details under the answer's `X-Request-ID`.
     """,

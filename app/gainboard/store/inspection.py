@@ -24,7 +24,7 @@ from gainboard.store.files import GZIP
 from gainboard.store.job_records import CHORES
 from gainboard.store.job_tables import job_chunks, job_file_parts, job_files, jobs
 from gainboard.store.ownership import LOCK_KEY, is_locked
-from gainboard.store.schema import configuration, revision_of
+from gainboard.store.schema import configuration, require_known, revision_of
 from gainboard.store.tables import audit, blob_parts, blobs, collections, qrels, runs
 
 
@@ -72,10 +72,11 @@ def schema(tx: Connection) -> Schema:
 
 
 def require_current(database: Database) -> None:
-    """Raise DatabaseUnusable unless the database exists and has this version's schema."""
+    """Raise DatabaseUnusable, DatabaseNewer or DatabaseOlder unless the database has this version's schema."""
     database.require_made()
     with looking(database) as tx:
         found = schema(tx)
+    require_known(found.found, f"The database {database.engine.url!r}")
     if found.found != found.newest:
         raise DatabaseUnusable(
             f"The database {database.engine.url!r} has the schema {found.found or 'of no version'}, but this version "

@@ -13,16 +13,26 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError
 
 import gainboard
-from gainboard.errors import DatabaseBusy, DatabaseNewer, DatabaseUnusable
+from gainboard.errors import DatabaseBusy, DatabaseNewer, DatabaseOlder, DatabaseUnusable
 from gainboard.store.database import Database, exclude_others
+
+FOLDED = frozenset(f"{number:04}" for number in range(1, 18))
+"""The revisions from before the first release. The first migration that is left makes the schema that followed them."""
+LAST_COMMIT = "4ecd91c7b3"
+"""The last commit whose migrations upgrade databases of these revisions."""
+ADVICE = (
+    f"It is from before the first release, and Gainboard {gainboard.__version__} cannot upgrade it. The last commit "
+    f"that can is {LAST_COMMIT}: check it out, run its `gainboard migrate` (or restore a backup there, and take a new "
+    "one), and then use this version."
+)
 
 
 def migrate(database: Database) -> tuple[str | None, str]:
     """Upgrade to the newest revision. Return the revisions before and after.
 
-    Raise DatabaseNewer if this version does not know the database's revision, and DatabaseUnusable with the driver's
-    message if the database does not open. The check and the upgrade are one writing transaction: one of several
-    processes migrates, and the others wait and find nothing to do.
+    Raise DatabaseNewer or DatabaseOlder if this version does not know the database's revision, and DatabaseUnusable
+    with the driver's message if the database does not open. The check and the upgrade are one writing transaction: one
+    of several processes migrates, and the others wait and find nothing to do.
     """
     try:
         return _migrate(database)
@@ -44,7 +54,7 @@ def _migrate(database: Database) -> tuple[str | None, str]:
         exclude_others(connection)
         before, newest = revision_of(connection), script.get_current_head()
         assert newest is not None
-        _refuse_newer(script, before)
+        require_known(before, "The database")
         if before != newest:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
@@ -56,13 +66,16 @@ def revision_of(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def _refuse_newer(script: ScriptDirectory, revision: str | None) -> None:
+def require_known(revision: str | None, what: str) -> None:
+    """Raise DatabaseOlder or DatabaseNewer, with what to do, if no migration makes this revision."""
+    if revision in FOLDED:
+        raise DatabaseOlder(f"{what} is at schema revision {revision}. {ADVICE}")
     try:
-        script.get_revision(revision or "base")
+        ScriptDirectory.from_config(configuration()).get_revision(revision or "base")
     except CommandError as error:
         raise DatabaseNewer(
-            f"The database is at schema revision {revision}, which Gainboard {gainboard.__version__} does not know: a "
-            "later version wrote it. Install that version or a later one, or restore a backup."
+            f"{what} is at schema revision {revision}, which Gainboard {gainboard.__version__} does not know: a later "
+            "version wrote it. Install that version or a later one, or restore a backup."
         ) from error
 
 

@@ -85,19 +85,15 @@ def identity(
     version: Qrels,
     candidates: Sequence[Run],
     others: Iterable[Qrels] = (),
-    engine_version: int | None = None,
 ) -> str:
-    """Return a job's id: SHA-256 of the kind's version, the settled request, and the files that it is about.
-
-    `engine_version` is the kind's own if None. An earlier version gives the id that an equal request had then.
-    """
+    """Return a job's id: SHA-256 of the kind's version, the settled request, and the files that it is about."""
     files = [[run.name, run.team, run.sha256] for run in candidates]
     judgments = [*_known(version), *sorted(_known(other) for other in others)]
     if kind.is_change:
         # If an old version is published again, organisers may want the order of the replaced one again.
         judgments.append(str(version.published_at))
     asked = [kind.name, settled.shown()]
-    known = [engine_version or kind.engine_version, collection.uuid, collection.name, *asked, judgments, files]
+    known = [kind.engine_version, collection.uuid, collection.name, *asked, judgments, files]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 

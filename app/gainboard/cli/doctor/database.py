@@ -12,6 +12,7 @@ from gainboard.evaluation.audit import verify
 from gainboard.store import audit, inspection
 from gainboard.store.database import Transaction
 from gainboard.store.records import Entry
+from gainboard.store.schema import ADVICE, FOLDED
 
 QUICKLY_READ = 512 << 20
 """The largest database, in bytes, that is verified without --thorough."""
@@ -57,6 +58,8 @@ def schema(subject: Subject) -> Iterator[Finding]:
             said,
             "Run `gainboard backup` first. Then the next start, or `gainboard migrate`, upgrades the schema.",
         )
+    elif found.found in FOLDED:
+        yield Finding("problem", f"{found.found}, from before the first release", ADVICE)
     else:
         said = f"{found.found} is unknown to Gainboard {gainboard.__version__}: a later version wrote it"
         yield Finding("problem", said, "Install that version or a later one, or restore a backup.")

@@ -1,4 +1,4 @@
-"""The schema of a backup, which may be of an earlier version."""
+"""The schema of a backup, whose revision may be before the newest."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from threading import Lock
 from typing import NamedTuple
 
 from alembic import command
-from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, create_engine
 
-import gainboard
-from gainboard.errors import BadSetting, DatabaseNewer, DatabaseUnusable
+from gainboard.errors import BadSetting, DatabaseUnusable
 from gainboard.store.backup.copying import in_words
 from gainboard.store.backup.manifest import MANIFEST
-from gainboard.store.schema import configuration, revision_of
+from gainboard.store.schema import configuration, require_known, revision_of
 
 _upgrading = Lock()
 """Alembic's operations belong to the process, and not to a thread."""
@@ -24,20 +22,17 @@ NOT_OURS = "{} has no tables of Gainboard. Name a file that `gainboard backup` w
 
 
 def known_revision(connection: Connection, what: str) -> str:
-    """Return the schema revision of a database. Raise BadSetting if it has no tables of ours, or DatabaseNewer."""
+    """Return the schema revision of a database.
+
+    Raise BadSetting if it has no tables of ours, and DatabaseNewer or DatabaseOlder if this version does not know it.
+    """
     try:
         revision = revision_of(connection)
     except CommandError as error:
         raise DatabaseUnusable(f"{what} is of several schema revisions at once: {error}.") from error
     if revision is None:
         raise BadSetting(NOT_OURS.format(what))
-    try:
-        ScriptDirectory.from_config(configuration()).get_revision(revision)
-    except CommandError as error:
-        raise DatabaseNewer(
-            f"{what} is at schema revision {revision}, which Gainboard {gainboard.__version__} does not know: a "
-            "later version wrote it. Use that version or a later one."
-        ) from error
+    require_known(revision, what)
     return revision
 
 
@@ -45,7 +40,8 @@ def require_own_schema(connection: Connection, what: str) -> str:
     """Return the schema revision of a file, whose tables may be anything but ours.
 
     A view, a generated column or a virtual table may have endless rows. So nothing is read from a file in which
-    anything is not as `upgrade` makes it. Raise BadSetting, DatabaseUnusable or DatabaseNewer.
+    anything is not as `upgrade` makes it. Raise BadSetting, DatabaseUnusable, DatabaseNewer or
+    DatabaseOlder.
     """
     found = _schema(connection)
     if not {entry for entry in schema_of(NEWEST) if entry.table == "alembic_version"} <= found:
