@@ -41,6 +41,7 @@
     │       ├── SettingFixed          a setting that cannot change once something is stored
     │       ├── JobNotFinished        a result that is not ready yet
     │       ├── NoResult              the result of a job that failed or was cancelled
+    │       ├── ResultOutdated        what another version's result would have to be laid out or drawn from
     │       └── KeyInUse              an Idempotency-Key whose first request is not finished
     └── Unavailable               the service cannot answer; trying again may help
         ├── TemporaryFolderFull       no room for the temporary copy of an upload
@@ -310,6 +311,10 @@ class JobNotFinished(Conflict):
 
 class NoResult(Conflict):
     slug, title = "no-result", "No result"
+
+
+class ResultOutdated(Conflict):
+    slug, title = "outdated", "Result of another version"
 
 
 class KeyInUse(Conflict):

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, null, text, update
+from sqlalchemy import delete, text, update
 
 from gainboard.errors import BadInput, InvalidRequest, NotFound, Refused
 from gainboard.evaluation.workspace import Workspace
@@ -17,10 +17,10 @@ from gainboard.settings import Settings
 from gainboard.store import claims
 from gainboard.store import reports as stored_reports
 from gainboard.store.job_records import CHORES, Claim, chore_id
-from gainboard.store.job_tables import job_file_parts, job_files, jobs, report_chapters, report_jobs, reports
+from gainboard.store.job_tables import jobs, report_chapters, report_jobs, reports
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
-from tests.api.laboratory import Laboratory
+from tests.api.laboratory import SHORT, Laboratory
 from tests.conftest import ADMIN, Service, new_settings, running
 from tests.waiting import over, until
 
@@ -164,35 +164,31 @@ def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(
     assert lab.organiser.get(figure).status_code == 200
 
 
-def test_what_an_earlier_version_computed_stays_as_it_is_where_nobody_works(
+def test_of_a_result_of_another_engine_what_is_stored_stays_and_nothing_is_made_anew(
     still: tuple[Laboratory, Workspace],
 ) -> None:
     lab, workspace = still
-    job, report = lab.ask().headers["location"], lab.report().headers["location"]
+    drawn, plain = (lab.ask(**SHORT, seed=seed).headers["location"] for seed in (1, 2))
+    report, lost = lab.report().headers["location"], lab.ask(**SHORT, seed=3).headers["location"]
     work(workspace)
-    before = [lab.organiser.get(each).json() for each in (job, report)]
-    with workspace.database.writing() as tx:  # it left no names, no files and no layouts
-        tx.execute(delete(job_files))
-        tx.execute(delete(job_file_parts))
-        tx.execute(delete(jobs).where(jobs.c.kind == "layout"))
-        tx.execute(update(jobs).values(exhibits=null()))
-    for url, then in zip((job, report), before, strict=True):
-        for _ in range(2):
-            now = lab.organiser.get(url).json()
-            assert now["tables"] is None
-            assert {**now, "tables": 0, "figures": 0, "finished_at": 0} == {
-                **then,
-                "tables": 0,
-                "figures": 0,
-                "finished_at": 0,
-            }
-        assert refused(lab.organiser.get(then["tables"][0]["csv"])) == (409, "job-not-finished")
-    assert lab.organiser.get(f"{job}/result").status_code == 200
-    assert work(workspace) == 2
-    assert lab.organiser.get(job).json() == before[0]
-    assert lab.organiser.get(report).json()["tables"] == before[1]["tables"]
-    assert lab.organiser.get(f"{report}/result").json()["tables"]
-    assert work(workspace) == 0
+    made = {each: lab.organiser.get(each).json() for each in (drawn, plain, report, lost)}
+    lab.organiser.get(made[drawn]["figures"][0]["svg"])
+    assert work(workspace) == 1
+    lab.organiser.get(made[lost]["figures"][0]["svg"])  # it is asked for before the upgrade, and not drawn yet
+    with workspace.database.writing() as tx:
+        tx.execute(update(jobs).where(jobs.c.engine_version.is_not(None)).values(engine_version=99))
+    for url, then in made.items():
+        assert lab.organiser.get(url).json() == then
+        for place in (f"{url}/result", *(table["csv"] for table in then["tables"])):
+            assert lab.organiser.get(place).status_code == 200
+    assert lab.organiser.get(made[drawn]["figures"][0]["svg"]).status_code == 200
+    for url in (plain, report):
+        answer = lab.organiser.get(made[url]["figures"][0]["svg"])
+        assert refused(answer) == (409, "outdated")
+        assert "engine version 99, here" in answer.json()["detail"]
+    assert work(workspace) == 1
+    why = lab.organiser.get(made[lost]["figures"][0]["svg"]).json()["detail"]
+    assert "could not be made: Another version of Gainboard computed" in why
 
 
 def asked_again(lab: Laboratory, location: str) -> int:

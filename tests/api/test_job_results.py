@@ -9,19 +9,16 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import delete, null, update
 
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
 from gainboard.store.job_records import Claim
-from gainboard.store.job_tables import job_file_parts, job_files
-from gainboard.store.job_tables import jobs as table_of_jobs
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
 from tests.api.laboratory import FEW, SHORT, Laboratory, rotated
 from tests.conftest import Service, new_settings, running, serving
-from tests.waiting import over, until
+from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -190,26 +187,6 @@ def test_no_request_parses_a_result(still: tuple[Laboratory, Workspace], monkeyp
         places = [table[form] for table in shown["tables"] for form in ("csv", "latex")]
         for place in (f"{work}/result", *places):
             assert lab.organiser.get(place).status_code == 200
-
-
-def test_what_an_earlier_version_worked_is_shown_as_it_was(tmp_path: Path) -> None:
-    settings = new_settings(tmp_path)
-    workspace, _ = open_workspace(settings)
-    with running(create_app(workspace, settings)) as service:
-        lab = Laboratory(service)
-        before = lab.finished(lab.ask())
-        shown = {place: service.organiser.get(place).text for place in _places(before)}
-        with workspace.database.writing() as tx:  # it left neither names nor files
-            tx.execute(delete(job_files))
-            tx.execute(delete(job_file_parts))
-            tx.execute(delete(table_of_jobs).where(table_of_jobs.c.id != before["id"]))
-            tx.execute(update(table_of_jobs).values(exhibits=null()))
-        until(lambda: service.organiser.get(f"/v1/jobs/{before['id']}").json() == before)
-        assert {place: service.organiser.get(place).text for place in _places(before)} == shown
-
-
-def _places(job: Any) -> list[str]:
-    return [job["result_url"], *(table["csv"] for table in job["tables"]), *(each["svg"] for each in job["figures"])]
 
 
 def _claim(workspace: Workspace) -> Claim | None:

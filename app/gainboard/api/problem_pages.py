@@ -192,6 +192,10 @@ _PAGES: Mapping[type[GainboardError], str] = {
     errors.NoResult: """
     The job failed or was cancelled, so it has no result. Send the same request again to queue it again.
     """,
+    errors.ResultOutdated: """
+    A version of Gainboard that computes in another way made this result. What it stored is still there; what
+    would have to be laid out or drawn anew is not. Send the same request again: it makes a new job.
+    """,
     errors.KeyInUse: """
     The first request with this `Idempotency-Key` is not finished yet, or its answer is not repeated.
     """,

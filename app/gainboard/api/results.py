@@ -22,8 +22,8 @@ from gainboard.api.models.jobs import ShownPair
 from gainboard.api.pages import PagingDep
 from gainboard.api.problems import documented
 from gainboard.api.reports import SeenReportDep
-from gainboard.api.work import Desk, DeskDep, named_exhibits
-from gainboard.errors import InvalidRequest, JobNotFinished, NoResult, NotFound
+from gainboard.api.work import Desk, DeskDep, exhibits
+from gainboard.errors import InvalidRequest, JobNotFinished, NoResult, NotFound, ResultOutdated
 from gainboard.evaluation.workspace import Workspace
 from gainboard.notation.types import NUMBER
 from gainboard.store.files import GZIP
@@ -31,7 +31,7 @@ from gainboard.store.job_records import StoredFile, StoredJob, StoredReport, Sto
 from gainboard.work.chores import REPORT_LATEX
 from gainboard.work.files import find_file, packed_file, read_file
 from gainboard.work.pairs import NumberedPair, PairsWanted, find_pairs
-from gainboard.work.results import content, require_result
+from gainboard.work.results import content, require_current, require_result
 
 of_jobs = APIRouter(prefix="/v1/jobs/{job}", tags=["jobs"], responses=documented())
 of_reports = APIRouter(prefix="/v1/reports/{report}", tags=["reports"], responses=documented())
@@ -109,27 +109,20 @@ def _file(request: Request, workspace: Workspace, file: StoredFile, media_type: 
 
 async def _table(desk: Desk, work: StoredWork, name: str | None, form: Literal["csv", "latex"]) -> Response:
     """Answer with the named table, or with the first one if `name` is None."""
-    require_result_or_layout(work)
-    named = _named("table", work, (await named_exhibits(desk, work))["tables"], name)
+    named = _named("table", work, name)
     if form == "latex" and named.get("only_csv"):
         raise NotFound(f"The table {named['name']!r} is too long for LaTeX. Get it as CSV: tables/{named['name']}.csv.")
     ending, media_type = ("csv", CSV) if form == "csv" else ("tex", LATEX)
     return await _shown(desk, work, f"tables/{named['name']}.{ending}", media_type)
 
 
-def require_result_or_layout(work: StoredWork) -> None:
-    """Raise JobNotFinished or NoResult, except for a report that an earlier version stored without a result."""
-    if work.state != "succeeded":
-        require_result(work)
-
-
 async def _shown(desk: Desk, work: StoredWork, path: str, media_type: str) -> Response:
-    """Answer with a file of a result. For a result of an earlier version, the file is made now."""
+    """Answer with a file that was stored with a result. Raise as `require_result` does."""
+    require_result(work)
     maker = work.layout if isinstance(work, StoredReport) else work
     file = await run_in_threadpool(find_file, desk.workspace, maker, path) if maker else None
     if file is None:
-        maker = await desk.chore_done("files", work)
-        file = await run_in_threadpool(find_file, desk.workspace, maker, path)
+        require_current(work)
     return await run_in_threadpool(_file, desk.request, desk.workspace, _there(file, path), media_type)
 
 
@@ -143,14 +136,18 @@ def _there(file: StoredFile | None, path: str) -> StoredFile:
 
 async def _figure(desk: Desk, work: StoredWork, name: str) -> Response:
     """Answer with a figure. The first request for a figure draws all figures of the result, and waits for them."""
-    require_result_or_layout(work)
-    named = _named("figure", work, (await named_exhibits(desk, work))["figures"], name)
+    named = _named("figure", work, name)
     path, drawn = f"figures/{named['name']}.svg", await desk.chore_done("figures", work)
     file = _there(await run_in_threadpool(find_file, desk.workspace, drawn, path), path)
     return await run_in_threadpool(_file, desk.request, desk.workspace, file, SVG)
 
 
-def _named(what: str, work: StoredWork, among: list[dict[str, Any]], name: str | None) -> dict[str, Any]:
+def _named(what: Literal["table", "figure"], work: StoredWork, name: str | None) -> dict[str, Any]:
+    """Return the named table or figure of a result, or the first one. Raise NotFound, or as `require_result` does."""
+    require_result(work)
+    if (known := exhibits(work)) is None:
+        require_current(work)
+    among: list[dict[str, Any]] = (known or {}).get(f"{what}s", [])
     for each in among:
         if name in (None, each["name"]):
             return each
@@ -164,7 +161,7 @@ def _named(what: str, work: StoredWork, among: list[dict[str, Any]], name: str |
 @of_jobs.get(
     "/result",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=result_answer(CSV, LATEX)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(CSV, LATEX)),
 )
 async def read_result(
     seen: SeenJobDep,
@@ -224,7 +221,7 @@ def _show_pair(found: NumberedPair) -> ShownPair:
 @of_jobs.get(
     "/tables/{table}.csv",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=text_answer(CSV)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(CSV)),
 )
 async def read_table_as_csv(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) -> Response:
     """Return a table of the result as CSV: a header row, numbers in full precision."""
@@ -234,7 +231,7 @@ async def read_table_as_csv(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) 
 @of_jobs.get(
     "/tables/{table}.tex",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=text_answer(LATEX)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(LATEX)),
 )
 async def read_table_as_latex(seen: SeenJobDep, table: JobExhibit, desk: DeskDep) -> Response:
     r"""Return a table of the result as LaTeX with booktabs, ready for `\input`."""
@@ -244,7 +241,7 @@ async def read_table_as_latex(seen: SeenJobDep, table: JobExhibit, desk: DeskDep
 @of_jobs.get(
     "/figures/{figure}.svg",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=text_answer(SVG)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(SVG)),
 )
 async def read_figure(seen: SeenJobDep, figure: JobExhibit, desk: DeskDep) -> Response:
     """Return a figure of the result as SVG (needs the `figures` extra). The first request draws it, and waits
@@ -256,7 +253,7 @@ async def read_figure(seen: SeenJobDep, figure: JobExhibit, desk: DeskDep) -> Re
 @of_reports.get(
     "/result",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=result_answer(LATEX)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=result_answer(LATEX)),
 )
 async def read_report_result(
     seen: SeenReportDep,
@@ -268,18 +265,17 @@ async def read_report_result(
 ) -> Response:
     """Return every table and figure with its numbers, and what is missing and why; or all tables as LaTeX."""
     report = seen.work
-    require_result_or_layout(report)
+    require_result(report)
     form = format or ("latex" if accepts(desk.request, LATEX) else "json")
     if form == "latex":
         return await _shown(desk, report, REPORT_LATEX, LATEX)
-    layout = report.layout or await desk.chore_done("files", report)
-    return await run_in_threadpool(_json, desk.request, desk.workspace, layout)
+    return await run_in_threadpool(_json, desk.request, desk.workspace, report)
 
 
 @of_reports.get(
     "/tables/{table}.csv",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=text_answer(CSV)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(CSV)),
 )
 async def read_report_table_as_csv(seen: SeenReportDep, table: ReportExhibit, desk: DeskDep) -> Response:
     """Return a table of the report as CSV: a header row, numbers in full precision."""
@@ -289,7 +285,7 @@ async def read_report_table_as_csv(seen: SeenReportDep, table: ReportExhibit, de
 @of_reports.get(
     "/tables/{table}.tex",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=text_answer(LATEX)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(LATEX)),
 )
 async def read_report_table_as_latex(seen: SeenReportDep, table: ReportExhibit, desk: DeskDep) -> Response:
     r"""Return a table of the report as LaTeX with booktabs, ready for `\input`."""
@@ -299,7 +295,7 @@ async def read_report_table_as_latex(seen: SeenReportDep, table: ReportExhibit, 
 @of_reports.get(
     "/figures/{figure}.svg",
     response_class=Response,
-    responses=documented(JobNotFinished, NoResult, also=text_answer(SVG)),
+    responses=documented(JobNotFinished, NoResult, ResultOutdated, also=text_answer(SVG)),
 )
 async def read_report_figure(seen: SeenReportDep, figure: ReportExhibit, desk: DeskDep) -> Response:
     """Return a figure of the report as SVG (needs the `figures` extra). The first request draws it, and waits

@@ -60,7 +60,7 @@ class Desk:
     async def chore_done(self, chore: Chore, work: StoredWork) -> StoredJob:
         """Return the job that did a chore for a result. The first request starts it, and waits for it.
 
-        Raise JobNotFinished if that takes too long, and NoResult if it has failed.
+        Raise JobNotFinished if that takes too long, NoResult if it has failed, and ResultOutdated.
         """
         found = await run_in_threadpool(ask_for_chore, self.workspace, chore, work)
         if not found.is_over:
@@ -72,12 +72,6 @@ class Desk:
     def _require_access(self, work: StoredWork) -> None:
         """Raise an error if the principal may no longer see the work: much may have changed while we waited."""
         find_again(self.workspace, ask_again(self.request), work)
-
-    def exhibits_made_late(self, work: StoredWork) -> dict[str, Any] | None:
-        """Return the names of exhibits that an earlier version has not stored; None while they are being made."""
-        found = ask_for_chore(self.workspace, "files", work)
-        self.engine.wake()
-        return dict(found.exhibits) if found.exhibits else None
 
 
 async def _left(request: Request) -> None:
@@ -94,17 +88,8 @@ async def _desk(
 DeskDep = Annotated[Desk, Depends(_desk)]
 
 
-async def named_exhibits(desk: Desk, work: StoredWork) -> dict[str, Any]:
-    """Return the names of the tables and figures of a result. A result of an earlier version gets them made first.
-
-    Raise what `chore_done` raises.
-    """
-    made = _exhibits(work)
-    return made if made is not None else dict((await desk.chore_done("files", work)).exhibits or {})
-
-
-def _exhibits(work: StoredWork) -> dict[str, Any] | None:
-    """Return the names that were stored with the result."""
+def exhibits(work: StoredWork) -> dict[str, Any] | None:
+    """Return the names of the tables and figures that were stored with a result; None if there are none."""
     maker = work.layout if isinstance(work, StoredReport) else work
     return dict(maker.exhibits) if maker is not None and maker.exhibits and work.state == "succeeded" else None
 
@@ -132,11 +117,7 @@ class WorkAnswers(Generic[W]):
         if wait and not seen.work.is_over:
             await desk.attended(desk.watch.until_over(seen.work, wait))
             seen = await run_in_threadpool(self._find_again, desk, seen.work.id)
-        made = _exhibits(seen.work)
-        if made is None and seen.work.state == "succeeded":
-            # An earlier version computed it, without tables. A request for the state does not wait for these.
-            made = await run_in_threadpool(desk.exhibits_made_late, seen.work)
-        return answer(self.show(desk.request, seen, made), 200, **_wait_headers(is_over=seen.work.is_over))
+        return answer(self._whole(desk.request, seen), 200, **_wait_headers(is_over=seen.work.is_over))
 
     async def follow(self, desk: Desk, first: Seen[W]) -> AsyncIterator[ServerSentEvent]:
         """Yield the work now, and again at every change, until it is over or the principal may no longer see it."""
@@ -164,7 +145,7 @@ class WorkAnswers(Generic[W]):
         return answer(self._whole(desk.request, seen), 202 if is_cancelled else 200)
 
     def _whole(self, request: Request, seen: Seen[W]) -> Model:
-        return self.show(request, seen, _exhibits(seen.work))
+        return self.show(request, seen, exhibits(seen.work))
 
 
 def _wait_headers(*, is_over: bool) -> dict[str, str]:

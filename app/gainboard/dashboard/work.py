@@ -253,7 +253,7 @@ def _shown(
 
 
 def _table(workspace: Workspace, maker: StoredJob, named: Mapping[str, Any]) -> ShownTable | None:
-    """Return the first rows of a stored table; None if an earlier version has not stored it."""
+    """Return the first rows of a stored table; None if it was not stored."""
     file = find_file(workspace, maker, f"tables/{named['name']}.csv")
     if file is None:
         return None

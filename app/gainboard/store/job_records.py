@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
-Chore = Literal["files", "figures", "layout"]
+Chore = Literal["figures", "layout"]
 """Kinds of jobs that serve the service itself. Nobody asks for them, and nobody sees them (`work/chores.py`)."""
 CHORES: tuple[str, ...] = get_args(Chore)
 
@@ -50,11 +50,11 @@ class StoredJob:
     parts: int
     parts_done: int
     engine_version: int | None
-    """The version of the code that computes the job. None means 1, the version of schemas up to 0005."""
+    """The version of the code that computes the job; None in chores."""
     error: str | None
     result_sha256: str | None
     exhibits: Mapping[str, Sequence[Mapping[str, Any]]] | None
-    """`name` and `caption` of each of the result's `tables` and `figures`; None without a result, and in old ones."""
+    """`name` and `caption` of each of the result's `tables` and `figures`; None without a result."""
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -108,7 +108,7 @@ class StoredReport:
 
     Its state follows from its jobs and the job that lays out their results (`layout`), unless it was cancelled.
 
-    The layout is queued when the other jobs have succeeded. Reports of schemas up to 0006 have none.
+    The layout is queued when the other jobs have succeeded.
     """
 
     number: int

@@ -19,12 +19,10 @@ jobs = Table(
     Column("token_id", ForeignKey("tokens.id")),  # the token that asked for it
     Column("state", String(16), nullable=False, index=True),
     Column("parts", Integer, nullable=False),
-    Column(
-        "engine_version", Integer
-    ),  # the version of the code that computes it; null in jobs of schemas up to 0005, whose version was 1
+    Column("engine_version", Integer),  # the version of the code that computes it; null in chores
     Column("error", Text),
     Column("result_sha256", ForeignKey("blobs.sha256")),
-    Column("exhibits", JSON),  # names of the result's tables and figures; null in results of schemas up to 0005
+    Column("exhibits", JSON),  # names of the result's tables and figures; null without a result
     Column("created_at", UtcTime, nullable=False),
     Column("started_at", UtcTime),
     Column("finished_at", UtcTime),

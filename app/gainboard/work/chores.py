@@ -2,8 +2,7 @@
 
 `layout` lays out a report as soon as its jobs have succeeded; it is the last part of the report. `figures` draws the
 figures of a job or report when somebody first asks for one: most figures are never looked at, and drawing takes longer
-than many jobs. `files` makes the files that a worker of an earlier version (up to schema 0006) did not store, when
-somebody first asks for one.
+than many jobs.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from gainboard.trec.zstd import compress
 from gainboard.work.files import FileWriter
 from gainboard.work.job_kinds import find_kind
 from gainboard.work.laying_out import answer_as_json, lay_out, names_of_answer
-from gainboard.work.results import exhibits_of, names_of, parsed, write_figures, write_tables
+from gainboard.work.results import parsed, require_current, write_figures, write_tables
 
 REPORT_LATEX = "result.tex"
 """The file with all tables of a report."""
@@ -62,12 +61,14 @@ def ask_for_chore(workspace: Workspace, chore: Chore, work: StoredWork) -> Store
     """Return the job that does, or did, a chore for a job or report; it is queued if it does not exist.
 
     A chore that has failed is not tried again for a while: otherwise every reader would start it again in vain.
+    Raise ResultOutdated if it would have to read a result of another version.
     """
     identity, now = chore_id(chore, work.id), workspace.now()
     with workspace.database.reading() as tx:
         found = jobs.among(tx, [identity]).get(identity)
     if found is not None and not _is_to_be_done_again(found, now):
         return found
+    require_current(work)
     with workspace.database.writing() as tx:
         return enqueue_chore(tx, now, chore, work)
 
@@ -97,9 +98,11 @@ class _Made:
 
 
 def do_chore(workspace: Workspace, claim: Claim, chore: StoredJob) -> None:
-    """Do the chore that a worker has claimed, and end its job. Raise ClaimLost."""
+    """Do the chore that a worker has claimed, and end its job. Raise ClaimLost or ResultOutdated."""
     writer = FileWriter(workspace, claim)
-    made = _CHORES[chore.kind](workspace, writer, _subject(workspace, chore))
+    subject = _subject(workspace, chore)
+    require_current(subject)  # it may have been queued before an upgrade
+    made = _CHORES[chore.kind](workspace, writer, subject)
     with _prepared(workspace, made.result) as content, workspace.database.writing() as tx:
         if not claims.holds(tx, claim):
             return
@@ -126,14 +129,6 @@ def _subject(workspace: Workspace, chore: StoredJob) -> StoredWork:
     return found
 
 
-def _make_files(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
-    if isinstance(work, StoredReport):
-        return _lay_out(workspace, writer, work)
-    made = exhibits_of(find_kind(work.kind), parsed(workspace, work))
-    write_tables(writer, made.tables)
-    return _Made(names_of(made))
-
-
 def _draw_figures(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Made:
     if isinstance(work, StoredJob):
         figures = find_kind(work.kind).figures(parsed(workspace, work))
@@ -154,7 +149,6 @@ def _lay_out(workspace: Workspace, writer: FileWriter, work: StoredWork) -> _Mad
 
 
 _CHORES: Mapping[str, Callable[[Workspace, FileWriter, StoredWork], _Made]] = {
-    "files": _make_files,
     "figures": _draw_figures,
     "layout": _lay_out,
 }

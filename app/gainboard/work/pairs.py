@@ -166,8 +166,7 @@ def _contents(workspace: Workspace, job: StoredJob) -> Any:
     file = find_file(workspace, job, CONTENTS)
     if file is None:
         raise NotFound(
-            "This result has no pages of pairs. Only bootstrap-sensitivity tests pairs, and results of earlier "
-            "versions list all pairs: read the result itself."
+            "This result has no pages of pairs: only bootstrap-sensitivity tests pairs. Read the result itself."
         )
     return json.loads(b"".join(read_file(workspace, file)))
 

@@ -10,14 +10,14 @@ from typing import Any, TypeGuard
 
 from pydantic_core import from_json, to_json
 
-from gainboard.errors import JobNotFinished, NoResult
+from gainboard.errors import JobNotFinished, NoResult, ResultOutdated
 from gainboard.evaluation.analyses.compared_pairs import ComparedPairs
 from gainboard.evaluation.workspace import Workspace
 from gainboard.exhibits import Column, Figure, LongTable, Table, as_latex, as_svg, csv_pieces
 from gainboard.store import blobs
 from gainboard.store.job_records import StoredJob, StoredReport, StoredWork
 from gainboard.work.files import FileWriter, find_file, read_file
-from gainboard.work.job_kinds import JobKind, Result
+from gainboard.work.job_kinds import JobKind, Result, find_kind
 from gainboard.work.letters import groups_tables
 
 SUMMARY = "summary.json"
@@ -37,9 +37,11 @@ class Exhibits:
 
 
 def require_result(work: StoredWork) -> str:
-    """Return the SHA-256 of the result. Raise JobNotFinished or NoResult if there is none."""
+    """Return the SHA-256 of the result. Raise JobNotFinished, NoResult or ResultOutdated if there is none."""
     if work.result_sha256 is not None:
         return work.result_sha256
+    if work.state == "succeeded":
+        require_current(work)
     noun = "job" if isinstance(work, StoredJob) else "report"
     if not work.is_over:
         done = f"{work.parts_done} of {work.parts} parts are done"
@@ -51,16 +53,25 @@ def require_result(work: StoredWork) -> str:
     raise NoResult(f"The {noun} {why} Ask for it again, and {again}.")
 
 
+def require_current(work: StoredWork) -> None:
+    """Raise ResultOutdated if a version that computes in another way made the result: this one cannot read it."""
+    for job in [work] if isinstance(work, StoredJob) else work.jobs:
+        if job.engine_version != (here := find_kind(job.kind).engine_version):
+            again = "job" if job is work else "report"
+            raise ResultOutdated(
+                f"Another version of Gainboard computed job {job.id} ({job.kind}, engine version {job.engine_version}, "
+                f"here {here}). Its result and the files that were stored are still there, but no others are made from "
+                f"it. Ask for the {again} again, with the same request: it is computed anew."
+            )
+
+
 def content(workspace: Workspace, work: StoredWork) -> Iterator[bytes]:
     """Yield the result as JSON, in pieces. Raise errors as `require_result` does, before the first piece."""
     return blobs.get(workspace.database, require_result(work))
 
 
 def parsed(workspace: Workspace, job: StoredJob) -> Any:
-    """Return the result of a job without its pairs, from JSON; with them if it is of an earlier version.
-
-    Raise errors as `require_result` does.
-    """
+    """Return the result of a job without its pairs, from JSON. Raise errors as `require_result` does."""
     require_result(job)
     summary = find_file(workspace, job, SUMMARY)
     return parse(b"".join(read_file(workspace, summary) if summary else content(workspace, job)))

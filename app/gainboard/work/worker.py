@@ -69,7 +69,7 @@ class Worker:
 
 def _open_analysis(workspace: Workspace, job: StoredJob) -> Analysis:
     kind = find_kind(job.kind)
-    if (began := job.engine_version or 1) != kind.engine_version:
+    if (began := job.engine_version) != kind.engine_version:
         # The new chunks would differ from those that are done, and the result would belong to neither version.
         raise InvalidRequest(
             f"Another version of Gainboard began this job (engine version {began}, here {kind.engine_version}). Send "

@@ -18,6 +18,7 @@ from sqlalchemy import (
     cast,
     func,
     insert,
+    inspect,
     select,
 )
 
@@ -53,7 +54,9 @@ def write(connection: Connection, tables: list[Table]) -> None:
 
 
 def read(connection: Connection, what: str) -> Mapping[str, Size]:
-    """Return the sizes that the manifest states. Raise DatabaseUnusable if it is not one."""
+    """Return the sizes that the manifest states. Raise DatabaseUnusable if there is none, or it is not one."""
+    if not inspect(connection).has_table(MANIFEST.name):
+        raise DatabaseUnusable(f"{what} has no table {MANIFEST.name}, so it is no backup as a whole. Restore another.")
     found = connection.execute(select(MANIFEST).limit(_MOST_TABLES)).all()
     if not all(type(number) is int for row in found for number in (row.rows, row.bytes)):
         raise DatabaseUnusable(f"The manifest of {what} has sizes that are no numbers. Restore another backup.")

@@ -51,13 +51,7 @@ def restore(database: Database, file: Path, told: Told) -> Restored:
 
 
 def _bound(source: Connection, file: Path) -> Callable[[str], Size]:
-    """Return the most that each table may have: what the manifest states.
-
-    A backup of a version without manifests may have a row for every byte of the file, and as many bytes as the file.
-    """
-    if not inspect(source).has_table(manifest.MANIFEST.name):
-        size = file.stat().st_size
-        return lambda table: Size(size, size)
+    """Return the most that each table may have: what the manifest states."""
     stated = manifest.read(source, str(file))
     return lambda table: stated.get(table, Size(0, 0))
 

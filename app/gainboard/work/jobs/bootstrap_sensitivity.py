@@ -121,8 +121,7 @@ def tables(result: Result) -> Sequence[Table | LongTable]:
 
 def _sensitivity(result: Result) -> Table:
     by_label = {metric["metric"]: metric["levels"] for metric in result["metrics"]}
-    # results of earlier versions have no ranges
-    has_ranges = all(level.get("significant_range") is not None for levels in by_label.values() for level in levels)
+    has_ranges = all(level["significant_range"] is not None for levels in by_label.values() for level in levels)
     has_differences = all(level["estimated_difference"] is not None for levels in by_label.values() for level in levels)
     columns, rows = [Column("metric")], [_marked(result, label) for label in result["by_sensitivity"]]
     for place, alpha in enumerate(result["alphas"]):

@@ -80,22 +80,21 @@ def by_ties(metrics: Sequence[Result]) -> list[Result]:
 
     def key(metric: Result) -> tuple[int, float]:
         group = (CROSSES, BELOW, ABOVE).index(side(metric))
-        # results of earlier versions have no equal rate
-        ties = metric["ties_at_5_percent"] if group == 0 else metric.get("ties_at_equal_rate")
+        ties = metric["ties_at_5_percent" if group == 0 else "ties_at_equal_rate"]
         return group, math.inf if ties is None else ties
 
     return sorted(metrics, key=key)
 
 
 def _at_5_percent(result: Result) -> Table:
-    equal = result.get("equal_minority_rate")
+    equal = result["equal_minority_rate"]
     heading = "equal rate" if equal is None else _percent(equal)
     rows = [
         (
             side(metric),
             metric["metric"],
             metric["ties_at_5_percent"] if metric["crossed"] else None,
-            metric.get("ties_at_equal_rate"),
+            metric["ties_at_equal_rate"],
         )
         for metric in by_ties(result["metrics"])
     ]
@@ -111,7 +110,7 @@ def _at_5_percent(result: Result) -> Table:
 
 def equal_rate(result: Result) -> list[str]:
     """Return a note on the minority rate at which metrics are compared, and on those that lack it."""
-    equal = result.get("equal_minority_rate")
+    equal = result["equal_minority_rate"]
     if equal is None:
         return []
     missing = incomparable(result)

@@ -77,18 +77,13 @@ def tables(result: Result) -> Sequence[Table]:
             ),
             bins,
         ),
-        # results of earlier versions have one rule
-        *([_by_rule(result)] if "rule" in result else []),
+        _by_rule(result),
     )
 
 
 def required(result: Result, seed: int = 0) -> list[tuple[Any, ...]]:
     """Return a row of the four columns for each metric, under one of the seeds, counted from 0."""
-    return [
-        # results of earlier versions have one seed
-        (metric["metric"], *_columns(metric["by_seed"][seed] if seed else metric))
-        for metric in result["metrics"]
-    ]
+    return [(metric["metric"], *_columns(metric["by_seed"][seed] if seed else metric)) for metric in result["metrics"]]
 
 
 def _columns(metric: Result, maximum: float | None = None) -> tuple[Any, ...]:
@@ -126,11 +121,10 @@ def exceptions(metrics: Sequence[Result]) -> list[str]:
     """Return notes that name the metrics without a required difference and why, and the exceptions of the others."""
     why: dict[str, list[str]] = {}
     for metric in metrics:
-        # results of earlier versions do not say why
-        if reason := metric.get("no_difference_because"):
+        if reason := metric["no_difference_because"]:
             why.setdefault(reason, []).append(metric["metric"])
     notes = [f"{reason[0].upper()}{reason[1:]}: {', '.join(names)}." for reason, names in why.items()]
-    higher = [f"{metric['metric']} {_excepted(metric)}" for metric in metrics if metric.get("exceptions")]
+    higher = [f"{metric['metric']} {_excepted(metric)}" for metric in metrics if metric["exceptions"]]
     return notes + ([f"Bins above the difference that exceed 5 %: {'; '.join(higher)}."] if higher else [])
 
 
