@@ -26,16 +26,16 @@ from tests.conftest import ADMIN, Service, serving
 UPLOADS, QUOTA = 100, 5
 
 
-def one_round(service: Service, quota: str = "total") -> list[str]:
+def one_round(service: Service, quota: str = "total", uploads: int = UPLOADS) -> list[str]:
     """What is wrong after so many uploads at once."""
     campaign = Campaign(service, policy={"quotas": {quota: QUOTA}})
     own = campaign.client("participant", "own")
-    texts = [run_text({"1": [f"d{number}"]}, f"r{number}") for number in range(UPLOADS)]
+    texts = [run_text({"1": [f"d{number}"]}, f"r{number}") for number in range(uploads)]
     answers = at_once([partial(campaign.submit, text, own) for text in texts])
     statuses = dict(Counter(answer.status_code for answer in answers))
     stored = len(campaign.get("/runs", limit=500).json()["items"])
     left = own.get("/v1/me/limits").json()["submissions_left"]
-    expected = {201: QUOTA, 403: UPLOADS - QUOTA}
+    expected = {201: QUOTA, 403: uploads - QUOTA}
     return [] if (statuses, stored, left) == (expected, QUOTA, 0) else [f"{statuses}, {stored} stored, {left} left"]
 
 
