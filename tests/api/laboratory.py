@@ -7,8 +7,12 @@ from typing import Any
 
 import httpx
 
+from gainboard.errors import BadInput, Refused
+from gainboard.evaluation.workspace import Workspace
 from gainboard.statistics import find_test
+from gainboard.store import claims
 from gainboard.work.job_kinds import JobKind
+from gainboard.work.worker import Worker
 from tests.api.campaign import Campaign, run_text
 from tests.conftest import Service
 from tests.waiting import over
@@ -47,6 +51,11 @@ class Laboratory(Campaign):
         assert job["state"] == "succeeded", job["error"]
         return job
 
+    def worked(self, asked: httpx.Response) -> Any:
+        """The job once the test has worked all jobs, where the server works none."""
+        work(self.service.application.state.workspace)
+        return self.finished(asked)
+
     def report(self, name: str = REPORT, client: httpx.Client | None = None, **params: Any) -> httpx.Response:
         """Asks for a report on this collection, unless `collections` names others."""
         names = params.pop("collections", [self.name])
@@ -77,3 +86,19 @@ def request_of(kind: JobKind[Any]) -> Mapping[str, Any]:
     few = {name: FEW for name in ("trials", "resamples", "permutations") if name in fields and draws}
     asked = kind.example()
     return {"kind": asked["kind"], "params": {**asked["params"], **few}}
+
+
+def work(workspace: Workspace) -> int:
+    """Work all chunks that there are; return how many there were."""
+    worker, count = Worker(workspace), 0
+    while True:
+        with workspace.database.writing() as tx:
+            held = claims.claim(tx, "the tests", workspace.now())
+        if held is None:
+            return count
+        try:
+            worker.work(held)
+        except (BadInput, Refused) as error:  # as the engine does
+            with workspace.database.writing() as tx:
+                claims.give_back(tx, held, workspace.now(), error.message, is_final=True)
+        count += 1

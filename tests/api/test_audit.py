@@ -79,9 +79,14 @@ def test_what_fails_or_changes_nothing_leaves_none(shared: Service) -> None:
 
 
 @pytest.mark.outer
-def test_an_equal_request_for_a_job_and_a_second_end_of_it_leave_none(sqlite_service: Service) -> None:
-    lab = Laboratory(sqlite_service)
-    job = lab.finished(lab.ask())["id"]
+def test_an_equal_request_for_a_job_and_a_second_end_of_it_leave_none(tmp_path: Path) -> None:
+    with serving(new_settings(tmp_path, job_slots=0)) as service:
+        _ask_again(service)
+
+
+def _ask_again(service: Service) -> None:
+    lab = Laboratory(service)
+    job = lab.worked(lab.ask())["id"]
     before = log(lab.organiser)
     assert lab.ask().status_code == 200
     assert lab.organiser.delete(f"/v1/jobs/{job}").status_code == 200

@@ -24,13 +24,20 @@ from tests.api.campaign import Campaign, judged, run_text
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory
 from tests.api.test_races import at_once
-from tests.conftest import Service
+from tests.conftest import ADMIN, Service, serving
 
 UNLOCK = {
     "sqlite": ("DROP TRIGGER audit_is_not_changed", "DROP TRIGGER audit_is_not_shortened"),
     "postgresql": ("DROP TRIGGER audit_is_append_only ON audit",),
 }
 COLUMNS = ("collection_id", "at", "token_id", "role", "action", "subject", "details", "previous", "hash", "number")
+
+
+@pytest.fixture
+def service(migrated_url: str) -> Iterator[Service]:
+    """Gainboard on each kind of database, where nobody works the jobs that are asked for."""
+    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
+        yield service
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, text, update
 
-from gainboard.errors import BadInput, InvalidRequest, NotFound, Refused
+from gainboard.errors import InvalidRequest, NotFound
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.settings import Settings
@@ -20,7 +20,7 @@ from gainboard.store.job_records import CHORES, Claim, chore_id
 from gainboard.store.job_tables import jobs, report_chapters, report_jobs, reports
 from gainboard.work.worker import Worker
 from tests.api.campaign import refused
-from tests.api.laboratory import SHORT, Laboratory
+from tests.api.laboratory import SHORT, Laboratory, work
 from tests.conftest import ADMIN, Service, new_settings, running
 from tests.waiting import over, until
 
@@ -37,28 +37,12 @@ def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Lab
         yield Laboratory(service), workspace
 
 
-def work(workspace: Workspace) -> int:
-    """Work all chunks that there are; return how many there were."""
-    worker, count = Worker(workspace), 0
-    while True:
-        with workspace.database.writing() as tx:
-            held = claims.claim(tx, "the tests", workspace.now())
-        if held is None:
-            return count
-        try:
-            worker.work(held)
-        except (BadInput, Refused) as error:  # as the engine does
-            with workspace.database.writing() as tx:
-                claims.give_back(tx, held, workspace.now(), error.message, is_final=True)
-        count += 1
-
-
 def test_nobody_sees_a_chore(shared: Service) -> None:
     lab = Laboratory(shared)
     job = lab.finished(lab.ask())
     report = over(lab.organiser, lab.report().headers["location"])
-    for work in (job, report):
-        assert lab.organiser.get(work["figures"][0]["svg"]).status_code == 200
+    for each in (job, report):
+        assert lab.organiser.get(each["figures"][0]["svg"]).status_code == 200
     listed = lab.organiser.get("/v1/jobs", params={"limit": 500}).json()["items"]
     assert {each["kind"] for each in listed}.isdisjoint(CHORES)
     for chore, of in (("figures", job), ("layout", report), ("figures", report)):

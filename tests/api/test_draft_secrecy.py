@@ -10,9 +10,8 @@ import httpx
 import pytest
 
 from tests.api.campaign import Campaign
-from tests.api.laboratory import SHORT, qrels_text, rotated
+from tests.api.laboratory import SHORT, qrels_text, rotated, work
 from tests.conftest import Service
-from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -36,20 +35,21 @@ def _answers(campaign: Campaign, client: httpx.Client) -> Iterator[tuple[Any, ..
 
 
 @pytest.mark.parametrize("state", ["hidden", "shown", "released", "public"])
-def test_a_draft_makes_no_byte_of_difference_to_anybody_else(service: Service, state: str) -> None:
-    campaign = Campaign(service, levels=3, policy={"scores": "own-mean", "presets": ["AP"]} if state == "shown" else {})
+def test_a_draft_makes_no_byte_of_difference_to_anybody_else(still: Service, state: str) -> None:
+    campaign = Campaign(still, levels=3, policy={"scores": "own-mean", "presets": ["AP"]} if state == "shown" else {})
     campaign.put_qrels(qrels_text())
     own = campaign.client("participant", "own")
     campaign.submit(re.sub("run-0", "tag", rotated(0)), own)
     campaign.submit(rotated(1))
     if state in ("released", "public"):
         campaign.release(public=state == "public")
-    clients = [own, campaign.client("participant", "other"), campaign.client("reader"), service.anonymous]
+    clients = [own, campaign.client("participant", "other"), campaign.client("reader"), still.anonymous]
     before = [list(_answers(campaign, client)) for client in clients]
     campaign.draft(qrels_text(shift=1))
     job = {"kind": "stability", "params": {**SHORT, "qrels": 2}}
     asked = campaign.organiser.post(f"{campaign.path}/jobs", json=job)
-    assert over(campaign.organiser, asked.headers["location"])["state"] == "succeeded"
+    assert work(still.application.state.workspace) > 0
+    assert campaign.organiser.get(asked.headers["location"]).json()["state"] == "succeeded"
     assert [list(_answers(campaign, client)) for client in clients] == before
     theirs = [client.get(asked.headers["location"]).status_code for client in clients]
     assert theirs == [404, 404, 404, 401]
@@ -57,10 +57,10 @@ def test_a_draft_makes_no_byte_of_difference_to_anybody_else(service: Service, s
     assert [list(_answers(campaign, client)) for client in clients] == before
 
 
-def test_a_run_is_taken_as_if_there_were_no_draft(shared: Service) -> None:
+def test_a_run_is_taken_as_if_there_were_no_draft(still: Service) -> None:
     seen = []
     for has_draft in (False, True):
-        campaign = Campaign(shared, topics=["1", "2"])
+        campaign = Campaign(still, topics=["1", "2"])
         if has_draft:
             campaign.draft()
         answer = campaign.submit(client=campaign.client("participant", "own"))
@@ -68,8 +68,8 @@ def test_a_run_is_taken_as_if_there_were_no_draft(shared: Service) -> None:
     assert seen[0] == seen[1]
 
 
-def test_the_jobs_about_a_draft_are_everybodys_once_it_is_published(service: Service) -> None:
-    campaign = Campaign(service, levels=3)
+def test_the_jobs_about_a_draft_are_everybodys_once_it_is_published(still: Service) -> None:
+    campaign = Campaign(still, levels=3)
     campaign.put_qrels(qrels_text())
     for number in range(3):
         campaign.submit(rotated(number))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from threading import Thread
 from time import monotonic
 from typing import Any
@@ -18,8 +19,7 @@ from gainboard.evaluation.sessions import IDLE, LIFETIME
 from gainboard.evaluation.workspace import Workspace
 from gainboard.work.seen import find_work
 from tests.api.campaign import RUN, refused
-from tests.api.laboratory import Laboratory
-from tests.api.test_chores import work
+from tests.api.laboratory import Laboratory, work
 from tests.conftest import Service, new_settings, serving
 from tests.waiting import until
 
@@ -223,15 +223,16 @@ def test_a_request_that_waits_asks_again_who_sent_it(still: Service, monkeypatch
     assert refused(got[0]) == (401, "not-authenticated")
 
 
-def test_a_download_that_waited_asks_again_who_sent_it(still: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = new_reader(still, monkeypatch, on_pages=False, lives=SOON)
-    assert work(reader.workspace) > 0
-    url = reader.client.get(reader.url).json()["figures"][0]["svg"]
-    thread, got = in_background(lambda: reader.client.get(url))
-    until(lambda: still.application.state.watch.waiting)
-    reader.revoke()
-    assert work(reader.workspace) > 0
-    thread.join()
+def test_a_download_that_waited_asks_again_who_sent_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(new_settings(tmp_path, job_slots=0)) as alone:  # so that no other test's jobs are worked
+        reader = new_reader(alone, monkeypatch, on_pages=False, lives=SOON)
+        assert work(reader.workspace) > 0
+        url = reader.client.get(reader.url).json()["figures"][0]["svg"]
+        thread, got = in_background(lambda: reader.client.get(url))
+        until(lambda: alone.application.state.watch.waiting)
+        reader.revoke()
+        assert work(reader.workspace) > 0
+        thread.join()
     assert refused(got[0]) == (401, "not-authenticated")
 
 

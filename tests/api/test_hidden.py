@@ -58,8 +58,8 @@ def test_other_qrels_or_none_make_no_difference(shared: Service, role: str, topi
     assert seen[1:] == seen[:1] * 3
 
 
-def test_a_participant_sees_its_own_runs_and_no_function_of_the_qrels(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_participant_sees_its_own_runs_and_no_function_of_the_qrels(shared: Service) -> None:
+    campaign = Campaign(shared)
     campaign.put_qrels()
     own, other = campaign.client("participant", "own"), campaign.client("participant", "other")
     run = campaign.submit(client=own).json()
@@ -130,8 +130,8 @@ def test_a_reader_sees_the_collection_alone(shared: Service) -> None:
     assert refused(campaign.get("/runs/tag", reader)) == (404, "not-found")
 
 
-def test_on_release_everybody_with_a_token_sees_all(service: Service) -> None:
-    campaign = Campaign(service)
+def test_on_release_everybody_with_a_token_sees_all(shared: Service) -> None:
+    campaign = Campaign(shared)
     campaign.put_qrels()
     campaign.submit(RUN)
     campaign.release()

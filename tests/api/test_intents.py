@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.api.campaign import Campaign, judged, refused, run_text
+from tests.api.laboratory import work
 from tests.conftest import Service
-from tests.waiting import over
 
 QRELS = """1 1 a 1
 1 1 b 2
@@ -27,9 +27,9 @@ Scores = Mapping[str, Mapping[str, float]]
 
 
 @pytest.fixture
-def campaign(on_both: Service) -> Campaign:
+def campaign(still: Service) -> Campaign:
     """A collection with intents, two topics and two runs."""
-    campaign = Campaign(on_both, intents=True)
+    campaign = Campaign(still, intents=True)
     assert campaign.put_qrels(QRELS).status_code == 201
     assert campaign.submit(RUN).status_code == 201
     assert campaign.submit(OTHER).status_code == 201
@@ -107,8 +107,8 @@ def test_the_board_and_the_pages_of_topics_and_runs_show_such_a_collection(campa
 
 
 @pytest.mark.parametrize("expression", ["alpha-nDCG@5", "Irec@5", "AP(ia=true)"])
-def test_without_intents_the_metrics_are_refused(shared: Service, expression: str) -> None:
-    plain = judged(shared)
+def test_without_intents_the_metrics_are_refused(still: Service, expression: str) -> None:
+    plain = judged(still)
     answer = plain.get("/scores", metric=expression)
     assert refused(answer) == (422, "needs-intents")
     assert "create a collection with intents" in answer.json()["detail"]
@@ -116,16 +116,16 @@ def test_without_intents_the_metrics_are_refused(shared: Service, expression: st
     assert plain.organiser.post("/v1/collections", json=named).json()["errors"][0]["code"] == "needs-intents"
 
 
-def test_the_catalogue_says_which_metrics_need_intents(shared: Service) -> None:
-    items = shared.anonymous.get("/v1/metrics").json()["items"]
+def test_the_catalogue_says_which_metrics_need_intents(still: Service) -> None:
+    items = still.anonymous.get("/v1/metrics").json()["items"]
     needing = {each["name"] for each in items if each["needs_intents"]}
     of_novelty = {"alphaDCG", "alphanDCG", "ERRIA", "nERRIA", "NRBP", "nNRBP"}
     assert {"Irec", "DnDCG", "DQ", "DsharpnDCG", "DsharpQ"} | of_novelty == needing
     assert all(("ia" in [p["name"] for p in each["parameters"]]) != each["needs_intents"] for each in items)
 
 
-def test_orders_of_ties_are_refused_for_them(shared: Service) -> None:
-    campaign = Campaign(shared, intents=True)
+def test_orders_of_ties_are_refused_for_them(still: Service) -> None:
+    campaign = Campaign(still, intents=True)
     campaign.put_qrels(QRELS)
     campaign.submit("1 Q0 a 1 1 tied\n1 Q0 c 2 1 tied\n2 Q0 a 1 1 tied\n")
     assert campaign.get("/scores", metric="AP", ties="range").status_code == 200
@@ -146,8 +146,8 @@ def test_orders_of_ties_are_refused_for_them(shared: Service) -> None:
         ("".join(f"1 {intent} a 1\n" for intent in range(3, 103)), ["bad-intent"]),
     ],
 )
-def test_a_faulty_file_says_what_is_wrong(shared: Service, more: str, codes: Sequence[str]) -> None:
-    answer = Campaign(shared, intents=True).put_qrels(QRELS + more)
+def test_a_faulty_file_says_what_is_wrong(still: Service, more: str, codes: Sequence[str]) -> None:
+    answer = Campaign(still, intents=True).put_qrels(QRELS + more)
     assert refused(answer) == (422, "faulty-file")
     assert sorted(each["code"] for each in answer.json()["errors"]) == sorted(codes)
 
@@ -163,20 +163,20 @@ def test_a_faulty_file_says_what_is_wrong(shared: Service, more: str, codes: Seq
         ),
     ],
 )
-def test_a_fault_without_a_line_names_its_topic(shared: Service, more: str, message: str) -> None:
-    answer = Campaign(shared, intents=True).put_qrels(QRELS + more)
+def test_a_fault_without_a_line_names_its_topic(still: Service, more: str, message: str) -> None:
+    answer = Campaign(still, intents=True).put_qrels(QRELS + more)
     (fault,) = answer.json()["errors"]
     assert (fault["message"], fault["line"], fault["topic"]) == (message, None, "1")
     assert answer.json()["detail"] == message
 
 
-def test_a_faulty_probability_is_not_reported_as_missing_as_well(shared: Service) -> None:
-    answer = Campaign(shared, intents=True).put_qrels(QRELS + "1 1 0.5\n1 2 half\n")
+def test_a_faulty_probability_is_not_reported_as_missing_as_well(still: Service) -> None:
+    answer = Campaign(still, intents=True).put_qrels(QRELS + "1 1 0.5\n1 2 half\n")
     assert [each["line"] for each in answer.json()["errors"]] == [9]
 
 
-def test_qrels_without_intents_are_recognised(shared: Service) -> None:
-    campaign = Campaign(shared, intents=True)
+def test_qrels_without_intents_are_recognised(still: Service) -> None:
+    campaign = Campaign(still, intents=True)
     (fault,) = campaign.put_qrels("1 0 a 1\n1 0 b 0\n").json()["errors"]
     assert fault["message"] == (
         "document 'a' has level 1 for intent 0, which stands for no intent. The second column is 0 in all lines, as in "
@@ -186,8 +186,8 @@ def test_qrels_without_intents_are_recognised(shared: Service) -> None:
     assert fault["message"].endswith("for intent 0, which stands for no intent")
 
 
-def test_rounded_probabilities_are_made_to_add_up_to_one(shared: Service) -> None:
-    campaign = Campaign(shared, intents=True)
+def test_rounded_probabilities_are_made_to_add_up_to_one(still: Service) -> None:
+    campaign = Campaign(still, intents=True)
     answer = campaign.put_qrels(QRELS + "1 1 0.66\n1 2 0.33\n3 1 1\n")
     assert [each["code"] for each in answer.json()["warnings"]] == ["normalised-probabilities", "ignored-probabilities"]
     campaign.submit(RUN)
@@ -203,14 +203,14 @@ def test_intents_are_fixed_once_something_is_stored(campaign: Campaign) -> None:
 
 
 @pytest.mark.outer
-def test_runs_that_are_ordered_anew_are_joined_by_intent_again(shared: Service) -> None:
-    campaign = Campaign(shared, intents=True)
+def test_runs_that_are_ordered_anew_are_joined_by_intent_again(still: Service) -> None:
+    campaign = Campaign(still, intents=True)
     campaign.put_qrels(QRELS)
     by_rank = RUN.replace("1 Q0 d 1 1.0", "1 Q0 d 1 0.01")
     campaign.submit(by_rank)
     assert scored(campaign, "Irec@1")["Irec@1"]["1"] == 1.0  # b is first by score
     answer = campaign.change(order_by="rank")
     assert answer.status_code == 202, answer.text
-    assert over(campaign.organiser, answer.headers["location"])["state"] == "succeeded"
+    assert work(still.application.state.workspace) > 0
     assert scored(campaign, "Irec@1")["Irec@1"]["1"] == 0.0
     assert scored(campaign, "Irec@2", qrels=1)["Irec@2"]["1"] == 1.0

@@ -13,12 +13,9 @@ import pytest
 from gainboard.evaluation.workspace import Workspace
 from gainboard.main import create_app, open_workspace
 from gainboard.store import claims
-from gainboard.store.job_records import Claim
-from gainboard.work.worker import Worker
 from tests.api.campaign import refused
-from tests.api.laboratory import FEW, SHORT, Laboratory, rotated
+from tests.api.laboratory import FEW, SHORT, Laboratory, rotated, work
 from tests.conftest import Service, new_settings, running, serving
-from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
@@ -36,12 +33,11 @@ def job(lab: Laboratory) -> Any:
 
 
 @pytest.fixture
-def still(tmp_path: Path) -> Iterator[tuple[Laboratory, Workspace]]:
-    """A laboratory where nobody works jobs."""
-    settings = new_settings(tmp_path, job_slots=0)
-    workspace, _ = open_workspace(settings)
-    with running(create_app(workspace, settings)) as service:
-        yield Laboratory(service), workspace
+def idle(still: Service) -> Iterator[tuple[Laboratory, Workspace]]:
+    """A laboratory where nobody works jobs, and no other is open."""
+    lab, workspace = Laboratory(still), still.application.state.workspace
+    yield lab, workspace
+    lab.organiser.delete(lab.path).raise_for_status()
 
 
 def _accepting(lab: Laboratory, job: Any, accept: str, **query: str) -> httpx.Response:
@@ -118,8 +114,8 @@ def test_a_figure_that_is_opened_by_itself_loads_nothing(lab: Laboratory, job: A
     assert "base-uri 'none'; frame-ancestors 'none'" in policy
 
 
-def test_a_job_that_is_not_over_has_no_result_yet(still: tuple[Laboratory, Workspace]) -> None:
-    lab = still[0]
+def test_a_job_that_is_not_over_has_no_result_yet(idle: tuple[Laboratory, Workspace]) -> None:
+    lab = idle[0]
     url = lab.ask().headers["location"]
     for path in FORMS:
         answer = lab.organiser.get(f"{url}/{path}")
@@ -128,8 +124,8 @@ def test_a_job_that_is_not_over_has_no_result_yet(still: tuple[Laboratory, Works
         assert "queued" in answer.json()["detail"]
 
 
-def test_a_cancelled_job_has_no_result(still: tuple[Laboratory, Workspace]) -> None:
-    lab = still[0]
+def test_a_cancelled_job_has_no_result(idle: tuple[Laboratory, Workspace]) -> None:
+    lab = idle[0]
     url = lab.ask().headers["location"]
     lab.organiser.delete(url)
     answer = lab.organiser.get(f"{url}/result")
@@ -137,8 +133,8 @@ def test_a_cancelled_job_has_no_result(still: tuple[Laboratory, Workspace]) -> N
     assert "cancelled" in answer.json()["detail"]
 
 
-def test_a_failed_job_says_why_and_is_queued_again(still: tuple[Laboratory, Workspace]) -> None:
-    lab, workspace = still
+def test_a_failed_job_says_why_and_is_queued_again(idle: tuple[Laboratory, Workspace]) -> None:
+    lab, workspace = idle
     asked = lab.ask()
     with workspace.database.writing() as tx:
         claim = claims.claim(tx, "somebody", workspace.now())
@@ -152,50 +148,43 @@ def test_a_failed_job_says_why_and_is_queued_again(still: tuple[Laboratory, Work
 
 
 def test_behind_a_proxy_every_address_begins_with_its_root_path(tmp_path: Path) -> None:
-    settings = new_settings(tmp_path)
-    with running(create_app(open_workspace(settings)[0], settings), root_path="/gain") as service:
+    settings = new_settings(tmp_path, job_slots=0)
+    workspace, _ = open_workspace(settings)
+    with running(create_app(workspace, settings), root_path="/gain") as service:
         lab = Laboratory(service)
-        asked = lab.ask(**SHORT)
-        location = asked.headers["location"]
+        location = lab.ask(**SHORT).headers["location"]
         assert location.startswith("/gain/v1/jobs/")
-        job = over(lab.organiser, location.removeprefix("/gain"))
+        work(workspace)
+        job = lab.organiser.get(location.removeprefix("/gain")).json()
         shown = [job["result_url"], job["tables"][0]["csv"], job["tables"][0]["latex"], job["figures"][0]["svg"]]
         assert all(url.startswith(f"{location}/") for url in shown)
 
 
 def test_results_outlive_the_server_that_worked_them(tmp_path: Path) -> None:
-    settings = new_settings(tmp_path)
+    settings = new_settings(tmp_path, job_slots=0)
     with serving(settings) as service:
         lab = Laboratory(service)
-        url = lab.finished(lab.ask())["result_url"]
+        url = lab.worked(lab.ask())["result_url"]
         before = lab.organiser.get(url).content
     with serving(settings) as service:
         assert service.organiser.get(url).content == before
 
 
-def test_no_request_parses_a_result(still: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch) -> None:
-    lab, workspace = still
+def test_no_request_parses_a_result(idle: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, workspace = idle
     url = lab.ask().headers["location"]
     report = lab.report().headers["location"]
-    worker = Worker(workspace)
-    while (held := _claim(workspace)) is not None:
-        worker.work(held)
+    work(workspace)
     monkeypatch.setattr("gainboard.work.results.from_json", None)
-    for work in (url, report):
-        shown = lab.organiser.get(work).json()
+    for place in (url, report):
+        shown = lab.organiser.get(place).json()
         assert shown["state"] == "succeeded"
-        places = [table[form] for table in shown["tables"] for form in ("csv", "latex")]
-        for place in (f"{work}/result", *places):
-            assert lab.organiser.get(place).status_code == 200
+        tables = [table[form] for table in shown["tables"] for form in ("csv", "latex")]
+        for each in (f"{place}/result", *tables):
+            assert lab.organiser.get(each).status_code == 200
 
 
-def _claim(workspace: Workspace) -> Claim | None:
-    with workspace.database.writing() as tx:
-        return claims.claim(tx, "the tests", workspace.now())
-
-
-def test_the_notes_of_a_table_are_beside_its_caption(sqlite_service: Service) -> None:
-    lab = Laboratory(sqlite_service)
+def test_the_notes_of_a_table_are_beside_its_caption(lab: Laboratory) -> None:
     asked: dict[str, Any] = {"metrics": ["AP"], "resamples": FEW, "correction": "holm"}
     job = lab.finished(lab.ask("bootstrap-sensitivity", **asked))
     note = lab.organiser.get(job["result_url"]).json()["note"]

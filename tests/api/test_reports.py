@@ -54,8 +54,8 @@ def states(lab: Laboratory, report: Any) -> list[str]:
     return [lab.organiser.get(job["url"]).json()["state"] for job in report["jobs"]]
 
 
-def test_an_equal_request_is_the_report_that_is_there_already(service: Service) -> None:
-    lab = Laboratory(service)
+def test_an_equal_request_is_the_report_that_is_there_already(shared: Service) -> None:
+    lab = Laboratory(shared)
     asked = lab.report()
     assert (asked.status_code, asked.headers["retry-after"]) == (202, "1")
     report = finished(lab, asked)
@@ -142,8 +142,8 @@ def test_a_job_that_somebody_asked_for_alone_outlives_the_report(idle: Service) 
     assert other.organiser.get(f"/v1/jobs/{job['id']}").json()["state"] == "queued"
 
 
-def test_a_cancelled_report_begins_again_by_the_same_request(service: Service) -> None:
-    lab = Laboratory(service)
+def test_a_cancelled_report_begins_again_by_the_same_request(shared: Service) -> None:
+    lab = Laboratory(shared)
     asked = lab.report(DRAWN, resamples=2000)
     lab.organiser.delete(asked.headers["location"])
     again = lab.report(DRAWN, resamples=2000)

@@ -11,13 +11,21 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.metadata import metadata
 from gainboard.store.tables import tokens
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, prepared
 from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service
+from tests.conftest import ADMIN, Service, serving
+
+
+@pytest.fixture
+def service(migrated_url: str) -> Iterator[Service]:
+    """Gainboard on each kind of database, where nobody works the jobs that are asked for."""
+    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
+        yield service
 
 
 @pytest.fixture

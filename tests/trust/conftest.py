@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.api.conftest import campaign, on_both, shared
+from tests.api.conftest import campaign, on_both, shared, still
 
-__all__ = ["campaign", "on_both", "shared"]
+__all__ = ["campaign", "on_both", "shared", "still"]
