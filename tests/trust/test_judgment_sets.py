@@ -87,18 +87,12 @@ def asked(lab: Laboratory, client: httpx.Client, name: str) -> dict[str, Any]:
     return {what: seen(answer, {name: "NAME"}) for what, answer in found.items()}
 
 
-@pytest.fixture(scope="module")
-def service(shared: Service) -> Service:
-    """A server of all tests."""
-    return shared
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("state", ["hidden", "released"])
 def test_while_judgments_are_hidden_a_set_looks_like_one_that_is_not_there(
-    on_both: Service, policy: dict[str, Any], state: str
+    still: Service, policy: dict[str, Any], state: str
 ) -> None:
-    lab = Laboratory(on_both)
+    lab = Laboratory(still)
     lab.change(policy=policy)
     assert lab.put_qrels(qrels_text(1), judgments=THERE).status_code == 201
     lab.organiser.patch(f"{lab.path}/judgments/{THERE}", json={"state": state}).raise_for_status()
@@ -110,12 +104,12 @@ def test_while_judgments_are_hidden_a_set_looks_like_one_that_is_not_there(
     assert with_sets == []
 
 
-def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(on_both: Service) -> None:
-    lab = Laboratory(on_both)
+def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(still: Service) -> None:
+    lab = Laboratory(still)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     jobs = [
-        lab.finished(lab.ask("judge-agreement", metrics=["AP"], sets=[THERE], resamples=10)),
-        lab.finished(lab.ask("stability", metrics=["AP"], trials=5, judgments=THERE)),
+        lab.worked(lab.ask("judge-agreement", metrics=["AP"], sets=[THERE], resamples=10)),
+        lab.worked(lab.ask("stability", metrics=["AP"], trials=5, judgments=THERE)),
     ]
     client = lab.client("participant", "team-0")
     for released in (False, True):
@@ -128,8 +122,8 @@ def test_jobs_over_a_set_are_not_there_and_tell_nothing_of_themselves(on_both: S
     assert jobs[0]["id"] not in client.get("/v1/jobs", params={"collection": lab.name}).text
 
 
-def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(on_both: Service) -> None:
-    lab = Laboratory(on_both)
+def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(still: Service) -> None:
+    lab = Laboratory(still)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     lab.release(public=True)
     reader = lab.client("reader")
@@ -138,17 +132,17 @@ def test_an_answer_that_is_kept_in_memory_is_not_for_everybody(on_both: Service)
         address = f"{lab.path}{path}{joint}judgments={THERE}"
         first = lab.organiser.get(address)
         assert first.status_code == 200, first.text
-        for client in (reader, on_both.anonymous):
+        for client in (reader, still.anonymous):
             assert refused(client.get(address)) == (404, "not-found"), path
             again = client.get(address, headers={"If-None-Match": first.headers["etag"]})
             assert again.status_code == 404
 
 
-def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(on_both: Service) -> None:
-    lab = Laboratory(on_both)
+def test_pages_of_the_dashboard_show_a_set_to_whom_the_api_does(still: Service) -> None:
+    lab = Laboratory(still)
     lab.put_qrels(qrels_text(1), judgments=THERE)
     token = lab.organiser.post(f"{lab.path}/tokens", json={"role": "participant", "team": "team-0"}).json()["token"]
-    person = Person(on_both)
+    person = Person(still)
     person.sign_in(token)
 
     def pages(name: str) -> dict[str, int]:

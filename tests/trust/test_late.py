@@ -38,8 +38,8 @@ def marks(campaign: Campaign, client: httpx.Client | None = None, **query: Any) 
 
 
 @pytest.mark.parametrize("late", [None, "closed"])
-def test_the_ideal_order_of_released_qrels_is_refused(service: Service, late: str | None) -> None:
-    campaign, own = hidden(service, **({"late": late} if late else {}))
+def test_the_ideal_order_of_released_qrels_is_refused(shared: Service, late: str | None) -> None:
+    campaign, own = hidden(shared, **({"late": late} if late else {}))
     campaign.release()
     assert campaign.get("/qrels/1", own).status_code == 200
     answer = campaign.submit(IDEAL, own)
@@ -52,8 +52,8 @@ def test_the_ideal_order_of_released_qrels_is_refused(service: Service, late: st
     assert marks(campaign, own) == [{"early": False, "ideal": True}] * 4
 
 
-def test_marked_runs_are_shown_as_late_and_left_out_on_request(service: Service) -> None:
-    campaign, own = hidden(service, late="marked")
+def test_marked_runs_are_shown_as_late_and_left_out_on_request(shared: Service) -> None:
+    campaign, own = hidden(shared, late="marked")
     campaign.release()
     sent = campaign.submit(IDEAL, own)
     assert (sent.status_code, sent.json()["late"]) == (201, True)
@@ -87,8 +87,8 @@ def test_a_collection_that_was_never_hidden_has_no_late_runs(shared: Service) ->
 
 
 @pytest.mark.parametrize("late", ["closed", "marked", "open"])
-def test_teams_withdraw_nothing_after_the_release_and_organisers_may(service: Service, late: str) -> None:
-    campaign, own = hidden(service, late=late)
+def test_teams_withdraw_nothing_after_the_release_and_organisers_may(shared: Service, late: str) -> None:
+    campaign, own = hidden(shared, late=late)
     campaign.release()
     answer = own.delete(f"{campaign.path}/runs/early")
     assert refused(answer) == (403, "withdrawal-after-release")

@@ -61,19 +61,15 @@ def _client(campaign: Campaign, role: str) -> httpx.Client:
 @pytest.mark.parametrize(
     ("role", "policy"), [("participant", HIDING[0]), ("participant", HIDING[1]), ("reader", HIDING[2])]
 )
-def test_with_other_qrels_every_route_answers_the_same_bytes(
-    shared: Service, role: str, policy: dict[str, str]
-) -> None:
-    campaign = Laboratory(shared)
+def test_with_other_qrels_every_route_answers_the_same_bytes(still: Service, role: str, policy: dict[str, str]) -> None:
+    campaign = Laboratory(still)
     campaign.change(policy=policy)
     campaign.submit(RUN, team="team-0", name="mine")
-    fill, client = _fill(campaign, campaign.finished(campaign.ask())["id"]), _client(campaign, role)
+    fill, client = _fill(campaign, campaign.worked(campaign.ask())["id"]), _client(campaign, role)
     before = _told(client, fill)
     assert sum(" again" in key for key in before) > 5
-    for text, is_draft in ((qrels_text(1), True), (ELSEWHERE, False)):
-        assert campaign.put_qrels(text, draft=is_draft).status_code == 201
-        after = _told(client, fill)
-        assert [key for key in before if after[key] != before[key]] == []
+    assert campaign.put_qrels(qrels_text(1), draft=True).status_code == 201
+    assert campaign.put_qrels(ELSEWHERE).status_code == 201
     # Other judgment sets are not there either, released or not.
     assert campaign.put_qrels(qrels_text(2), judgments="second").status_code == 201
     assert campaign.put_qrels(qrels_text(3), judgments="third", draft=True).status_code == 201
@@ -98,10 +94,10 @@ def _normal(found: dict[str, Any], campaign: Campaign, fill: dict[str, str]) -> 
     }
 
 
-def test_under_means_and_presets_nothing_but_the_scores_differs(shared: Service) -> None:
+def test_under_means_and_presets_nothing_but_the_scores_differs(still: Service) -> None:
     seen_by_team = []
     for shift in (0, 2):
-        campaign = Campaign(shared, levels=3, topics=TOPICS, policy={"presets": ["P@1", "Recall(rel=3)@2"]})
+        campaign = Campaign(still, levels=3, topics=TOPICS, policy={"presets": ["P@1", "Recall(rel=3)@2"]})
         # The first documents of the team's run are judged the same, and what it lacks is not.
         first = "".join(f"{topic} 0 e{n} {n}\n" for topic in TOPICS for n in (1, 2, 3))
         campaign.put_qrels(first + qrels_text(shift, highest=2))

@@ -87,10 +87,10 @@ def test_no_policy_opens_the_judgments_themselves(shared: Service) -> None:
             assert {run["unjudged_share"] for run in campaign.get("/runs", client).json()["items"]} <= {None}
 
 
-def test_jobs_are_there_only_where_nothing_is_bounded(shared: Service) -> None:
-    campaign, sent = Laboratory(shared), {"kind": "stability", "params": SHORT}
+def test_jobs_are_there_only_where_nothing_is_bounded(still: Service) -> None:
+    campaign, sent = Laboratory(still), {"kind": "stability", "params": SHORT}
     clients = [campaign.client("participant", "team-0"), campaign.client("reader")]
-    job = campaign.finished(campaign.ask())["id"]
+    job = campaign.worked(campaign.ask())["id"]
     paths = ("", "?wait=1", "/events", "/result", "/tables/curves.csv", "/tables/curves.tex", "/figures/curves.svg")
     for _, expected in _under_every_policy(campaign):
         is_open = expected == [ALL] * 4

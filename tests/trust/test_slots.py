@@ -69,7 +69,7 @@ def _limited(service: Service) -> tuple[Campaign, str]:
     return campaign, campaign.client("participant", "own").headers["authorization"].removeprefix("Bearer ")
 
 
-@pytest.mark.parametrize("end", [Server.kill, Server.terminate])
+@pytest.mark.parametrize("end", [Server.kill, pytest.param(Server.terminate, marks=pytest.mark.proof)])
 def test_another_server_counts_an_upload_until_its_server_ends(
     migrated_url: str, end: Callable[[Server], object]
 ) -> None:
@@ -84,6 +84,7 @@ def test_another_server_counts_an_upload_until_its_server_ends(
         assert campaign.submit(WORSE, own).status_code == 201
 
 
+@pytest.mark.proof
 def test_a_server_that_starts_frees_the_slots_of_one_that_was_killed(migrated_url: str, tmp_path: Path) -> None:
     with served(migrated_url) as (process, first):
         campaign, token = _limited(first)

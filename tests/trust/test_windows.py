@@ -72,8 +72,8 @@ def test_inside_the_window_runs_are_taken(shared: Service) -> None:
     assert refused(campaign.submit(WORSE, own)) == CLOSED
 
 
-def test_a_file_has_arrived_when_all_of_it_has(service: Service) -> None:
-    campaign, own = _campaign(service, quotas={"concurrent": 1})
+def test_a_file_has_arrived_when_all_of_it_has(shared: Service) -> None:
+    campaign, own = _campaign(shared, quotas={"concurrent": 1})
 
     def slowly() -> Iterator[bytes]:
         yield RUN.encode()[:10]
@@ -163,8 +163,8 @@ class Slow:
         return self.answers[0]
 
 
-def test_uploads_at_once_are_bounded_and_end_however_they_go(service: Service) -> None:
-    campaign, own = _campaign(service, quotas={"concurrent": 1})
+def test_uploads_at_once_are_bounded_and_end_however_they_go(on_both: Service) -> None:
+    campaign, own = _campaign(on_both, quotas={"concurrent": 1})
     for text, status in ((RUN, 201), ("nonsense that is no run\n", 422)):
         slow = Slow(campaign, own, text)
         answer = campaign.submit(WORSE, own)
