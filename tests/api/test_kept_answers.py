@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -22,7 +23,7 @@ from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.standing import Checked, Standing, Standings
 from tests.api.campaign import OTHER_QRELS, WORSE, Campaign, judged, refused
-from tests.conftest import ADMIN, Service, running
+from tests.conftest import ADMIN, Service, new_settings, running
 
 pytestmark = pytest.mark.outer
 
@@ -70,18 +71,31 @@ class Servers:
 
 
 @pytest.fixture
-def servers(migrated_url: str) -> Iterator[Servers]:
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    """On SQLite."""
+    with two_over(new_settings(tmp_path)) as found:
+        yield found
+
+
+@pytest.fixture
+def on_each(migrated_url: str) -> Iterator[Servers]:
     """On each kind of database."""
-    settings = Settings.read({}, database_url=migrated_url, admin_token=ADMIN)
+    with two_over(Settings.read({}, database_url=migrated_url, admin_token=ADMIN)) as found:
+        yield found
+
+
+@contextmanager
+def two_over(settings: Settings) -> Iterator[Servers]:
+    """Two servers with these settings."""
     with ExitStack() as stack:
         workspaces = [open_workspace(settings)[0] for _ in range(2)]
         one, other = (stack.enter_context(running(create_app(each, settings))) for each in workspaces)
         yield Servers(one, other, workspaces[0])
 
 
-def test_what_was_asked_takes_room_as_well_as_the_answer(migrated_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_asked_takes_room_as_well_as_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gainboard.api.kept.MOST_BYTES", 50_000)
-    settings = Settings.read({}, database_url=migrated_url, admin_token=ADMIN)
+    settings = new_settings(tmp_path)
     workspace, _ = open_workspace(settings)
     with running(create_app(workspace, settings)) as one:
         servers = Servers(one, one, workspace)
@@ -116,10 +130,10 @@ CHANGES: dict[str, Callable[[Campaign], httpx.Response]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_another_server_changes_is_seen_at_once(servers: Servers, change: str) -> None:
-    here = servers.released()
+def test_what_another_server_changes_is_seen_at_once(on_each: Servers, change: str) -> None:
+    here = on_each.released()
     there = copy(here)
-    there.service, there.organiser = servers.other, servers.other.organiser
+    there.service, there.organiser = on_each.other, on_each.other.organiser
     before = [here.organiser.get(here.path + path).content for path in PATHS]
     assert CHANGES[change](there).is_success
     after = [here.organiser.get(here.path + path) for path in PATHS]
@@ -153,19 +167,19 @@ def test_what_is_hidden_again_or_closed_is_given_to_nobody_from_memory(servers: 
         assert refused(reader.get(campaign.path + path)) == (403, "judgments-hidden")
 
 
-def test_a_token_that_ended_is_refused_what_others_have_in_memory(servers: Servers) -> None:
-    campaign = servers.released()
+def test_a_token_that_ended_is_refused_what_others_have_in_memory(on_each: Servers) -> None:
+    campaign = on_each.released()
     campaign.change(public=False)
     made = campaign.organiser.post(f"{campaign.path}/tokens", json={"role": "reader"}).json()
-    reader = servers.one.client(made["token"])
+    reader = on_each.one.client(made["token"])
     for path in PATHS:
         ask = partial(reader.get, campaign.path + path)
         ask()
-        assert servers.remembers(ask)
-    assert servers.other.organiser.delete(f"{campaign.path}/tokens/{made['id']}").status_code == 204
+        assert on_each.remembers(ask)
+    assert on_each.other.organiser.delete(f"{campaign.path}/tokens/{made['id']}").status_code == 204
     for path in PATHS:
         assert refused(reader.get(campaign.path + path)) == (401, "not-authenticated")
-        assert servers.remembers(partial(campaign.organiser.get, campaign.path + path))
+        assert on_each.remembers(partial(campaign.organiser.get, campaign.path + path))
 
 
 def test_all_who_see_every_score_share_an_answer(servers: Servers) -> None:

@@ -30,9 +30,9 @@ def unranked(tag: str) -> str:
     return f"1 Q0 good 1 0.9 {tag}\n1 Q0 bad 1 0.8 {tag}\n"
 
 
-def near_campaign(on_both: Service, **settings: Any) -> Campaign:
+def near_campaign(service: Service, **settings: Any) -> Campaign:
     """A campaign with qrels and the run `near`."""
-    campaign = Campaign(on_both, **settings)
+    campaign = Campaign(service, **settings)
     assert campaign.put_qrels().status_code == 201
     assert campaign.submit(near("near")).status_code == 201
     return campaign
@@ -96,16 +96,16 @@ def test_its_impact_is_that_of_any_other_version(shared: Service) -> None:
     assert [(run["mean_before"], run["mean_after"]) for run in metric["runs"]] == [(1.0, 0.5)]
 
 
-def test_a_version_keeps_its_order_for_runs_that_come_later_too(on_both: Service) -> None:
-    campaign = near_campaign(on_both)
+def test_a_version_keeps_its_order_for_runs_that_come_later_too(shared: Service) -> None:
+    campaign = near_campaign(shared)
     done(campaign, ask(campaign))
     assert campaign.submit(near("late")).status_code == 201
     assert ranks(campaign, "late") == SINGLE
     assert ranks(campaign, "late", qrels=1) == DOUBLE
 
 
-def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwhile(on_both: Service) -> None:
-    campaign = near_campaign(on_both)
+def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwhile(shared: Service) -> None:
+    campaign = near_campaign(shared)
     answer = campaign.change(order_by="rank")
     assert (answer.status_code, answer.json()["order_by"]) == (202, "score")
     assert done(campaign, answer)["order_by"] == "rank"
@@ -114,8 +114,8 @@ def test_a_change_of_the_setting_leads_to_the_job_and_shows_the_old_order_meanwh
     assert campaign.change(order_by="rank").status_code == 200
 
 
-def test_until_a_version_is_published_the_order_changes_at_once(on_both: Service) -> None:
-    campaign = Campaign(on_both)
+def test_until_a_version_is_published_the_order_changes_at_once(shared: Service) -> None:
+    campaign = Campaign(shared)
     assert campaign.submit(near("near")).status_code == 201
     assert campaign.change(order_by="rank").json()["order_by"] == "rank"
     campaign.draft(QRELS)
@@ -151,8 +151,8 @@ def test_a_run_that_cannot_be_read_so_fails_the_job_and_nothing_is_lost(on_both:
     assert ranks(campaign) == RANK
 
 
-def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(on_both: Service) -> None:
-    campaign = Campaign(on_both)
+def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(shared: Service) -> None:
+    campaign = Campaign(shared)
     assert campaign.submit(unranked("twice")).status_code == 201
     answer = campaign.change(order_by="rank")
     assert refused(answer) == (409, "conflict")
@@ -160,8 +160,8 @@ def test_a_run_that_cannot_be_read_so_is_named_before_there_are_qrels(on_both: S
     assert campaign.get("").json()["order_by"] == "score"
 
 
-def test_a_later_run_without_the_order_of_an_older_version_is_named(on_both: Service) -> None:
-    campaign = near_campaign(on_both, order_by="rank")
+def test_a_later_run_without_the_order_of_an_older_version_is_named(shared: Service) -> None:
+    campaign = near_campaign(shared, order_by="rank")
     done(campaign, ask(campaign, "score"))
     assert campaign.submit(unranked("twice")).status_code == 201
     for answer in (campaign.get("/scores", metric="RR", qrels=1), campaign.publish(1)):
@@ -171,8 +171,8 @@ def test_a_later_run_without_the_order_of_an_older_version_is_named(on_both: Ser
     assert ranks(campaign, "twice") == [1.0, 0.0]
 
 
-def test_a_collection_without_runs_changes_its_order_too(on_both: Service) -> None:
-    campaign = Campaign(on_both)
+def test_a_collection_without_runs_changes_its_order_too(shared: Service) -> None:
+    campaign = Campaign(shared)
     campaign.put_qrels()
     assert done(campaign, ask(campaign))["reordered"] == []
     assert campaign.get("").json()["order_by"] == "score32"
@@ -204,8 +204,8 @@ def test_the_order_goes_there_and_back(shared: Service) -> None:
     assert [order for _, order in versions(campaign).values()] == ["score", "score32", "score", "score32"]
 
 
-def test_publishing_an_older_version_brings_its_order_back(on_both: Service) -> None:
-    campaign = near_campaign(on_both)
+def test_publishing_an_older_version_brings_its_order_back(shared: Service) -> None:
+    campaign = near_campaign(shared)
     first = ask(campaign)
     done(campaign, first)
     assert campaign.publish(1).json()["order_by"] == "score"
