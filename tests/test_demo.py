@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,13 @@ import pytest
 from numpy.typing import NDArray
 
 from gainboard import demo
-from gainboard.cli import main
 from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.main import create_app, open_workspace
+from gainboard.main import open_workspace
+from gainboard.settings import Settings
 from gainboard.statistics.correlation import kendall_matrix
-from tests.conftest import ADMIN, Service, new_settings, running
+from tests import test_readme as readme
+from tests.cli.shells import Done, Shell, served
+from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.outside import ROOT
 from tests.waiting import over
 
@@ -33,14 +36,46 @@ BASES = [f"nDCG(base={base})" for base in ("2", "5", "10", "50", "100")]
 GAINS = [f"nDCG(gains={gains})@10" for gains in ("1:1:1", "3:2:1", "10:5:1")]
 
 
+@dataclass
+class Demo:
+    """What came of the README's command, which was stopped, and of what the README asks meanwhile."""
+
+    data: Path
+    done: Done
+    url: str
+    answered: str
+
+
+@pytest.fixture(scope="session")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The demo's campaigns, as the command loads them."""
+    folder = tmp_path_factory.mktemp("demo")
+    line = f"gainboard {readme.command('demo')[3]} --data {folder / 'data'}"
+    request = readme.block("requests", "demo").split("\n", 1)[0].removeprefix("$ ")
+    done, (url, answered) = served(Shell(folder), line, lambda url: (url, readme.shell(request, url, folder)))
+    (token,) = re.findall(r"gainboard_\S+", done.out)
+    workspace, _ = open_workspace(Settings.read({}, data=folder / "data"))
+    assert authenticate(workspace, Sender.of(token)).role == "organiser"
+    workspace.database.close()
+    return Demo(folder / "data", done, url, answered)
+
+
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(loaded: Demo) -> Iterator[Service]:
     """A server with the demo's campaigns."""
-    settings = new_settings(tmp_path_factory.mktemp("data"))
-    workspace, _ = open_workspace(settings)
-    list(demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))))
-    with running(create_app(workspace, settings)) as service:
+    with serving(new_settings(loaded.data)) as service:
         yield service
+
+
+@readme.needs_curl
+def test_the_demo_says_where_it_is_and_answers_as_the_readme_shows(loaded: Demo, service: Service) -> None:
+    printed = readme.block("requests", "demo").split("\n", 1)[1]
+    assert readme.nearly(json.loads(loaded.answered)) == readme.nearly(json.loads(printed))
+    assert f" at {loaded.url} (API: {loaded.url}/docs)" in loaded.done.out
+    assert "loaded in " in loaded.done.err
+    for name in ("board", "job"):
+        script, printed = readme.session(readme.block("requests", name))
+        assert readme.shell(script.replace("TOKEN", ADMIN), service.url, loaded.data.parent) == printed
 
 
 def means(service: Service, metrics: list[str], collection: str = "demo") -> NDArray[np.float64]:
@@ -165,13 +200,10 @@ def as_printed(value: str, cell: str) -> str:
 
 
 @pytest.mark.parametrize("line", [*COMMANDS, *re.findall(r"^\$ (gainboard .*)$", QUALITY, re.MULTILINE)])
-def test_the_commands_of_the_page_on_quality_work(
-    service: Service, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("GAINBOARD_SERVER", service.url)
-    monkeypatch.setenv("GAINBOARD_TOKEN", ADMIN)
-    assert main(shlex.split(line)[1:]) == 0
-    said = capsys.readouterr().out
+def test_the_commands_of_the_page_on_quality_work(loaded: Demo, service: Service, line: str, tmp_path: Path) -> None:
+    done = Shell(tmp_path, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN).run(line)
+    assert done.code == 0, done.err
+    said = done.out
     assert said
     if line.startswith("gainboard design"):
         assert f"$ {line}\n{said}```" in QUALITY

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import gainboard
@@ -99,7 +100,7 @@ def imported_rooms(path: Path) -> set[str]:
 
 def _members(path: Path) -> set[str]:
     """Everything of ours that a file imports, by its full name: modules, and what is in them."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in _imports(path) if isinstance(node, ast.ImportFrom)]
     return {
         f"{node.module}.{alias.name}"
         for node in nodes
@@ -108,10 +109,15 @@ def _members(path: Path) -> set[str]:
     }
 
 
+@cache
+def _imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def _names(path: Path) -> set[str]:
     """Every module of ours that a file imports, by its full name."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in _imports(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             is_package = node.module == PACKAGE
             names = [f"{PACKAGE}.{alias.name}" for alias in node.names] if is_package else [node.module]

@@ -36,17 +36,19 @@ def project(tmp_path: Path) -> Path:
     return package.parent
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import runpy, sys; sys.argv = ['gainboard', '--version']; runpy.run_module('gainboard', run_name='__main__')",
-        "from gainboard.client import Gainboard; Gainboard('http://127.0.0.1:9', 'token').close()",
-        "from gainboard.main import create_app_from_environment",
-    ],
-)
-def test_a_project_with_an_app_of_its_own_can_use_the_command_and_the_client(code: str, project: Path) -> None:
+USES = """
+import runpy, sys
+from gainboard.main import create_app_from_environment
+from gainboard.client import Gainboard
+Gainboard("http://127.0.0.1:9", "token").close()
+sys.argv = ["gainboard", "--version"]
+runpy.run_module("gainboard", run_name="__main__")
+"""
+
+
+def test_a_project_with_an_app_of_its_own_can_use_the_command_and_the_client(project: Path) -> None:
     environment = outside(PYTHONPATH=os.pathsep.join((str(project), str(SOURCE))))
-    done = subprocess.run([sys.executable, "-c", code], cwd=project, env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", USES], cwd=project, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -18,7 +18,12 @@ from tests.conftest import ADMIN
 from tests.outside import ROOT, outside
 from tests.waiting import until
 
-pytestmark = [pytest.mark.outer, pytest.mark.timeout(1200)]  # everything is compiled once, with low priority
+# Everything is compiled once, with low priority. `tests/test_fast.py` has what is done without compiled code.
+pytestmark = [
+    pytest.mark.outer,
+    pytest.mark.proof,
+    pytest.mark.timeout(1200),
+]
 LARGE = RUN + "".join(f"3 Q0 document-{rank:09} {rank} {-rank} tag\n" for rank in range(1, 400_000))
 GIVEN_UP = "compiled code cannot be loaded, so plain code is used for"
 

@@ -96,19 +96,6 @@ def shell(script: str, url: str, folder: Path) -> str:
     return done.stdout
 
 
-@needs_curl
-def test_the_demo_answers_as_the_readme_shows(tmp_path: Path) -> None:
-    request, printed = block("requests", "demo").split("\n", 1)
-    with running(command("demo"), tmp_path) as url:
-        answered = shell(request.removeprefix("$ "), url, tmp_path)
-        assert nearly(json.loads(answered)) == nearly(json.loads(printed))
-        token = re.search(r"gainboard_\S+", (tmp_path / PRINTED_BY_IT).read_text())
-        assert token is not None
-        for name in ("board", "job"):
-            script, printed = session(block("requests", name))
-            assert shell(script.replace("TOKEN", token[0]), url, tmp_path) == printed
-
-
 def session(block: str) -> tuple[str, str]:
     """The commands of a console, and what they print."""
     lines = block.splitlines(keepends=True)

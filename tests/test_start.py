@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import socket
 import sqlite3
@@ -21,9 +22,11 @@ from gainboard.cli.progress import interruptible
 from gainboard.errors import Conflict
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
+from tests.cli.shells import Done, Shell, interrupted, served
 from tests.cli.terminals import in_terminal
 from tests.conftest import ADMIN, Service, serving
-from tests.outside import outside
+from tests.outside import ROOT
+from tests.waiting import until
 
 pytestmark = pytest.mark.outer
 
@@ -93,17 +96,17 @@ def test_a_database_of_a_later_version_is_refused_with_what_to_do(tmp_path: Path
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
         connection.commit()
     done = gainboard("migrate", "--data", str(tmp_path))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "revision 9999" in done.stderr
-    assert "Install that version" in done.stderr
+    assert (done.code, done.out) == (1, "")
+    assert "revision 9999" in done.err
+    assert "Install that version" in done.err
 
 
 def test_a_setting_out_of_range_ends_the_start_with_its_name() -> None:
     done = gainboard("serve", GAINBOARD_ADMIN_TOKEN="short")
-    assert done.returncode == 1
-    assert "GAINBOARD_ADMIN_TOKEN" in done.stderr
-    assert "at least 20 characters" in done.stderr
-    assert "short" not in done.stderr
+    assert done.code == 1
+    assert "GAINBOARD_ADMIN_TOKEN" in done.err
+    assert "at least 20 characters" in done.err
+    assert "short" not in done.err
 
 
 @pytest.mark.parametrize(
@@ -117,25 +120,25 @@ def test_a_setting_out_of_range_ends_the_start_with_its_name() -> None:
 )
 def test_an_address_that_is_no_database_of_ours_is_refused_in_a_sentence(url: str, said: str) -> None:
     done = gainboard("migrate", GAINBOARD_DATABASE_URL=url)
-    assert done.returncode == 1
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "secret" not in done.stderr
+    assert done.code == 1
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert "secret" not in done.err
 
 
 def test_a_file_that_is_no_database_and_a_folder_that_is_none_are_refused_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "gainboard.db").write_text("this is a diary and no database at all, as one can see")
-    assert "file is not a database" in gainboard("migrate", "--data", str(tmp_path)).stderr
-    assert "it is a file" in gainboard("serve", "--port", "0", "--data", str(tmp_path / "gainboard.db")).stderr
+    assert "file is not a database" in gainboard("migrate", "--data", str(tmp_path)).err
+    assert "it is a file" in gainboard("serve", "--port", "0", "--data", str(tmp_path / "gainboard.db")).err
 
 
 def test_a_port_that_is_taken_is_named_before_anything_is_made(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         done = gainboard("serve", "--data", str(tmp_path / "data"), "--port", port, GAINBOARD_MAX_LINEZ="3")
-    assert done.returncode == 1
-    assert f"Port {port} is taken" in done.stderr
-    assert "GAINBOARD_MAX_LINEZ is not a setting" in done.stderr
+    assert done.code == 1
+    assert f"Port {port} is taken" in done.err
+    assert "GAINBOARD_MAX_LINEZ is not a setting" in done.err
     assert not (tmp_path / "data").exists()
 
 
@@ -149,29 +152,27 @@ def test_a_start_prints_its_address_first_and_then_text_on_a_terminal(tmp_path: 
 
 
 def test_a_start_off_a_terminal_logs_json_lines(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gainboard", "serve", "--data", str(tmp_path / "data"), "--port", "0"]
-    world = outside(GAINBOARD_ADMIN_TOKEN=ADMIN)
-    with subprocess.Popen(command, env=world, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        url = server.stdout.readline().split()[3]
-        assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
-        server.terminate()
-        _, log = server.communicate(timeout=60)
-    lines = [json.loads(line) for line in log.splitlines()]
-    assert [line["path"] for line in lines if line["message"] == "request"] == ["/healthz"]
+    shell = Shell(tmp_path, GAINBOARD_ADMIN_TOKEN=ADMIN)
+    done, (url, _) = served(shell, "gainboard serve", lambda url: (url, httpx.get(f"{url}/healthz", timeout=60)))
+    assert done.out.startswith(f"Gainboard serves at {url} (")
+    lines = [json.loads(line) for line in done.err.splitlines()]
+    assert [line["path"] for line in lines if line["message"] == "request"][-1] == "/healthz"
 
 
-def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gainboard", "demo", "--port", "0"]
-    with subprocess.Popen(command, env=outside(TMPDIR=str(tmp_path)), stderr=subprocess.PIPE) as demo:
-        assert demo.stderr is not None
-        assert b"takes some seconds" in demo.stderr.readline()
-        assert [path.name for path in tmp_path.iterdir()]
-        demo.terminate()
-        try:
-            demo.communicate(timeout=60)
-        finally:
-            demo.kill()
+def test_a_demo_that_is_terminated_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def loads() -> bool:
+        for file in tmp_path.glob("*/gainboard.db"):
+            with (
+                suppress(sqlite3.OperationalError),
+                closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as db,
+            ):
+                return db.execute("SELECT 1 FROM runs").fetchone() is not None
+        return False
+
+    done, _ = interrupted(Shell(tmp_path), "gainboard demo --port 0", lambda: until(loads), signal.SIGTERM)
+    assert "takes some seconds" in done.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -187,41 +188,31 @@ def test_a_signal_whose_exception_is_swallowed_is_remembered() -> None:
 def test_the_demo_refuses_a_folder_with_something_in_it(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("not to be touched")
     done = gainboard("demo", "--data", str(tmp_path))
-    assert done.returncode == 1
-    assert "is not empty" in done.stderr
+    assert done.code == 1
+    assert "is not empty" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_the_demo_refuses_a_file_in_the_place_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("not to be touched")
     done = gainboard("demo", "--data", str(tmp_path / "thesis.txt"))
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert (done.code, done.err.count("\n")) == (1, 1)
     assert (tmp_path / "thesis.txt").read_text() == "not to be touched"
 
 
-def test_the_demo_shows_an_address_that_can_be_opened(tmp_path: Path) -> None:
+def test_an_address_is_shown_as_it_can_be_opened(tmp_path: Path) -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("this machine has no IPv6")
-    command = [sys.executable, "-m", "gainboard", "demo", "--host", "::1", "--port", "0", "--data", str(tmp_path)]
-    with subprocess.Popen(command, env=outside(), stdout=subprocess.PIPE, text=True) as demo:
-        assert demo.stdout is not None
-        line = next(line for line in demo.stdout if "serves" in line)
-        demo.terminate()
-    assert re.search(r" at http://\[::1\]:[0-9]+ \(API: ", line)
+    done, url = served(Shell(tmp_path), "gainboard serve --host ::1", lambda url: url, "::1")
+    assert re.search(r" at http://\[::1\]:[0-9]+ \(", done.out)
+    assert url in done.out
 
 
-def gainboard(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command that ends by itself."""
-    return subprocess.run(
-        [sys.executable, "-m", "gainboard", *arguments],
-        env=outside(**environment),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def gainboard(*arguments: str, **environment: str) -> Done:
+    """What comes of a command that ends by itself."""
+    return Shell(ROOT, **environment).run(shlex.join(["gainboard", *arguments]))
 
 
 def test_scripts_of_allowed_origins_may_read_the_headers_that_the_interface_uses(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from urllib.parse import parse_qs
 import pytest
 
 from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
-from tests.cli.test_examples import shell
+from tests.cli.shells import shell
 from tests.conftest import ADMIN, Service
-from tests.test_demo import service  # noqa: F401 (a fixture)
+from tests.test_demo import loaded, service  # noqa: F401 (fixtures)
 from tests.test_docs import DOCS, rows
 from tests.waiting import over
 

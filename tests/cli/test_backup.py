@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,8 @@ from gainboard import cli
 from gainboard.main import open_workspace
 from gainboard.settings import Settings
 from gainboard.store.database import Database
-from tests.conftest import ADMIN, serving
+from tests.cli.shells import unchanged
+from tests.conftest import ADMIN, new_settings, serving
 from tests.operations.test_backup_refusals import change
 
 
@@ -20,20 +19,9 @@ from tests.operations.test_backup_refusals import change
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of an instance that was started once."""
     monkeypatch.delenv("GAINBOARD_DATABASE_URL", raising=False)
-    workspace, _ = open_workspace(Settings.read({}, data=tmp_path / "data", admin_token=ADMIN))
+    workspace, _ = open_workspace(new_settings(tmp_path / "data"))
     workspace.database.close()
     return tmp_path / "data"
-
-
-@pytest.fixture
-def own_log() -> Iterator[None]:
-    """A server sends the log to its standard error, which ends with the test; others then have theirs again."""
-    loggers = [logging.getLogger(name) for name in (None, "gainboard", "uvicorn", "uvicorn.error", "uvicorn.access")]
-    before = [(each.handlers[:], each.level, each.propagate) for each in loggers]
-    yield
-    for each, (handlers, level, propagate) in zip(loggers, before, strict=True):
-        each.handlers[:], each.propagate = handlers, propagate
-        each.setLevel(level)
 
 
 def test_what_was_written_and_restored_is_said(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +50,6 @@ def test_a_refusal_is_one_line_and_leaves_the_file(
     assert cli.main(["backup", "--data", str(data), "--force", str(file)]) == 0
 
 
-@pytest.mark.usefixtures("own_log")
 @pytest.mark.parametrize("command", ["serve", "migrate", "backup", "doctor"])
 def test_every_command_refuses_a_database_of_a_later_version_and_says_what_to_do(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
@@ -70,7 +57,8 @@ def test_every_command_refuses_a_database_of_a_later_version_and_says_what_to_do
     change(data / "gainboard.db", "UPDATE alembic_version SET version_num = '9999'")
     before = (data / "gainboard.db").read_bytes()
     more = {"serve": ["--port", "0"], "backup": [str(tmp_path / "a.backup")]}.get(command, [])
-    assert cli.main([command, "--data", str(data), *more]) == 1
+    with unchanged():
+        assert cli.main([command, "--data", str(data), *more]) == 1
     said = "".join(capsys.readouterr())
     assert "9999" in said
     assert "a later version wrote it" in said

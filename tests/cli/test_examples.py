@@ -1,6 +1,6 @@
 """Every example of every command does what it says, as it stands in the help.
 
-Each runs in a shell, in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, audit.ndjson,
+Each runs in a folder of its own that has what examples speak of: qrels.txt, run.txt, runs/, audit.ndjson,
 one-collection.ndjson, the data of a service in gainboard-data, and where it is to be restored a backup, monday.backup.
 The service that they ask has the collections `web`, with judgments, a draft of others and runs, `spare`, and
 `diversity`, whose judgments are by intent. Each example is run once, so it may change what no other one needs.
@@ -12,19 +12,17 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
-from gainboard.cli import main
 from gainboard.cli.command import Command, Group
 from gainboard.cli.parsing import every_command
+from tests.cli.shells import Shell, served
 from tests.conftest import ADMIN, Service, new_settings, serving
-from tests.outside import ROOT, SOURCE, outside
-from tests.test_readme import running
+from tests.outside import ROOT, SOURCE
 
 pytestmark = pytest.mark.outer
 
@@ -33,7 +31,7 @@ POSTGRES = "postgresql+psycopg://user@host/name"
 FOREVER = ("gainboard serve",)
 """How those begin that end when they are told to."""
 ELSEWHERE = {
-    "gainboard demo": "tests/test_readme.py runs it and asks it what the README asks",
+    "gainboard demo": "tests/test_demo.py runs it and asks it what the README asks",
     f"GAINBOARD_DATABASE_URL={POSTGRES} gainboard worker": "tests/jobs/test_fleet.py starts workers",
     f"GAINBOARD_DATABASE_URL={POSTGRES} gainboard workers": "tests/jobs/test_fleet.py lists those that work",
     **{
@@ -92,55 +90,32 @@ def folder(service: Service, prepared: Path, tmp_path_factory: pytest.TempPathFa
     for name, address in (("audit", "/v1/audit"), ("one-collection", "/v1/collections/web/audit")):
         answer = service.organiser.get(address, params={"format": "ndjson"})
         (folder / f"{name}.ndjson").write_bytes(answer.raise_for_status().content)
-    done = shell("gainboard migrate && gainboard backup monday.backup", folder)
-    assert done.returncode == 0, done.stderr
+    new_settings(folder / "gainboard-data")
+    assert Shell(folder).run("gainboard backup monday.backup").code == 0
     return folder
 
 
-def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What a line comes to where `gainboard` is this one."""
-    function = f'gainboard() {{ {shlex.quote(sys.executable)} -m gainboard "$@"; }}'
-    whole = outside(HOME=str(folder), **environment)
-    return subprocess.run(
-        ["bash", "-c", f"{function}\n{line}"], cwd=folder, env=whole, capture_output=True, text=True, check=False
-    )
-
-
-SHELL = re.compile(r"[|<>*$;&]|^(?!gainboard )")
-"""A line that matches needs a shell, a variable before the command included.
-
-Other lines run in this process: sixty starts of Python took a tenth of all tests.
-"""
-
-
-@pytest.mark.parametrize("line", [line for line in LINES if line not in ELSEWHERE])
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(line, marks=[pytest.mark.postgresql] if POSTGRES in line else [])
+        for line in LINES
+        if line not in ELSEWHERE
+    ],
+)
 def test_an_example_works(
-    line: str,
-    service: Service,
-    folder: Path,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    line: str, service: Service, folder: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     own = tmp_path / "own"
     shutil.copytree(folder, own)
     if "restore" not in line:
         (own / "monday.backup").unlink()
     if line.startswith(FOREVER):
-        with running([sys.executable, "-m", "gainboard", *shlex.split(line)[1:]], own):
-            return
+        assert served(Shell(own), line, lambda url: httpx.get(f"{url}/healthz").status_code)[1] == 200
+        return
     if POSTGRES in line:
         line = line.replace(POSTGRES, shlex.quote(request.getfixturevalue("empty_postgres")))
-    asking = {"GAINBOARD_SERVER": service.url, "GAINBOARD_TOKEN": ADMIN}
-    if SHELL.search(line):
-        done = shell(line, own, **asking)
-        code, said, complaint = done.returncode, done.stdout, done.stderr
-    else:
-        monkeypatch.chdir(own)
-        for name, value in (asking | {"HOME": str(own)}).items():
-            monkeypatch.setenv(name, value)
-        code, (said, complaint) = main(shlex.split(line)[1:]), capfd.readouterr()
+    code, said, complaint = Shell(own, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN).run(line)
     assert code == 0, complaint
     assert said or ">" in line or any(path.name not in os.listdir(folder) for path in own.iterdir())
 
@@ -166,7 +141,7 @@ def test_the_examples_of_the_page_work_on_files(prepared: Path, tmp_path: Path) 
     page = (ROOT / "docs" / "command-line.md").read_text()
     (script,) = re.findall(r"<!-- example: offline -->\n```sh\n(.*?)```", page, re.DOTALL)
     shutil.copytree(prepared, tmp_path / "own")
-    done = shell(f"set -e\n{script}", tmp_path / "own")
-    assert done.returncode == 0, done.stderr
+    done = Shell(tmp_path / "own").run(script)
+    assert done.code == 0, done.err
     assert r"\begin{table}" in (tmp_path / "own" / "scores.tex").read_text()
     assert (tmp_path / "own" / "scores.txt").read_text().count("\nmap                   \tall\t") == 3

@@ -19,8 +19,8 @@ import pytest
 from gainboard.cli.options import listening_options as listening
 from gainboard.settings import Settings
 from tests.api.campaign import judged
-from tests.cli.test_examples import shell
-from tests.conftest import ADMIN, Service, serving
+from tests.cli.shells import Shell, served
+from tests.conftest import ADMIN, Service, new_settings, serving
 from tests.outside import ROOT
 from tests.test_dockerfile import the_last, the_user_line
 from tests.test_readme import running
@@ -38,20 +38,24 @@ UVICORN = f'uvicorn() {{ exec {shlex.quote(sys.executable)} -m uvicorn "$@"; }}'
 
 def test_an_audit_log_is_exported_and_verified(sqlite_service: Service, tmp_path: Path) -> None:
     judged(sqlite_service)
-    done = shell("set -e\n" + BLOCKS["audit"], tmp_path, TOKEN=ADMIN, GAINBOARD_SERVER=sqlite_service.url)
-    assert done.returncode == 0, done.stderr
+    done = Shell(tmp_path, TOKEN=ADMIN, GAINBOARD_SERVER=sqlite_service.url).run(BLOCKS["audit"])
+    assert done.code == 0, done.err
     last = sqlite_service.organiser.get("/v1/audit").json()["items"][-1]
     assert last["action"] == "run-uploaded"
-    assert last["hash"] in done.stdout
+    assert last["hash"] in done.out
 
 
 def test_a_service_starts_where_the_page_says(tmp_path: Path) -> None:
-    words = shlex.split(BLOCKS["start"])
-    with running([sys.executable, "-m", *words], tmp_path) as url:  # its own port, given last, overrides the page's
+    line = f"gainboard {BLOCKS['start'].strip().partition(' ')[2]}"
+
+    def visit(url: str) -> bool:
         assert httpx.get(f"{url}/readyz", timeout=60).json()["status"] == "ok"
-        assert (tmp_path / words[words.index("--data") + 1] / "gainboard.db").exists()
+        return (tmp_path / line.split()[line.split().index("--data") + 1] / "gainboard.db").exists()
+
+    assert served(Shell(tmp_path), line, visit)[1]  # its own port, given last, overrides the page's
 
 
+@pytest.mark.proof
 def test_several_processes_answer_at_one_address(tmp_path: Path) -> None:
     script = BLOCKS["workers"].strip()
     token = re.findall("GAINBOARD_ADMIN_TOKEN=(\\S+)", script)[0]
@@ -69,20 +73,20 @@ def test_several_processes_answer_at_one_address(tmp_path: Path) -> None:
 
 
 def test_withdrawn_runs_are_pruned_while_the_service_runs(tmp_path: Path) -> None:
-    with serving(Settings.read({}, data=tmp_path / "gainboard-data", admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path / "gainboard-data")) as service:
         campaign = judged(service)
         assert service.organiser.delete(f"{campaign.path}/runs/tag").status_code == 204
-        done = shell("set -e\n" + BLOCKS["prune"], tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert [line.split(" the ")[0] for line in done.stdout.splitlines()] == ["would delete", "deleted"]
+        done = Shell(tmp_path).run(BLOCKS["prune"])
+    assert done.code == 0, done.err
+    assert [line.split(" the ")[0] for line in done.out.splitlines()] == ["would delete", "deleted"]
 
 
 def test_a_backup_of_a_service_that_runs_is_restored_into_a_new_folder(tmp_path: Path) -> None:
-    with serving(Settings.read({}, data=tmp_path / "gainboard-data", admin_token=ADMIN)) as service:
+    with serving(new_settings(tmp_path / "gainboard-data")) as service:
         campaign = judged(service)
         scores = campaign.scores("AP")
-        done = shell("set -e\n" + BLOCKS["backup"], tmp_path)
-    assert done.returncode == 0, done.stderr
+        done = Shell(tmp_path).run(BLOCKS["backup"])
+    assert done.code == 0, done.err
     with serving(Settings.read({}, data=tmp_path / "restored")) as restored:
         answer = restored.client(ADMIN).get(f"{campaign.path}/scores", params={"metric": "AP"})
     assert answer.json() == scores
@@ -111,15 +115,15 @@ def test_the_image_has_the_user_and_the_extras_of_the_page() -> None:
 def test_an_order_is_changed_by_the_command_of_the_page(sqlite_service: Service, tmp_path: Path) -> None:
     campaign = judged(sqlite_service)
     command = BLOCKS["order"].replace("-c web", f"-c {campaign.path.rpartition('/')[2]}")
-    done = shell(command, tmp_path, GAINBOARD_SERVER=sqlite_service.url, GAINBOARD_TOKEN=ADMIN)
-    assert done.returncode == 0, done.stderr
+    done = Shell(tmp_path, GAINBOARD_SERVER=sqlite_service.url, GAINBOARD_TOKEN=ADMIN).run(command)
+    assert done.code == 0, done.err
     assert sqlite_service.organiser.get(campaign.path).json()["order_by"] == "score32"
 
 
 def test_the_doctor_says_what_the_page_shows(tmp_path: Path) -> None:
-    done = shell("gainboard doctor", tmp_path, GAINBOARD_FAST="maybe")
-    assert done.returncode == 1
-    assert BLOCKS["doctor"].strip().removesuffix("...") in done.stdout
+    done = Shell(tmp_path, GAINBOARD_FAST="maybe").run("gainboard doctor")
+    assert done.code == 1
+    assert BLOCKS["doctor"].strip().removesuffix("...") in done.out
 
 
 TESTED = {

@@ -70,6 +70,7 @@ def test_the_database_may_restart_while_a_job_is_worked(bench: Bench) -> None:
         assert bench.result(job) == undisturbed(0)
 
 
+@pytest.mark.proof
 def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_the_same_bytes(bench: Bench) -> None:
     job = bench.ask()
     with server(bench.url) as killed:
@@ -83,6 +84,7 @@ def test_a_server_that_is_killed_leaves_no_process_and_the_next_owner_comes_to_t
         assert bench.result(job) == undisturbed(0)
 
 
+@pytest.mark.proof
 def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no_attempt_counts(bench: Bench) -> None:
     job = bench.ask()
     with server(bench.url) as stopped:
@@ -98,6 +100,7 @@ def test_a_service_that_is_terminated_with_all_its_processes_ends_at_once_and_no
         assert bench.result(job) == undisturbed(0)
 
 
+@pytest.mark.proof
 def test_of_two_servers_one_works_the_jobs_of_both_until_it_is_killed(bench: Bench) -> None:
     with server(bench.url) as first, server(bench.url) as second:
         job = bench.ask()

@@ -1,21 +1,18 @@
-"""What docs/command-line.md shows of the commands against a server, done from top to bottom in one shell."""
+"""What docs/command-line.md shows of the commands against a server, done from top to bottom."""
 
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from gainboard.cli.connecting import MEMBERS
 from gainboard.cli.parsing import every_command
-from gainboard.settings import Settings
-from tests.conftest import ADMIN, serving
-from tests.outside import ROOT, outside
+from tests.cli.shells import Shell
+from tests.conftest import ADMIN, new_settings, serving
+from tests.outside import ROOT
 
 pytestmark = pytest.mark.outer
 
@@ -30,28 +27,16 @@ def block(name: str) -> str:
     return found[1]
 
 
-@pytest.fixture(scope="module")
-def walked(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
-    """What came of it, and the folder in which it was done."""
-    folder = tmp_path_factory.mktemp("walk") / "own"
+def test_the_page_can_be_followed(prepared: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
     shutil.copytree(prepared, folder)
-    function = f'gainboard() {{ {shlex.quote(sys.executable)} -m gainboard "$@"; }}'
-    script = "\n".join(["set -eux", function, *map(block, ORDER)])
-    with serving(Settings.read({}, data=folder / "data", admin_token=ADMIN)) as service:
-        world = outside(HOME=str(folder), GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
-        done = subprocess.run(["bash", "-c", script], cwd=folder, env=world, capture_output=True, text=True)
-    return done, folder
-
-
-def test_the_page_can_be_followed(walked: tuple[subprocess.CompletedProcess[str], Path]) -> None:
-    done, folder = walked
-    assert done.returncode == 0, done.stderr
-    assert "runs/otter.txt: otter: 12 topics, 480 documents" in done.stdout
-    for name, files in (
-        ("stability", {".html", ".json", ".csv", ".tex", ".svg"}),
-        ("appendix", {".html", ".json", ".csv", ".tex", ".svg"}),
-    ):
-        assert {path.suffix for path in (folder / name).iterdir()} == files
+    with serving(new_settings(folder / "data")) as service:
+        shell = Shell(folder, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
+        done = shell.run("".join(map(block, ORDER)))
+    assert done.code == 0, done.err
+    assert "runs/otter.txt: otter: 12 topics, 480 documents" in done.out
+    for name in ("stability", "appendix"):
+        assert {path.suffix for path in (folder / name).iterdir()} == {".html", ".json", ".csv", ".tex", ".svg"}
 
 
 def test_the_page_names_every_command_that_asks_a_server() -> None:
