@@ -93,7 +93,7 @@ class Shell:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
             with unchanged(), redirect_stdout(out), redirect_stderr(err):
                 code = main([*chain.from_iterable(files)])
-            printed = out.buffer.getvalue()  # type: ignore[attr-defined]
+            printed = out.buffer.getvalue()
             if target:
                 Path(target).write_bytes(printed)
         return code, b"" if target else printed

@@ -15,6 +15,7 @@ import pytest
 from gainboard.metrics import every_metric
 from gainboard.metrics.names import is_pinned
 from tests import real
+from tests.cli.shells import Shell
 from tests.cli.test_score import score
 from tests.outside import outside
 
@@ -51,10 +52,10 @@ def test_a_full_disk_is_told_of_and_nothing_else(folder: Path) -> None:
 
 
 def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = gainboard("score", "qrels.txt", "-", "-f", "csv", input=(folder / "run.txt").read_text())
+    done = Shell(folder).run("gainboard score qrels.txt - -f csv < run.txt")
     score("run.txt", "-f", "csv")
-    assert done.stdout == capsys.readouterr().out.replace("\r", "").replace("run.txt", "run")
-    assert gainboard("score", "-", "-", input="").returncode == 1
+    assert done.out == capsys.readouterr().out.replace("\r", "").replace("run.txt", "run")
+    assert Shell(folder).run("gainboard score - -").code == 1
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
@@ -86,7 +87,7 @@ def test_the_best_is_bold_on_a_terminal_alone(environment: dict[str, str], is_ma
     os.close(ours)
     assert done.returncode == 0, done.stderr
     assert printed.count("\033[1m") == is_marked
-    assert "\033" not in gainboard("score", "qrels.txt", "run.txt", "runs/civet.txt", environment=environment).stdout
+    assert "\033" not in Shell(folder, **environment).run("gainboard score qrels.txt run.txt runs/civet.txt").out
 
 
 def real_files() -> tuple[Path, list[Path]]:

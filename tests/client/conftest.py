@@ -68,12 +68,6 @@ def connect(request: pytest.FixtureRequest, portal: BlockingPortal) -> Iterator[
 
 
 @pytest.fixture
-def gb(connect: Connect, service: Service) -> Gainboard:
-    """An organiser's client, of each kind, on each kind of database."""
-    return connect(service.url, ADMIN)
-
-
-@pytest.fixture
 def organiser(connect: Connect, shared: Service) -> Gainboard:
     """An organiser's client, of each kind, of the server of a file of tests."""
     return connect(shared.url, ADMIN)

@@ -20,21 +20,24 @@ from tests.client.conftest import Connect
 from tests.conftest import Service
 
 
-def test_a_campaign_from_its_collection_to_its_end(gb: Gainboard, connect: Connect, service: Service) -> None:
-    made = gb.create_collection("web", ["B", "A"], gains="2:1", policy={"presets": ["AP"]})
+def test_a_campaign_from_its_collection_to_its_end(
+    organiser: Gainboard, name: str, connect: Connect, shared: Service
+) -> None:
+    made = organiser.create_collection(name, ["B", "A"], gains="2:1", policy={"presets": ["AP"]})
     assert (made.levels, made.gains, made.policy.presets) == (["B", "A"], "2:1", ["AP"])
-    assert gb.change_collection("web", title="The web", topics=None).title == "The web"
-    assert gb.put_qrels("web", QRELS).version == 1
-    token = gb.create_token("web", "participant", team="lemur")
-    participant = connect(service.url, token.token)
-    run = participant.submit("web", RUN, description="of the first day")
+    assert organiser.change_collection(name, title="The web", topics=None).title == "The web"
+    assert organiser.put_qrels(name, QRELS).version == 1
+    token = organiser.create_token(name, "participant", team="lemur")
+    participant = connect(shared.url, token.token)
+    run = participant.submit(name, RUN, description="of the first day")
     assert (run.name, run.team, run.unjudged_share) == ("tag", "lemur", None)
-    assert participant.run_file("web", "tag") == RUN.encode()
-    assert [scored.mean for scored in gb.scores("web", "AP").runs] == [{"AP": 0.75}]
-    participant.withdraw("web", "tag")
-    assert list(gb.runs("web")) == []
-    gb.delete_collection("web")
-    assert list(gb.collections()) == []
+    assert participant.run_file(name, "tag") == RUN.encode()
+    assert [scored.mean for scored in organiser.scores(name, "AP").runs] == [{"AP": 0.75}]
+    participant.withdraw(name, "tag")
+    assert list(organiser.runs(name)) == []
+    assert name in {each.name for each in organiser.collections()}
+    organiser.delete_collection(name)
+    assert name not in {each.name for each in organiser.collections()}
 
 
 def test_qrels_are_drafted_compared_published_and_discarded(organiser: Gainboard, name: str, tmp_path: Path) -> None:

@@ -47,16 +47,16 @@ def report(organiser: Gainboard, lab: Laboratory) -> Report:
     return report
 
 
-def test_a_job_is_asked_for_waited_for_and_read(gb: Gainboard, service: Service) -> None:
-    lab = Laboratory(service)
+def test_a_job_is_asked_for_waited_for_and_read(organiser: Gainboard, shared: Service) -> None:
+    lab = Laboratory(shared)
     seen: list[ShownJob] = []
-    job = gb.job(lab.name, "stability", **SHORT)
+    job = organiser.job(lab.name, "stability", **SHORT)
     assert job.wait(progress=seen.append).state == "succeeded"
     assert (seen[-1].progress.done, job.is_over) == (job.progress.total, True)
     assert len(seen) >= 2
     assert job.result() == lab.organiser.get(f"/v1/jobs/{job.id}/result").json()
-    assert gb.job(lab.name, "stability", **SHORT).id == job.id
-    assert [each.id for each in gb.jobs(collection=lab.name, state="succeeded")] == [job.id]
+    assert organiser.job(lab.name, "stability", **SHORT).id == job.id
+    assert [each.id for each in organiser.jobs(collection=lab.name, state="succeeded")] == [job.id]
 
 
 def test_the_tables_and_figures_of_a_job_are_read(organiser: Gainboard, lab: Laboratory, job: Job) -> None:

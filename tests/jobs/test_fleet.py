@@ -140,6 +140,7 @@ def test_a_second_signal_ends_a_worker_at_once(bench: Bench, workers: ExitStack)
     assert {(chunk.claim, chunk.attempts) for chunk in bench.chunks(job) if not chunk.done} == {(None, 0)}
 
 
+@pytest.mark.proof
 def test_the_database_may_restart_while_workers_work(tmp_path_factory: pytest.TempPathFactory) -> None:
     if not private_postgres.is_installed():
         pytest.skip("no PostgreSQL is installed")

@@ -11,15 +11,23 @@ from tests.analyses.laboratory import Laboratory, beside
 from tests.reports.laboratory import laid, tables
 
 
+@pytest.fixture(scope="module")
+def other(laboratory: Laboratory) -> Laboratory:
+    """A collection whose judgments have a level fewer."""
+    return beside(laboratory, "other", highest_level=2)
+
+
 @pytest.mark.parametrize("name", [kind.name for kind in every_report_kind()])
-def test_what_tables_are_captioned_holds_for_other_numbers_of_levels(laboratory: Laboratory, name: str) -> None:
+def test_what_tables_are_captioned_holds_for_other_numbers_of_levels(
+    laboratory: Laboratory, other: Laboratory, name: str
+) -> None:
     if name == "web-track-diversity":
         pytest.skip("it has other collections, those with intents")
     few: dict[str, Any] = {"top": 4, "trials": 10, "resamples": 10}
     params = {key: few[key] for key in few if key in find_report_kind(name).params.model_fields}
-    one, other = (
+    one, few_levels = (
         {number: table.caption for number, table in tables(laid(each, name, **params)).items()}
-        for each in (laboratory, beside(laboratory, name, highest_level=2))
+        for each in (laboratory, other)
     )
-    assert len(one.keys() & other.keys()) > 3
-    assert [one[number] for number in other] == list(other.values())
+    assert len(one.keys() & few_levels.keys()) > 3
+    assert [one[number] for number in few_levels] == list(few_levels.values())
