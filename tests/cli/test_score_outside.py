@@ -54,7 +54,7 @@ def test_a_full_disk_is_told_of_and_nothing_else(folder: Path) -> None:
 def test_standard_input_is_a_file_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = Shell(folder).run("gainboard score qrels.txt - -f csv < run.txt")
     score("run.txt", "-f", "csv")
-    assert done.out == capsys.readouterr().out.replace("\r", "").replace("run.txt", "run")
+    assert done.out == capsys.readouterr().out.replace("run.txt", "run")
     assert Shell(folder).run("gainboard score - -").code == 1
 
 

@@ -23,7 +23,7 @@ from gainboard.store.job_records import StoredJob
 from gainboard.store.job_tables import job_chunks
 from tests import private_postgres
 from tests.cli.shells import Shell
-from tests.conftest import ADMIN, new_database, serving
+from tests.conftest import ADMIN, new_database, new_settings, serving
 from tests.jobs.bench import Bench, undisturbed
 from tests.jobs.servers import FleetWorker, all_end, fleet_worker, working
 from tests.outside import ROOT
@@ -246,6 +246,7 @@ def test_short_jobs_beside_a_long_one_start_after_one_chunk_each(bench: Bench, w
 
 
 def test_sqlite_is_refused(tmp_path: Path) -> None:
+    new_settings(tmp_path)
     done = Shell(tmp_path, GAINBOARD_DATABASE_URL=f"sqlite:///{tmp_path / 'gainboard.db'}").run("gainboard worker")
     assert done.code == 1
     assert "need a PostgreSQL database" in done.err
