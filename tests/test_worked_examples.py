@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
+from collections.abc import Callable, Sequence
+from glob import glob
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
+from gainboard.cli import main
 from tests.cli.conftest import prepared  # noqa: F401 (a fixture)
 from tests.cli.shells import shell
 from tests.conftest import ADMIN, Service
@@ -87,76 +91,76 @@ def rounded(service: Service, tmp_path: Path) -> Path:  # noqa: F811
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["range", "expected"])
-def test_the_scores_of_tied_documents_are_those_of_the_page(rounded: Path, name: str) -> None:
-    page = DOCS["ties.md"]
-    (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", page, re.DOTALL)
-    (printed,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", page, re.DOTALL)
-    done = shell(command, rounded)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == printed
+Printed = Callable[..., str]
 
 
-@pytest.mark.parametrize("name", ["equal", "probable"])
-def test_the_scores_of_diverse_rankings_are_those_of_the_page(tmp_path: Path, name: str) -> None:
-    page = DOCS["diversity.md"]
-    for file, content in re.findall(r"<!-- file: (\S+) -->\n```text\n(.*?)```", page, re.DOTALL):
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Printed:
+    """Runs a command of a page in this process, in a folder: `| head -5` and `> file` are all it knows of a shell."""
+
+    def run(line: str, folder: Path, **environment: str) -> str:
+        monkeypatch.chdir(folder)
+        for name, value in ({"HOME": str(folder)} | environment).items():
+            monkeypatch.setenv(name, value)
+        command, _, lines = line.partition(" > ")[0].partition(" | head -")
+        words = [each for word in shlex.split(command)[1:] for each in sorted(glob(word)) or [word]]
+        capfd.readouterr()
+        code, (said, complaint) = main(words), capfd.readouterr()
+        assert code == 0, complaint
+        return "".join(said.splitlines(keepends=True)[: int(lines) if lines else None])
+
+    return run
+
+
+def check_examples(printed: Printed, page: str, names: Sequence[str], folder: Path, **environment: str) -> None:
+    """Commands of a page print what it says."""
+    for name in names:
+        (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", DOCS[page], re.DOTALL)
+        (shown,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", DOCS[page], re.DOTALL)
+        assert printed(command, folder, **environment) == shown, name
+
+
+def asking(service: Service) -> dict[str, str]:  # noqa: F811
+    return {"GAINBOARD_SERVER": service.url, "GAINBOARD_TOKEN": ADMIN}
+
+
+def test_the_scores_of_tied_documents_are_those_of_the_page(rounded: Path, printed: Printed) -> None:
+    check_examples(printed, "ties.md", ["range", "expected"], rounded)
+
+
+def test_the_scores_of_diverse_rankings_are_those_of_the_page(tmp_path: Path, printed: Printed) -> None:
+    for file, content in re.findall(r"<!-- file: (\S+) -->\n```text\n(.*?)```", DOCS["diversity.md"], re.DOTALL):
         (tmp_path / file).write_text(content, encoding="utf-8")
-    (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", page, re.DOTALL)
-    (printed,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", page, re.DOTALL)
-    done = shell(command, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == printed
+    check_examples(printed, "diversity.md", ["equal", "probable"], tmp_path)
 
 
-@pytest.fixture(scope="module")
-def of_clicks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the page about scores from elsewhere."""
-    folder = tmp_path_factory.mktemp("clicks")
-    page = DOCS["scores-from-elsewhere.md"]
-    (content,) = re.findall(r"<!-- file: clicks.csv -->\n```csv\n(.*?)```", page, re.DOTALL)
-    (folder / "clicks.csv").write_text(content, encoding="utf-8")
-    return folder
-
-
-def test_the_commands_about_uploaded_scores_print_what_the_page_says(service: Service, of_clicks: Path) -> None:  # noqa: F811
-    page, server = DOCS["scores-from-elsewhere.md"], {"GAINBOARD_SERVER": service.url, "GAINBOARD_TOKEN": ADMIN}
-    refused = shell("gainboard matrix put clicks clicks.csv -c demo-small", of_clicks, **server)
+def test_the_commands_about_uploaded_scores_print_what_the_page_says(
+    service: Service,  # noqa: F811
+    tmp_path: Path,
+    printed: Printed,
+) -> None:
+    page = "scores-from-elsewhere.md"
+    (content,) = re.findall(r"<!-- file: clicks.csv -->\n```csv\n(.*?)```", DOCS[page], re.DOTALL)
+    (tmp_path / "clicks.csv").write_text(content, encoding="utf-8")
+    refused = shell("gainboard matrix put clicks clicks.csv -c demo-small", tmp_path, **asking(service))
     assert (refused.returncode, refused.stderr.split()[1]) == (1, "missing-score:")
-    for name in ("put", "board", "job"):
-        (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", page, re.DOTALL)
-        (printed,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", page, re.DOTALL)
-        done = shell(command, of_clicks, **server)
-        assert done.stdout == printed, done.stderr
+    check_examples(printed, page, ["put", "board", "job"], tmp_path, **asking(service))
 
 
-@pytest.fixture(scope="module")
-def of_groups(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
-    """The folder of the page about topic groups, whose file the demo has."""
-    folder = tmp_path_factory.mktemp("groups")
-    (content,) = re.findall(r"<!-- file: groups.csv -->\n```csv\n(.*?)```", DOCS["topic-groups.md"], re.DOTALL)
-    (folder / "groups.csv").write_text(content, encoding="utf-8")
-    stored = service.organiser.put("/v1/collections/demo-small/topic-groups", content=content)
-    assert stored.status_code == 200, stored.text
-    return folder
-
-
-@pytest.mark.parametrize("name", ["replace", "columns", "hard"])
 def test_the_commands_about_groups_print_what_the_page_says(
     service: Service,  # noqa: F811
-    of_groups: Path,
-    name: str,
+    tmp_path: Path,
+    printed: Printed,
 ) -> None:
-    page = DOCS["topic-groups.md"]
-    (command,) = re.findall(rf"<!-- example: {name} -->\n```sh\n(.*?)```", page, re.DOTALL)
-    (printed,) = re.findall(rf"<!-- prints: {name} -->\n```text\n(.*?)```", page, re.DOTALL)
-    done = shell(command, of_groups, GAINBOARD_SERVER=service.url, GAINBOARD_TOKEN=ADMIN)
-    assert done.stdout == printed, done.stderr
+    (content,) = re.findall(r"<!-- file: groups.csv -->\n```csv\n(.*?)```", DOCS["topic-groups.md"], re.DOTALL)
+    (tmp_path / "groups.csv").write_text(content, encoding="utf-8")
+    stored = service.organiser.put("/v1/collections/demo-small/topic-groups", content=content)
+    assert stored.status_code == 200, stored.text
+    check_examples(printed, "topic-groups.md", ["replace", "columns", "hard"], tmp_path, **asking(service))
 
 
-@pytest.mark.parametrize("page", ["comparing-runs.md"])
-def test_the_commands_of_a_page_work_on_files(page: str, prepared: Path, tmp_path: Path) -> None:  # noqa: F811
-    (script,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)```", DOCS[page], re.DOTALL)
+def test_the_commands_of_a_page_work_on_files(prepared: Path, tmp_path: Path, printed: Printed) -> None:  # noqa: F811
+    (script,) = re.findall(r"<!-- example: files -->\n```sh\n(.*?)```", DOCS["comparing-runs.md"], re.DOTALL)
     shutil.copytree(prepared, tmp_path / "own")
-    done = shell(f"set -e\n{script}", tmp_path / "own")
-    assert done.returncode == 0, done.stderr
+    for command in script.splitlines():
+        printed(command, tmp_path / "own")

@@ -5,17 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
-from gainboard import demo
-from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.main import create_app, open_workspace
 from tests.api.conftest import shared
-from tests.conftest import ADMIN, Service, new_settings, running
+from tests.conftest import Service
+from tests.loaded_demo import serving_demo
 
 __all__ = ["shared"]
 
@@ -103,12 +100,7 @@ def open_page(browser: Browser) -> Iterator[Any]:
 @pytest.fixture(scope="package")
 def demo_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The demo's server, with both campaigns."""
-    data: Path = tmp_path_factory.mktemp("demo")
-    settings = new_settings(data)
-    workspace, _ = open_workspace(settings)
-    for _line in demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))):
-        pass
-    with running(create_app(workspace, settings)) as service:
+    with serving_demo(tmp_path_factory) as service:
         yield service
 
 
