@@ -48,7 +48,7 @@ def test_the_books_levels_are_met_within_what_drawing_leaves_open(pair: str, own
 
 @kinds
 def test_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -> None:
-    resamples = Draws(3, "test").resamples(200, scores.shape[1])
+    resamples = Draws(3, "test").resamples(90, scores.shape[1])
     z = pair_differences(scores)
     found = paired_bootstrap(z, resample_counts(resamples, z.shape[1]), ALPHAS, largest=True)
     asl, estimated = zip(*(plain_paired(row, resamples) for row in z), strict=True)
@@ -59,7 +59,7 @@ def test_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -> None:
 @kinds
 def test_unpaired_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -> None:
     n = scores.shape[1]
-    drawn = (Draws(3, "first").resamples(150, n), Draws(3, "second").resamples(150, n))
+    drawn = (Draws(3, "first").resamples(60, n), Draws(3, "second").resamples(60, n))
     found = unpaired_bootstrap(scores, (resample_counts(drawn[0], n), resample_counts(drawn[1], n)), ALPHAS)
     plain = [plain_unpaired(x, y, *drawn) for x, y in combinations(scores, 2)]
     assert found["asl"].tolist() == [asl for asl, _ in plain]
@@ -72,7 +72,7 @@ def test_unpaired_pairs_and_resamples_one_by_one_give_the_same(scores: Floats) -
 def test_max_t_counts_the_resamples_whose_own_t_is_infinite_or_whose_largest_finite_t_is_as_large(
     scores: Floats,
 ) -> None:
-    resamples = Draws(3, "test").resamples(200, scores.shape[1])
+    resamples = Draws(3, "test").resamples(90, scores.shape[1])
     z = pair_differences(scores)
     found = paired_bootstrap(z, resample_counts(resamples, z.shape[1]), largest=True)
     drawn = np.array([[abs(t(row - row.mean(), resample)) for resample in resamples] for row in z])
@@ -83,7 +83,7 @@ def test_max_t_counts_the_resamples_whose_own_t_is_infinite_or_whose_largest_fin
         for row, observed in zip(drawn, own, strict=True)
     ]
     adjusted = max_t(found["observed"], found["largest"], found["infinite_counts"], found["infinite_resamples"])
-    assert adjusted.tolist() == [(1 + count) / 201 for count in counts]
+    assert adjusted.tolist() == [(1 + count) / 91 for count in counts]
     assert (adjusted >= found["asl"]).all()
 
 

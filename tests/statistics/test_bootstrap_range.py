@@ -39,7 +39,7 @@ def plain_levels(scores: Floats, resamples: int) -> list[float]:
 
 
 @pytest.mark.parametrize("scores", EVERY_KIND.values(), ids=EVERY_KIND)
-@pytest.mark.parametrize("resamples", [150, 1100])
+@pytest.mark.parametrize("resamples", [150, AT_ONCE + 1])
 def test_levels_are_those_of_the_definition(scores: Floats, resamples: int) -> None:
     found = BootstrapRange().decide(scores, SignificanceSettings(seed=SEED, resamples=resamples))
     assert found.asl.tolist() == plain_levels(scores, resamples)

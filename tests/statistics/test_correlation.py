@@ -188,7 +188,7 @@ def test_tied_pairs_are_counted_by_metric() -> None:
 
 
 def test_tau_does_not_depend_on_how_many_pairs_a_piece_takes() -> None:
-    means = np.random.default_rng(8).integers(0, 40, (1500, 32)) / 40
+    means = np.random.default_rng(8).integers(0, 40, (300, 32)) / 40
     np.testing.assert_array_equal(kendall_matrix(means)[:3, :3], kendall_matrix(means[:3]))
     np.testing.assert_allclose(tau_ap_b(means)[:3, :3], tau_ap_b(means[:3]), rtol=0, atol=1e-13)
 
@@ -210,13 +210,13 @@ def test_the_worked_example_has_three_swops_and_two_half_ties() -> None:
     assert (len(found.pairs), found.half_ties) == (GOLDEN["corr_ties"]["D"], 2)
 
 
-@pytest.mark.parametrize("runs", [2, 4, 5, 6, 7, 12, 30, 37])
-@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001])
-def test_the_least_significant_tau_is_where_scipys_exact_test_turns(runs: int, alpha: float) -> None:
+@pytest.mark.parametrize("runs", [2, 4, 5, 6, 7, 12, 37])
+def test_the_least_significant_tau_is_where_scipys_exact_test_turns(runs: int) -> None:
     asls = [exact_asl(runs, discordant) for discordant in range(runs * (runs - 1) // 4)]
-    significant = [discordant for discordant, asl in enumerate(asls) if asl < alpha]
-    expected = 1 - 2 * significant[-1] / (runs * (runs - 1) / 2) if significant else None
-    assert least_significant_tau(runs, alpha) == pytest.approx(expected, abs=1e-12)
+    for alpha in (0.05, 0.01, 0.001):
+        significant = [discordant for discordant, asl in enumerate(asls) if asl < alpha]
+        expected = 1 - 2 * significant[-1] / (runs * (runs - 1) / 2) if significant else None
+        assert least_significant_tau(runs, alpha) == pytest.approx(expected, abs=1e-12), alpha
 
 
 def test_the_least_significant_tau_of_30_runs_is_within_a_pair_of_the_papers() -> None:

@@ -123,11 +123,9 @@ def test_another_seed_draws_others_and_the_same_seed_the_same(test: Significance
 
 
 @each_test
-@pytest.mark.parametrize("sizes", [(2, 4), (45, 50), (200, 100), (45, 6980), (3, 14)])
-def test_there_is_a_block_at_least_and_no_more_than_there_is_work(
-    test: SignificanceTest, sizes: tuple[int, int]
-) -> None:
-    assert 1 <= test.blocks(*sizes) <= max(pair_count(sizes[0]), test.default_resamples or 1)
+def test_there_is_a_block_at_least_and_no_more_than_there_is_work(test: SignificanceTest) -> None:
+    for sizes in ((2, 4), (45, 50), (200, 100), (45, 6980), (3, 14)):
+        assert 1 <= test.blocks(*sizes) <= max(pair_count(sizes[0]), test.default_resamples or 1)
 
 
 @each_test

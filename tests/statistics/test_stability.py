@@ -28,7 +28,7 @@ def test_the_worked_example_comes_out(fuzziness: float) -> None:
 
 @pytest.mark.parametrize("scores", [discrete_scores(), np.random.default_rng(7).random((6, 12))])
 def test_counts_are_those_of_the_definition_pair_by_pair(scores: Floats) -> None:
-    subsets = Draws(1, "stability").subsets(300, 12, 5)
+    subsets = Draws(1, "stability").subsets(120, 12, 5)
     counts = stability_counts(scores, subsets, FUZZINESS)
     for row, fuzziness in enumerate(FUZZINESS):
         found = np.stack((counts.greater[row], counts.less[row], counts.equal[row]), axis=1)

@@ -35,7 +35,7 @@ def test_the_worked_example_comes_out(strict: bool, swaps: str) -> None:
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("scores", [discrete_scores(), np.random.default_rng(7).random((6, 12))])
 def test_counts_are_those_of_the_definition_pair_by_pair(scores: Floats, strict: bool) -> None:
-    first, second = two_sets(300, 12, 4)
+    first, second = two_sets(120, 12, 4)
     found = swap_counts(scores, first, second, strict)
     comparisons, swaps, by_pair = plain_counts(scores, first, second, strict)
     assert (found.comparisons.tolist(), found.swaps.tolist()) == (comparisons, swaps)
@@ -79,12 +79,12 @@ def test_trials_and_pairs_may_be_split_in_any_way_and_added() -> None:
     assert {each.maximum for each in blocks} == {whole.maximum}
 
 
-@pytest.mark.parametrize("place", range(21))
-def test_a_difference_on_an_edge_belongs_to_the_bin_above_it(place: int) -> None:
-    scores = np.array([[0.7], [0.7 - place / 100]])
-    found = swap_counts(scores, np.array([[0]]), np.array([[0]]))
-    assert found.comparisons.tolist() == [int(each == place) for each in range(21)]
-    assert BIN_EDGES[place] == place / 100
+def test_a_difference_on_an_edge_belongs_to_the_bin_above_it() -> None:
+    for place in range(21):
+        scores = np.array([[0.7], [0.7 - place / 100]])
+        found = swap_counts(scores, np.array([[0]]), np.array([[0]]))
+        assert found.comparisons.tolist() == [int(each == place) for each in range(21)]
+        assert BIN_EDGES[place] == place / 100
 
 
 def test_a_difference_that_vanishes_is_a_swap_only_by_the_stricter_count() -> None:
