@@ -21,7 +21,7 @@ from tests.conftest import Service, new_settings, serving
 from tests.statistics.plain_alpha import alpha
 from tests.waiting import over
 
-pytestmark = pytest.mark.outer
+pytestmark = [pytest.mark.outer, pytest.mark.proof]
 
 # What the organisers published under these names, and which metric it is.
 COLUMNS = {
