@@ -1,4 +1,4 @@
-"""Every report over HTTP, on the demo's runs and on 37 real ones: each number is one that its jobs answer."""
+"""Every report over HTTP, on the small demo's runs and on 37 real ones: each number is one that its jobs answer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from gainboard import demo
-from gainboard.evaluation.principals import Sender, authenticate
-from gainboard.main import create_app, open_workspace
 from gainboard.work.report_kinds import every_report_kind
 from tests import real
-from tests.conftest import ADMIN, Service, new_settings, running, serving
+from tests.conftest import Service, new_settings, serving
 from tests.exhibits.compiling import compiles_text
+from tests.loaded_demo import serving_demo
 from tests.waiting import over
 
 pytestmark = pytest.mark.outer
@@ -24,32 +22,21 @@ pytestmark = pytest.mark.outer
 KINDS = [kind.name for kind in every_report_kind() if kind.name != "web-track-diversity"]
 """Reports on judgments without intents. tests/reports/test_web_track_diversity.py is about the other one."""
 
+FEW = {"controlling-late-arrival-penalty": {"resamples": 100}, "reliability-of-graded-metrics": {"trials": 60}}
+"""Parameters on the demo; real runs have the defaults."""
 
-@pytest.fixture(scope="module", params=["demo", "dl19"])
+
+@pytest.fixture(scope="module", params=["demo-small", pytest.param("dl19", marks=pytest.mark.proof)])
 def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, str]]:
     """A server with the collection of this name."""
-    settings = new_settings(tmp_path_factory.mktemp("data"))
-    if request.param == "demo":
-        workspace, _ = open_workspace(settings)
-        list(demo.load(workspace, authenticate(workspace, Sender.of(ADMIN))))
-        with running(create_app(workspace, settings)) as service:
-            yield service, "demo"
+    if request.param == "demo-small":
+        with serving_demo(tmp_path_factory) as service:
+            yield service, request.param
         return
     real.folder()
-    with serving(settings) as service:
+    with serving(new_settings(tmp_path_factory.mktemp("data"))) as service:
         real.load(service, "dl19", order_by="score32")
-        yield service, "dl19"
-
-
-@pytest.fixture(params=KINDS)
-def report(request: pytest.FixtureRequest, campaign: tuple[Service, str]) -> tuple[httpx.Client, Any]:
-    """A client, and a report that has succeeded."""
-    service, name = campaign
-    sent = {"name": request.param, "collections": [name]}
-    asked = service.organiser.post("/v1/reports", json=sent)
-    found = over(service.organiser, asked.headers["location"], 240)
-    assert found["state"] == "succeeded", found["error"]
-    return service.organiser, found
+        yield service, request.param
 
 
 def numbers(node: Any) -> Iterator[float]:
@@ -61,8 +48,14 @@ def numbers(node: Any) -> Iterator[float]:
         yield float(node)
 
 
-def test_every_number_of_a_table_is_one_that_a_job_answers(report: tuple[httpx.Client, Any]) -> None:
-    client, found = report
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_number_is_one_that_a_job_answers_and_all_is_drawn(campaign: tuple[Service, str], kind: str) -> None:
+    service, name = campaign
+    client = service.organiser
+    sent = {"name": kind, "collections": [name], "params": {} if name == "dl19" else FEW.get(kind, {})}
+    asked = client.post("/v1/reports", json=sent)
+    found = over(client, asked.headers["location"], 240)
+    assert found["state"] == "succeeded", found["error"]
     result = client.get(found["result_url"]).json()
     answered = {number for job in found["jobs"] for number in numbers(client.get(f"{job['url']}/result").json())}
     facts = set(numbers(result["collections"]))
@@ -74,28 +67,19 @@ def test_every_number_of_a_table_is_one_that_a_job_answers(report: tuple[httpx.C
         cells = [cell["count"] if isinstance(cell, dict) else cell for row in table["rows"] for cell in row]
         strange = {cell for cell in cells if isinstance(cell, int | float)} - answered - facts
         assert strange == set(), table["name"]
+    # Nothing of a graded campaign is left out but what takes two versions.
+    assert all("version" in each["why"] for each in result["left_out"]), result["left_out"]
+    compiles_text(client.get(found["result_url"], params={"format": "latex"}).text)
+    check_figures(client, found["figures"], result["figures"])
 
 
-def test_every_figure_is_drawn_with_titles_on_its_axes(report: tuple[httpx.Client, Any]) -> None:
+def check_figures(client: httpx.Client, shown: list[Any], figures: list[Any]) -> None:
+    """Every figure is drawn with titles on its axes."""
     pytest.importorskip("matplotlib")
-    client, found = report
-    result = client.get(found["result_url"]).json()
-    assert result["figures"]
-    for shown, figure in zip(found["figures"], result["figures"], strict=True):
-        drawn = ElementTree.fromstring(client.get(shown["svg"]).text)
-        assert drawn.tag.endswith("svg")
+    assert figures
+    for each, figure in zip(shown, figures, strict=True):
+        assert ElementTree.fromstring(client.get(each["svg"]).text).tag.endswith("svg")
         for panel in figure["panels"]:
             axes = [panel["scale"]] if "values" in panel else [panel["x"], panel["y"]]
             assert all(axis["title"] for axis in axes)
             assert all(math.isfinite(number) for number in numbers(panel))
-
-
-def test_the_tables_compile(report: tuple[httpx.Client, Any]) -> None:
-    client, found = report
-    compiles_text(client.get(found["result_url"], params={"format": "latex"}).text)
-
-
-def test_nothing_of_a_graded_campaign_is_left_out_but_what_takes_two_versions(report: tuple[httpx.Client, Any]) -> None:
-    client, found = report
-    left_out = client.get(found["result_url"]).json()["left_out"]
-    assert all("version" in each["why"] for each in left_out), left_out
