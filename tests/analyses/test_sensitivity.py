@@ -304,17 +304,3 @@ def test_pairs_are_bounded_over_all_seeds(shelf: Laboratory, monkeypatch: pytest
     shelf.launch("bootstrap-sensitivity", metrics=["RR"], seeds=2)
     with pytest.raises(InvalidRequest, match="84 pairs of runs"):
         shelf.launch("bootstrap-sensitivity", metrics=["RR"], seeds=3)
-
-
-def test_a_result_of_an_earlier_version_still_has_its_table(answer: Answer) -> None:
-    found = answer("bootstrap-sensitivity", **SEVERAL)
-    new = {"significant_pairs_by_seed", "uncertain_pairs", "significant_range", "estimated_difference_range"}
-    members = ("seeds", "first_by_seed", "uncertain_marks", "note")
-    old = {name: value for name, value in found.items() if name not in members}
-    old["metrics"] = [
-        metric
-        | {"levels": [{name: value for name, value in level.items() if name not in new} for level in metric["levels"]]}
-        for metric in found["metrics"]
-    ]
-    table = find_kind("bootstrap-sensitivity").tables(old)[0]
-    assert [column.title for column in table.columns] == ["metric", *["sensitivity", "estimated difference"] * 2]

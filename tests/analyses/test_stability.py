@@ -125,18 +125,6 @@ def test_the_table_has_labelled_groups_and_all_metrics_at_the_equal_rate(answer:
     assert len(sections) == 3
 
 
-def test_a_result_of_an_earlier_version_still_has_its_tables(answer: Answer) -> None:
-    found = answer("stability", metrics=METRICS, trials=200)
-    new = {"equal_minority_rate", "by_ties_at_equal_rate", "below_5_percent", "above_5_percent"}
-    old = {name: value for name, value in found.items() if name not in new}
-    old["metrics"] = [
-        {name: value for name, value in each.items() if name != "ties_at_equal_rate"} for each in found["metrics"]
-    ]
-    (table, _) = find_kind("stability").tables(old)
-    assert isinstance(table, Table)
-    assert [row[3] for row in table.rows] == [None] * 3
-
-
 def test_curves_cross_5_percent_or_lie_below_or_above_it(answer: Answer) -> None:
     ways = [answer("stability", metrics=[*METRICS, "RR", "P@1"], trials=200, **way) for way in CURVES]
     found = [(each["ties_at_5_percent"] is None, each["crossed"]) for way in ways for each in way["metrics"]]

@@ -168,14 +168,6 @@ def test_tables_name_the_exceptions_and_the_metrics_without_a_difference(answer:
     assert few.notes == ["Every bin has fewer than 100 comparisons: AP, RR."]
 
 
-def test_a_result_of_an_earlier_version_still_has_its_tables(answer: Answer) -> None:
-    found = answer("swap-rate", **ASKED)
-    new = {"by_rule", "exceptions", "comparisons_in_exceptions", "no_difference_because"}
-    old = {name: value for name, value in found.items() if name != "rule"}
-    old["metrics"] = [{name: value for name, value in each.items() if name not in new} for each in found["metrics"]]
-    assert [table.name for table in find_kind("swap-rate").tables(old)] == ["required-differences", "bins"]
-
-
 def test_what_was_asked_for_is_said(answer: Answer) -> None:
     found = answer("swap-rate", **ASKED, strict=False, replacement=True)
     assert (found["strict"], found["replacement"]) == (False, True)

@@ -40,6 +40,7 @@ PROMISED = {
         "setting-fixed",
         "job-not-finished",
         "no-result",
+        "outdated",
         "idempotency-key-in-use",
     ],
     413: ["too-large"],

@@ -85,10 +85,8 @@ class Shell:
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self._folder)
-            for name in os.environ.keys() - variables.keys():
-                patch.delenv(name)
-            for name, value in variables.items():
-                patch.setenv(name, value)
+            # As a whole: threads of servers that other tests share may be reading the variables.
+            patch.setattr(os, "environ", variables)
             content = Path(source).read_bytes() if source else given
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
             with unchanged(), redirect_stdout(out), redirect_stderr(err):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
@@ -55,9 +55,9 @@ class Watched:
     errors: list[str] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
 
-    def visit(self, path: str) -> int:
+    def visit(self, path: str, until: Literal["load", "networkidle"] = "load") -> int:
         """Opens an address of the server, and waits until everything has been loaded. Returns the status."""
-        answer = self.page.goto(self.url + path)
+        answer = self.page.goto(self.url + path, wait_until=until)
         assert answer is not None
         return answer.status
 

@@ -16,7 +16,7 @@ from tests.waiting import over
 
 SCHEMES = ("light", "dark")
 WIDTHS = (360, 768, 1440)
-"""The last is the one at which the keyboard is tried."""
+"""The last is also the one at which pages are loaded."""
 SERIOUS = {"serious", "critical"}
 
 
@@ -44,11 +44,12 @@ def test_every_page_loads_is_read_and_reached_by_everybody(
     watched.sign_in(ADMIN)  # organisers may see every page
     wrong: list[tuple[Any, ...]] = []
     for address in pages:
-        if (status := watched.visit(address)) != 200:
+        watched.page.emulate_media(color_scheme="light")
+        if (status := watched.visit(address, "networkidle")) != 200:
             wrong.append((address, status))
+        wrong += ((address, fault) for fault in faults_of_the_keyboard(watched))
         wrong += ((address, scheme, *fault) for scheme in SCHEMES for fault in faults_of_accessibility(watched, scheme))
         wrong += ((address, width, "too wide") for width in WIDTHS if is_wider(watched, width))
-        wrong += ((address, fault) for fault in faults_of_the_keyboard(watched))
     assert wrong == []
     # No page violates its policy, or loads from elsewhere.
     assert (watched.errors, watched.elsewhere) == ([], [])
