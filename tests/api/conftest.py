@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from gainboard.settings import Settings
+from gainboard.store.database import Database
 from tests.api.campaign import Campaign
 from tests.conftest import ADMIN, BOTH, Service, migrated_database, new_settings, serving
 
@@ -35,6 +36,21 @@ def on_both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         serving(Settings.read({}, database_url=url, admin_token=ADMIN)) as running,
     ):
         yield running
+
+
+@pytest.fixture
+def idle(migrated_url: str) -> Iterator[Service]:
+    """Gainboard on each kind of database, where nobody works the jobs that are asked for."""
+    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
+        yield service
+
+
+@pytest.fixture
+def database(idle: Service, migrated_url: str) -> Iterator[Database]:
+    """The database of the service, which is running on it."""
+    found = Database(migrated_url)
+    yield found
+    found.close()
 
 
 @pytest.fixture

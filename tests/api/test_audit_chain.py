@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,28 +23,13 @@ from tests.api.campaign import Campaign, judged, run_text
 from tests.api.changes import CHANGES, log, prepared
 from tests.api.laboratory import Laboratory
 from tests.api.test_races import at_once
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import Service
 
 UNLOCK = {
     "sqlite": ("DROP TRIGGER audit_is_not_changed", "DROP TRIGGER audit_is_not_shortened"),
     "postgresql": ("DROP TRIGGER audit_is_append_only ON audit",),
 }
 COLUMNS = ("collection_id", "at", "token_id", "role", "action", "subject", "details", "previous", "hash", "number")
-
-
-@pytest.fixture
-def service(migrated_url: str) -> Iterator[Service]:
-    """Gainboard on each kind of database, where nobody works the jobs that are asked for."""
-    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
-        yield service
-
-
-@pytest.fixture
-def database(service: Service, migrated_url: str) -> Iterator[Database]:
-    """The database of the service, which is running on it."""
-    found = Database(migrated_url)
-    yield found
-    found.close()
 
 
 def unlock(database: Database) -> None:
@@ -56,11 +40,11 @@ def unlock(database: Database) -> None:
 
 
 @pytest.mark.outer
-def test_every_change_there_is_leaves_a_chain_that_holds(service: Service) -> None:
-    lab = Laboratory(service)
+def test_every_change_there_is_leaves_a_chain_that_holds(idle: Service) -> None:
+    lab = Laboratory(idle)
     for route in sorted(CHANGES, key=lambda route: route == "DELETE /v1/collections/{collection}"):
-        assert prepared(lab, route)(service.organiser).status_code < 300
-    entries = log(service.organiser)
+        assert prepared(lab, route)(idle.organiser).status_code < 300
+    entries = log(idle.organiser)
     assert {action for action, _ in CHANGES.values()} <= {entry["action"] for entry in entries}
     verdict = verify(entries)
     assert (verdict.entries, verdict.last, verdict.fault) == (len(entries), entries[-1]["hash"], None)
@@ -83,12 +67,12 @@ STATEMENTS = (
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_entries_are_neither_changed_nor_deleted_by_sql(service: Service, database: Database, statement: str) -> None:
-    judged(service)
-    before = log(service.organiser)
+def test_entries_are_neither_changed_nor_deleted_by_sql(idle: Service, database: Database, statement: str) -> None:
+    judged(idle)
+    before = log(idle.organiser)
     with pytest.raises(DBAPIError, match="append-only"), database.writing() as tx:
         tx.execute(text(statement))
-    assert log(service.organiser) == before
+    assert log(idle.organiser) == before
 
 
 def test_an_entry_is_not_replaced_by_sqlites_own_way_of_inserting(tmp_path: Path) -> None:
@@ -99,23 +83,23 @@ def test_an_entry_is_not_replaced_by_sqlites_own_way_of_inserting(tmp_path: Path
     workspace.database.close()
 
 
-def test_any_field_that_is_altered_is_found(service: Service, database: Database) -> None:
-    judged(service)
-    Campaign(service)
-    whole, number = log(service.organiser), 3
+def test_any_field_that_is_altered_is_found(idle: Service, database: Database) -> None:
+    judged(idle)
+    Campaign(idle)
+    whole, number = log(idle.organiser), 3
     unlock(database)
     for column in COLUMNS:
         with database.writing() as tx:
             (old,) = tx.execute(text(f"SELECT {column} FROM audit WHERE number = {number}")).one()
             change = text(f"UPDATE audit SET {column} = :new WHERE number = :number")
             tx.execute(change, {"new": _other(column, old), "number": number})
-        verdict = verify(log(service.organiser))
+        verdict = verify(log(idle.organiser))
         assert verdict.fault is not None, column
         assert verdict.entries == number - 1
         with database.writing() as tx:
             moved = 99 if column == "number" else number
             tx.execute(change, {"new": old, "number": moved})
-    assert log(service.organiser) == whole
+    assert log(idle.organiser) == whole
     assert verify(whole).fault is None
 
 
@@ -168,15 +152,15 @@ def test_a_line_that_says_two_things_is_not_intact(shared: Service, old: str, ne
 
 @pytest.mark.parametrize("new", ['{"name":1,', "{ ", '{"more":'])
 def test_stored_details_that_say_something_else_beside_the_same_are_found(
-    service: Service, database: Database, new: str
+    idle: Service, database: Database, new: str
 ) -> None:
-    judged(service)
+    judged(idle)
     unlock(database)
     with database.writing() as tx:
         old = tx.execute(text("SELECT details FROM audit WHERE number = 2")).scalar_one()
         assert '"name":' not in new or '"name":' in old
         tx.execute(text("UPDATE audit SET details = :new WHERE number = 2"), {"new": new + old[1:]})
-    verdict = verify(log(service.organiser))
+    verdict = verify(log(idle.organiser))
     assert (verdict.entries, verdict.fault) == (1, "entry 2 was changed: its hash does not match its fields")
 
 
@@ -191,11 +175,11 @@ def test_a_collections_export_has_gaps_and_each_entry_is_still_bound(shared: Ser
     assert verify([entries[0], entries[1] | {"role": "reader"}], has_gaps=True).entries == 1
 
 
-def test_entries_of_many_at_once_form_one_chain(service: Service) -> None:
-    campaigns = [judged(service) for _ in range(3)]
+def test_entries_of_many_at_once_form_one_chain(idle: Service) -> None:
+    campaigns = [judged(idle) for _ in range(3)]
     tokens = [each.organiser.post(f"{each.path}/tokens", json={"role": "organiser"}).json() for each in campaigns]
-    holders = [service.client(each["token"]) for each in tokens]
-    before = len(log(service.organiser))
+    holders = [idle.client(each["token"]) for each in tokens]
+    before = len(log(idle.organiser))
     acts: list[Any] = []
     for number, (each, token, holder) in enumerate(zip(campaigns, tokens, holders, strict=True)):
         # One file for all collections: its blob is one row, for which their transactions wait.
@@ -206,19 +190,17 @@ def test_entries_of_many_at_once_form_one_chain(service: Service) -> None:
         acts += [partial(each.organiser.delete, f"{each.path}/runs/tag")]
     answers = at_once(acts)
     assert {answer.status_code for answer in answers} <= {200, 201, 204, 401}
-    entries = log(service.organiser)
+    entries = log(idle.organiser)
     made = sum(answer.status_code in (200, 201, 204) for answer in answers) + 3  # and a team of each collection
     assert len(entries) == before + made
     assert verify(entries).fault is None
 
 
-def test_organisers_who_revoke_each_other_at_once_leave_one(service: Service) -> None:
-    made = [service.organiser.post("/v1/tokens", json={}).json() for _ in range(6)]
-    answers = at_once(
-        [partial(service.organiser.delete, f"/v1/tokens/{each['id']}") for each in made for _ in range(2)]
-    )
+def test_organisers_who_revoke_each_other_at_once_leave_one(idle: Service) -> None:
+    made = [idle.organiser.post("/v1/tokens", json={}).json() for _ in range(6)]
+    answers = at_once([partial(idle.organiser.delete, f"/v1/tokens/{each['id']}") for each in made for _ in range(2)])
     assert {answer.status_code for answer in answers} == {204}
-    entries = log(service.organiser)
+    entries = log(idle.organiser)
     assert [entry["action"] for entry in entries].count("token-revoked") == 6
     assert verify(entries).fault is None
 

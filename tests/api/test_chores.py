@@ -28,7 +28,7 @@ pytestmark = pytest.mark.outer
 
 
 @pytest.fixture
-def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Laboratory, Workspace]]:
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Laboratory, Workspace]]:
     """A laboratory where nobody works jobs but the tests, and nobody waits for a chore."""
     monkeypatch.setattr("gainboard.api.work.MOST_SECONDS", 0.01)
     settings = new_settings(tmp_path, job_slots=0)
@@ -52,8 +52,8 @@ def test_nobody_sees_a_chore(shared: Service) -> None:
         assert refused(lab.organiser.delete(url)) == (404, "not-found")
 
 
-def test_figures_are_drawn_when_one_is_first_asked_for_and_once(still: tuple[Laboratory, Workspace]) -> None:
-    lab, workspace = still
+def test_figures_are_drawn_when_one_is_first_asked_for_and_once(alone: tuple[Laboratory, Workspace]) -> None:
+    lab, workspace = alone
     location = lab.ask().headers["location"]
     assert work(workspace) > 0
     assert work(workspace) == 0, "nobody has asked for a figure"
@@ -70,8 +70,8 @@ def test_figures_are_drawn_when_one_is_first_asked_for_and_once(still: tuple[Lab
     assert work(workspace) == 0
 
 
-def test_a_report_is_laid_out_before_it_has_succeeded(still: tuple[Laboratory, Workspace]) -> None:
-    lab, workspace = still
+def test_a_report_is_laid_out_before_it_has_succeeded(alone: tuple[Laboratory, Workspace]) -> None:
+    lab, workspace = alone
     location = lab.report().headers["location"]
     claimed = []
     while True:
@@ -87,8 +87,8 @@ def test_a_report_is_laid_out_before_it_has_succeeded(still: tuple[Laboratory, W
     assert (report["state"], bool(report["tables"])) == ("succeeded", True)
 
 
-def test_a_report_whose_jobs_are_there_is_laid_out_at_once(still: tuple[Laboratory, Workspace]) -> None:
-    lab, workspace = still
+def test_a_report_whose_jobs_are_there_is_laid_out_at_once(alone: tuple[Laboratory, Workspace]) -> None:
+    lab, workspace = alone
     lab.report()
     assert work(workspace) > 1
     with workspace.database.writing() as tx:  # only the report and its layout are forgotten
@@ -101,9 +101,9 @@ def test_a_report_whose_jobs_are_there_is_laid_out_at_once(still: tuple[Laborato
 
 
 def test_a_layout_that_fails_fails_the_report_and_is_made_again_when_it_is_asked_for(
-    still: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch
+    alone: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lab, workspace = still
+    lab, workspace = alone
     location = lab.report().headers["location"]
 
     def fail(*_: object) -> None:
@@ -123,9 +123,9 @@ def test_a_layout_that_fails_fails_the_report_and_is_made_again_when_it_is_asked
 
 
 def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(
-    still: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch
+    alone: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lab, workspace = still
+    lab, workspace = alone
     location = lab.ask().headers["location"]
     work(workspace)
     figure = lab.organiser.get(location).json()["figures"][0]["svg"]
@@ -149,9 +149,9 @@ def test_a_chore_that_fails_says_why_and_is_not_tried_at_every_request(
 
 
 def test_of_a_result_of_another_engine_what_is_stored_stays_and_nothing_is_made_anew(
-    still: tuple[Laboratory, Workspace],
+    alone: tuple[Laboratory, Workspace],
 ) -> None:
-    lab, workspace = still
+    lab, workspace = alone
     drawn, plain = (lab.ask(**SHORT, seed=seed).headers["location"] for seed in (1, 2))
     report, lost = lab.report().headers["location"], lab.ask(**SHORT, seed=3).headers["location"]
     work(workspace)

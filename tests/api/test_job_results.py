@@ -33,7 +33,7 @@ def job(lab: Laboratory) -> Any:
 
 
 @pytest.fixture
-def idle(still: Service) -> Iterator[tuple[Laboratory, Workspace]]:
+def alone(still: Service) -> Iterator[tuple[Laboratory, Workspace]]:
     """A laboratory where nobody works jobs, and no other is open."""
     lab, workspace = Laboratory(still), still.application.state.workspace
     yield lab, workspace
@@ -114,8 +114,8 @@ def test_a_figure_that_is_opened_by_itself_loads_nothing(lab: Laboratory, job: A
     assert "base-uri 'none'; frame-ancestors 'none'" in policy
 
 
-def test_a_job_that_is_not_over_has_no_result_yet(idle: tuple[Laboratory, Workspace]) -> None:
-    lab = idle[0]
+def test_a_job_that_is_not_over_has_no_result_yet(alone: tuple[Laboratory, Workspace]) -> None:
+    lab = alone[0]
     url = lab.ask().headers["location"]
     for path in FORMS:
         answer = lab.organiser.get(f"{url}/{path}")
@@ -124,8 +124,8 @@ def test_a_job_that_is_not_over_has_no_result_yet(idle: tuple[Laboratory, Worksp
         assert "queued" in answer.json()["detail"]
 
 
-def test_a_cancelled_job_has_no_result(idle: tuple[Laboratory, Workspace]) -> None:
-    lab = idle[0]
+def test_a_cancelled_job_has_no_result(alone: tuple[Laboratory, Workspace]) -> None:
+    lab = alone[0]
     url = lab.ask().headers["location"]
     lab.organiser.delete(url)
     answer = lab.organiser.get(f"{url}/result")
@@ -133,8 +133,8 @@ def test_a_cancelled_job_has_no_result(idle: tuple[Laboratory, Workspace]) -> No
     assert "cancelled" in answer.json()["detail"]
 
 
-def test_a_failed_job_says_why_and_is_queued_again(idle: tuple[Laboratory, Workspace]) -> None:
-    lab, workspace = idle
+def test_a_failed_job_says_why_and_is_queued_again(alone: tuple[Laboratory, Workspace]) -> None:
+    lab, workspace = alone
     asked = lab.ask()
     with workspace.database.writing() as tx:
         claim = claims.claim(tx, "somebody", workspace.now())
@@ -170,8 +170,8 @@ def test_results_outlive_the_server_that_worked_them(tmp_path: Path) -> None:
         assert service.organiser.get(url).content == before
 
 
-def test_no_request_parses_a_result(idle: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch) -> None:
-    lab, workspace = idle
+def test_no_request_parses_a_result(alone: tuple[Laboratory, Workspace], monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, workspace = alone
     url = lab.ask().headers["location"]
     report = lab.report().headers["location"]
     work(workspace)

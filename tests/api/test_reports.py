@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 from xml.etree import ElementTree
@@ -12,23 +11,15 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from gainboard.settings import Settings
 from tests.api.campaign import Campaign, codes, refused
 from tests.api.laboratory import REPORT, Laboratory, qrels_text, rotated
-from tests.conftest import ADMIN, Service, serving
+from tests.conftest import Service
 from tests.waiting import over
 
 pytestmark = pytest.mark.outer
 
 DRAWN = "controlling-late-arrival-penalty"
 """A report of several jobs, some of which draw resamples."""
-
-
-@pytest.fixture
-def idle(migrated_url: str) -> Iterator[Service]:
-    """Gainboard where nobody works jobs, on each kind of database."""
-    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
-        yield service
 
 
 @pytest.fixture(scope="module")

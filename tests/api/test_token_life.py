@@ -4,36 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from gainboard.settings import Settings
 from gainboard.store.database import Database
 from gainboard.store.metadata import metadata
 from gainboard.store.tables import tokens
 from tests.api.campaign import Campaign, judged, refused
 from tests.api.changes import CHANGES, prepared
 from tests.api.laboratory import Laboratory
-from tests.conftest import ADMIN, Service, serving
-
-
-@pytest.fixture
-def service(migrated_url: str) -> Iterator[Service]:
-    """Gainboard on each kind of database, where nobody works the jobs that are asked for."""
-    with serving(Settings.read({}, database_url=migrated_url, admin_token=ADMIN, job_slots=0)) as service:
-        yield service
-
-
-@pytest.fixture
-def database(service: Service, migrated_url: str) -> Iterator[Database]:
-    """The database of the service, which is running on it."""
-    found = Database(migrated_url)
-    yield found
-    found.close()
+from tests.conftest import ADMIN, Service
 
 
 def create(campaign: Campaign, **sent: object) -> dict[str, Any]:
@@ -49,19 +32,19 @@ def rotate(campaign: Campaign, token: dict[str, Any], **sent: Any) -> Any:
     return campaign.organiser.post(f"{campaign.path}/tokens/{token['id']}/rotate", **sent)
 
 
-def test_a_token_says_to_organisers_who_holds_it(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_token_says_to_organisers_who_holds_it(idle: Service) -> None:
+    campaign = Campaign(idle)
     made = create(campaign, role="participant", team="lemur", holder="Ångström, 2nd desk")
     shown = campaign.get(f"/tokens/{made['id']}").json()
     assert shown == {key: value for key, value in made.items() if key != "token"}
     assert shown["holder"] == "Ångström, 2nd desk"
-    assert "holder" not in service.client(made["token"]).get("/v1/me").json()
+    assert "holder" not in idle.client(made["token"]).get("/v1/me").json()
 
 
-def test_a_rotated_token_is_the_same_with_another_secret(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_rotated_token_is_the_same_with_another_secret(idle: Service) -> None:
+    campaign = Campaign(idle)
     made = create(campaign, role="participant", team="lemur", expires_at="2999-01-01T00:00:00Z", holder="h")
-    before = service.client(made["token"])
+    before = idle.client(made["token"])
     assert before.get("/v1/me").status_code == 200
     answer = rotate(campaign, made)
     assert answer.status_code == 201
@@ -69,7 +52,7 @@ def test_a_rotated_token_is_the_same_with_another_secret(service: Service) -> No
     kept = ("id", "role", "team", "expires_at", "holder", "created_at", "revoked_at")
     assert {key: new[key] for key in kept} == {key: made[key] for key in kept}
     assert refused(before.get("/v1/me")) == (401, "not-authenticated")
-    assert service.client(new["token"]).get("/v1/me").json()["id"] == made["id"]
+    assert idle.client(new["token"]).get("/v1/me").json()["id"] == made["id"]
 
 
 def test_a_rotation_may_change_when_the_token_ends(campaign: Campaign) -> None:
@@ -81,8 +64,8 @@ def test_a_rotation_may_change_when_the_token_ends(campaign: Campaign) -> None:
     assert refused(rotate(campaign, made, json={"role": "organiser"})) == (422, "invalid-request")
 
 
-def test_what_has_ended_is_not_rotated(service: Service, database: Database) -> None:
-    campaign = Campaign(service)
+def test_what_has_ended_is_not_rotated(idle: Service, database: Database) -> None:
+    campaign = Campaign(idle)
     revoked, expired = create(campaign), create(campaign)
     campaign.organiser.delete(f"{campaign.path}/tokens/{revoked['id']}")
     with database.writing() as tx:
@@ -95,20 +78,20 @@ def test_what_has_ended_is_not_rotated(service: Service, database: Database) -> 
     assert rotate(campaign, {"id": "absent"}).status_code == 404
 
 
-def test_a_repeated_rotation_never_shows_the_secret_and_makes_no_other(service: Service) -> None:
-    campaign = Campaign(service)
+def test_a_repeated_rotation_never_shows_the_secret_and_makes_no_other(idle: Service) -> None:
+    campaign = Campaign(idle)
     made, key = create(campaign), {"Idempotency-Key": "k"}
     first, again = (rotate(campaign, made, headers=key) for _ in range(2))
     assert refused(again) == (409, "idempotency-key-in-use")
     assert again.json()["id"] == made["id"]
     assert first.json()["token"] not in again.text
-    assert service.client(first.json()["token"]).get("/v1/me").status_code == 200
+    assert idle.client(first.json()["token"]).get("/v1/me").status_code == 200
 
 
-def test_the_use_of_a_token_is_noted_once_a_minute(service: Service, database: Database) -> None:
-    campaign = Campaign(service)
+def test_the_use_of_a_token_is_noted_once_a_minute(idle: Service, database: Database) -> None:
+    campaign = Campaign(idle)
     made = create(campaign)
-    client = service.client(made["token"])
+    client = idle.client(made["token"])
     begun = datetime.now(UTC)
     assert made["last_used_at"] is None
     client.get("/v1/me")
@@ -118,8 +101,8 @@ def test_the_use_of_a_token_is_noted_once_a_minute(service: Service, database: D
     assert campaign.get(f"/tokens/{made['id']}").json()["last_used_at"] == used
 
 
-def test_what_another_process_noted_within_a_minute_is_left(service: Service, database: Database) -> None:
-    campaign = Campaign(service)
+def test_what_another_process_noted_within_a_minute_is_left(idle: Service, database: Database) -> None:
+    campaign = Campaign(idle)
     old, recent = create(campaign), create(campaign)
     now = datetime.now(UTC)
     times = {old["id"]: now - timedelta(seconds=61), recent["id"]: now - timedelta(seconds=30)}
@@ -127,48 +110,48 @@ def test_what_another_process_noted_within_a_minute_is_left(service: Service, da
         for identity, time in times.items():
             tx.execute(tokens.update().where(tokens.c.id == identity).values(last_used_at=time))
     for made in (old, recent):
-        service.client(made["token"]).get("/v1/me")
+        idle.client(made["token"]).get("/v1/me")
     shown = {each["id"]: each["last_used_at"] for each in campaign.get("/tokens").json()["items"]}
     assert datetime.fromisoformat(shown[old["id"]]) >= now
     assert datetime.fromisoformat(shown[recent["id"]]) == times[recent["id"]]
 
 
 def test_a_busy_database_keeps_nobody_who_uses_a_token_waiting(
-    service: Service, database: Database, caplog: pytest.LogCaptureFixture
+    idle: Service, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    campaign = Campaign(service)
+    campaign = Campaign(idle)
     made = create(campaign)
     with database.writing() as tx:
         # Of SQLite the only writer; elsewhere the one of this row.
         tx.execute(text("UPDATE tokens SET holder = 'x'"))
-        assert service.client(made["token"]).get("/v1/me").status_code == 200
+        assert idle.client(made["token"]).get("/v1/me").status_code == 200
     assert campaign.get(f"/tokens/{made['id']}").json()["last_used_at"] is None
     assert "did not answer" not in caplog.text
 
 
 @pytest.mark.outer
 def test_no_token_stands_in_the_database_or_the_log_and_no_hash_outside_its_column(
-    service: Service, database: Database, caplog: pytest.LogCaptureFixture
+    idle: Service, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "gainboard")
     caplog.set_level(logging.DEBUG, "uvicorn")
-    campaign, secrets = judged(service), [ADMIN]
+    campaign, secrets = judged(idle), [ADMIN]
     for sent in ({"role": "reader"}, {"role": "participant", "team": "lemur"}, {"role": "organiser"}):
         made = campaign.organiser.post(
             f"{campaign.path}/tokens", json=sent, headers={"Idempotency-Key": sent["role"]}
         ).json()
         secrets += [made["token"], rotate(campaign, made).json()["token"]]
-    secrets.append(service.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"}).json()["token"])
-    lab = Laboratory(service)
+    secrets.append(idle.organiser.post("/v1/tokens", json={}, headers={"Idempotency-Key": "k"}).json()["token"])
+    lab = Laboratory(idle)
     for route in CHANGES:
         if not route.startswith("DELETE /v1/collections/{collection}"):
-            prepared(lab, route)(service.organiser)
+            prepared(lab, route)(idle.organiser)
     hashes = [hashlib.sha256(secret.encode()).hexdigest() for secret in secrets]
     dump, stored = _dump(database)
     assert set(hashes) - set(stored) == {hashlib.sha256(old.encode()).hexdigest() for old in secrets[1:7:2]}
     assert [each for each in (*secrets, *hashes, *stored) if each in dump or each in caplog.text] == []
     assert "request" in caplog.text
-    assert {service.client(each).get("/v1/me").status_code for each in stored} == {401}
+    assert {idle.client(each).get("/v1/me").status_code for each in stored} == {401}
 
 
 def _dump(database: Database) -> tuple[str, list[str]]:

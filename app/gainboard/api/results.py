@@ -117,8 +117,7 @@ async def _table(desk: Desk, work: StoredWork, name: str | None, form: Literal["
 
 
 async def _shown(desk: Desk, work: StoredWork, path: str, media_type: str) -> Response:
-    """Answer with a file that was stored with a result. Raise as `require_result` does."""
-    require_result(work)
+    """Answer with a file that was stored with a result. Raise ResultOutdated or NotFound if it was not."""
     maker = work.layout if isinstance(work, StoredReport) else work
     file = await run_in_threadpool(find_file, desk.workspace, maker, path) if maker else None
     if file is None:
@@ -265,9 +264,9 @@ async def read_report_result(
 ) -> Response:
     """Return every table and figure with its numbers, and what is missing and why; or all tables as LaTeX."""
     report = seen.work
-    require_result(report)
     form = format or ("latex" if accepts(desk.request, LATEX) else "json")
     if form == "latex":
+        require_result(report)
         return await _shown(desk, report, REPORT_LATEX, LATEX)
     return await run_in_threadpool(_json, desk.request, desk.workspace, report)
 

@@ -18,7 +18,7 @@ from gainboard.store.database import Database, exclude_others
 
 FOLDED = frozenset(f"{number:04}" for number in range(1, 18))
 """The revisions from before the first release. The first migration that is left makes the schema that followed them."""
-LAST_COMMIT = "4ecd91c7b3"
+LAST_COMMIT = "1ed9dfbc60"
 """The last commit whose migrations upgrade databases of these revisions."""
 ADVICE = (
     f"It is from before the first release, and Gainboard {gainboard.__version__} cannot upgrade it. The last commit "
