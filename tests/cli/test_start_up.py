@@ -22,7 +22,7 @@ for line in sys.argv[1:]:
         main(line.split())
     except SystemExit:
         pass
-    print(*{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
+    print("IMPORTED", *{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
 """
 
 
@@ -35,9 +35,7 @@ def modules(*lines: str) -> list[set[str]]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *lines], env=world, capture_output=True, text=True, check=True
     )
-    listed = [
-        set(line.split()) for line in done.stderr.splitlines() if " gainboard " in f" {line} " and " sys " in line
-    ]
+    listed = [set(line.split()[1:]) for line in done.stderr.splitlines() if line.startswith("IMPORTED ")]
     assert len(listed) == len(lines)
     return listed
 
