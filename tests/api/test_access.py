@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 from uuid import uuid4
 
@@ -400,19 +401,10 @@ def _prepared(scene: Scene, route: Route) -> tuple[dict[str, str], dict[str, Any
     return fill, {"query": query, "body": bodies.get(route.title, dict)()}
 
 
-@pytest.fixture(scope="module", params=STATES)
-def scene(request: pytest.FixtureRequest, still: Service) -> Scene:
-    return Scene(still, request.param)
-
-
 @pytest.fixture(scope="module")
-def unpublished(still: Service) -> Scene:
-    return Scene(still, "unpublished")
-
-
-@pytest.fixture(scope="module")
-def unreleased(still: Service) -> Scene:
-    return Scene(still, "unreleased")
+def scene_of(still: Service) -> Callable[[str], Scene]:
+    """A function that gives the scene of a state, which all tests share."""
+    return cache(partial(Scene, still))
 
 
 def test_every_operation_has_a_row_and_every_row_an_operation() -> None:
@@ -464,24 +456,25 @@ def _of_a_state() -> Iterator[Any]:
                 yield pytest.param(state, route, id=f"{state}-{route.title}")
 
 
-@pytest.mark.parametrize(("scene", "route"), [*_of_a_state()], indirect=["scene"])
-def test_each_kind_of_token_may_do_what_the_table_says(scene: Scene, route: Route) -> None:
-    row = TABLE[route.title][STATES.index(scene.state)]
-    assert " ".join(_statuses(scene, route)) == row
+@pytest.mark.parametrize(("state", "route"), [*_of_a_state()])
+def test_each_kind_of_token_may_do_what_the_table_says(
+    scene_of: Callable[[str], Scene], state: str, route: Route
+) -> None:
+    assert " ".join(_statuses(scene_of(state), route)) == TABLE[route.title][STATES.index(state)]
 
 
 @pytest.mark.parametrize(
     "route", [each for each in every_route() if _may_name_a_draft(each)], ids=lambda route: route.title
 )
-def test_what_is_not_published_is_for_organisers_alone(unpublished: Scene, route: Route) -> None:
-    assert " ".join(_statuses(unpublished, route)) == UNPUBLISHED[route.title]
+def test_what_is_not_published_is_for_organisers_alone(scene_of: Callable[[str], Scene], route: Route) -> None:
+    assert " ".join(_statuses(scene_of("unpublished"), route)) == UNPUBLISHED[route.title]
 
 
 @pytest.mark.parametrize(
     "route", [each for each in every_route() if _may_name_a_set(each)], ids=lambda route: route.title
 )
-def test_a_set_that_is_not_released_is_for_organisers_alone(unreleased: Scene, route: Route) -> None:
-    assert " ".join(_statuses(unreleased, route)) == UNRELEASED[route.title]
+def test_a_set_that_is_not_released_is_for_organisers_alone(scene_of: Callable[[str], Scene], route: Route) -> None:
+    assert " ".join(_statuses(scene_of("unreleased"), route)) == UNRELEASED[route.title]
 
 
 def _statuses(scene: Scene, route: Route) -> Iterator[str]:
@@ -528,7 +521,9 @@ def test_a_deleted_collection_looks_like_one_that_never_was(still: Service) -> N
             assert seen(asked.answer) == asked.absent("collection"), f"{who}: {route.title}"
 
 
-def test_the_list_of_jobs_has_those_whose_judgments_are_seen(scene: Scene) -> None:
+@pytest.mark.parametrize("state", STATES)
+def test_the_list_of_jobs_has_those_whose_judgments_are_seen(scene_of: Callable[[str], Scene], state: str) -> None:
+    scene = scene_of(state)
     job = scene.finished_job()
 
     def listed(who: str, **query: str) -> bool:
