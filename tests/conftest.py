@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import platform
@@ -16,11 +17,13 @@ from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
+import uvicorn.server
 from fastapi import FastAPI
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
@@ -223,8 +226,18 @@ class Service:
 @contextmanager
 def serving(settings: Settings) -> Iterator[Service]:
     """A server over these settings."""
-    with running(create_app(open_workspace(settings)[0], settings)) as service:
+    application = create_app(open_workspace(settings)[0], settings)
+    application.router.routes = first_application().router.routes
+    with running(application) as service:
         yield service
+
+
+def _looking_often(seconds: float) -> Any:
+    """uvicorn looks every 0.1 s whether it shall end, and then waits as long for its connections: many tests' time."""
+    return asyncio.sleep(min(seconds, 0.005))
+
+
+setattr(uvicorn.server, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _looking_often}))  # noqa: B010
 
 
 class Announced(Server):
@@ -248,12 +261,18 @@ class Announced(Server):
 
 
 @cache
-def description() -> dict[str, Any]:
-    """OpenAPI's, which is every application's and takes longer to make than all the rest of a start."""
+def first_application() -> FastAPI:
+    """An application whose routes are those of all others: to complete them takes longer than all the rest of a start."""
     database = Database("sqlite://")
-    found = create_app(Workspace(database)).openapi()
+    made = create_app(Workspace(database))
     database.close()
-    return found
+    return made
+
+
+@cache
+def description() -> dict[str, Any]:
+    """OpenAPI's, which is every application's and takes as long."""
+    return first_application().openapi()
 
 
 @contextmanager
